@@ -1,0 +1,141 @@
+"""Commands about simulated cohorts: conditions, simulate, oracle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from intravar.benchmark.published import published
+from intravar.benchmark.summary import by_group
+from intravar.oracle import oracle as oracle_table
+from intravar.simulation.catalogue import Condition, paper_conditions
+from intravar.simulation.catalogue import simulate as simulate_cohort
+from intravar.simulation.rules import ThresholdRule
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Patients = Annotated[
+    int | None, typer.Option("--patients", help="Number of patients instead of the condition's.")
+]
+PhysicianCount = Annotated[
+    int | None,
+    typer.Option("--physicians", help="Number of physicians instead of the condition's."),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Seed of the draw instead of the condition's.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command("conditions")(conditions)
+    app.command("simulate")(simulate)
+    app.command("oracle")(oracle)
+
+
+def conditions(as_json: Json = False) -> None:
+    """List the paper's 94 conditions with their rule in words and their seed."""
+    rows = [_condition_row(condition) for condition in paper_conditions().values()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("condition", no_wrap=True)
+    table.add_column("patients", justify="right")
+    table.add_column("phys.", justify="right")
+    table.add_column("seed", justify="right", no_wrap=True)
+    table.add_column("p*", justify="right", no_wrap=True)
+    table.add_column("eligible if", overflow="fold")
+    for row in rows:
+        share = row["target_share"]
+        table.add_row(
+            row["condition"],
+            f"{row['patients']:,}",
+            str(row["physicians"]),
+            str(row["seed"]),
+            "" if share is None else f"{share:.3f}",
+            row["rule"],
+        )
+    Console().print(table)
+
+
+def _condition_row(condition: Condition) -> dict[str, Any]:
+    rule = condition.rule
+    return {
+        "condition": condition.name,
+        "family": condition.family,
+        "patients": condition.scenario.n_patients,
+        "physicians": condition.scenario.n_physicians,
+        "physician_model": condition.scenario.physicians.describe(),
+        "pass": condition.pass_number,
+        "width": condition.width,
+        "position": condition.position,
+        "seed": condition.seed,
+        "target_share": rule.target_share if isinstance(rule, ThresholdRule) else None,
+        "rule": rule.describe(),
+    }
+
+
+def simulate(
+    condition: Annotated[str, typer.Argument(help="Name of a condition; see `conditions`.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write: .parquet or .csv.")],
+    patients: Patients = None,
+    physicians: PhysicianCount = None,
+    seed: Seed = None,
+    truth: Annotated[
+        bool,
+        typer.Option("--truth/--no-truth", help="Write the columns of the truth as well."),
+    ] = True,
+) -> None:
+    """Simulate a cohort and write it to a file, one row per patient.
+
+    Columns: age, hba1c, non_hdl, hdl, ldl, sbp, egfr, smoker, male, physician, decision; with the
+    truth also eligible, p_high, p_low, d_star, group.
+    """
+    cohort = simulate_cohort(condition, seed=seed, n_patients=patients, n_physicians=physicians)
+    cohort.write(out, truth=truth)
+    typer.echo(repr(cohort))
+    typer.echo(f"written to {out}")
+
+
+def oracle(
+    condition: Annotated[str, typer.Argument(help="Name of a condition.")] = "score2",
+    patients: Patients = None,
+    physicians: PhysicianCount = None,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Print what an oracle that knows the truth finds, beside the paper's figures.
+
+    One row per group of physicians: the expected discordance D* = 2 p_high (1 - p_high), and the
+    share of discordant pairs among all pairs of eligible patients.
+    """
+    cohort = simulate_cohort(condition, seed=seed, n_patients=patients, n_physicians=physicians)
+    found = oracle_table(cohort)
+    if as_json:
+        typer.echo(json.dumps(found.to_dicts(), indent=1))
+        return
+    typer.echo(f"{cohort!r}\n")
+    printed = published().ground_truth(condition)
+    table = Table(title="discordance among eligible patients, by physician group", box=None)
+    for column in ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper"):
+        table.add_column(column, justify="right")
+    for row in by_group(found).iter_rows(named=True):
+        group = row["group"]
+        table.add_row(
+            "all" if group is None else str(group),
+            str(row["physicians"]),
+            f"{row['n_patients']:,}",
+            f"{row['n_eligible']:,}",
+            f"{row['d_star']:.3f}",
+            "undefined" if row["oracle"] is None else f"{row['oracle']:.3f}",
+            f"{printed[group]:.3f}" if group in printed else "-",
+        )
+    Console().print(table)
+    undefined = found.filter(found["reason"].is_not_null())
+    for row in undefined.iter_rows(named=True):
+        typer.echo(f"{row['physician']}: undefined, {row['reason']}")

@@ -1,0 +1,377 @@
+"""A cohort: the covariates of patients, the decision each one got, and the physician who took it.
+
+A simulated cohort also knows its truth. The truth stays in a drawer of its own: what an estimator
+is handed, :meth:`Cohort.observed`, is made of the other three parts alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.errors import InputError
+from intravar.writing import whole_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from intravar.simulation.rules import Rule
+
+PHYSICIAN = "physician"
+DECISION = "decision"
+TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
+_RESERVED = (PHYSICIAN, DECISION, *TRUTH_COLUMNS)
+_FORMATS = (".parquet", ".csv")
+
+
+def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    array = np.array(values, dtype=dtype)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What only the simulation knows, one entry per patient.
+
+    Parameters
+    ----------
+    eligible
+        Whether the rule says the patient should get the drug.
+    p_high, p_low
+        How often the patient's physician prescribes to an eligible and to another patient.
+    group
+        The physician's behaviour group, counted from 1; 0 where there are no groups.
+    rule
+        The rule that decided eligibility; None for a cohort read from a file.
+    """
+
+    eligible: npt.NDArray[np.bool_]
+    p_high: npt.NDArray[np.float64]
+    p_low: npt.NDArray[np.float64]
+    group: npt.NDArray[np.int16]
+    rule: Rule | None = None
+
+    def __post_init__(self) -> None:
+        for name, dtype in [
+            ("eligible", np.bool_),
+            ("p_high", np.float64),
+            ("p_low", np.float64),
+            ("group", np.int16),
+        ]:
+            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+        for name in ("p_high", "p_low"):
+            values = getattr(self, name)
+            if not np.all((values >= 0) & (values <= 1)):
+                raise InputError(f"column '{name}' has a value outside 0 to 1")
+
+    @property
+    def d_star(self) -> npt.NDArray[np.float64]:
+        """Probability that two eligible patients of the same physician are decided differently."""
+        return 2 * self.p_high * (1 - self.p_high)
+
+    @property
+    def share_eligible(self) -> float:
+        """Realised share of eligible patients."""
+        return float(self.eligible.mean())
+
+
+class Cohort:
+    """Covariates, decision and physician of every patient, and the truth if it was simulated.
+
+    A cohort does not change: its parts are read-only, and edits of a frame that it hands out do
+    not reach it.
+
+    Parameters
+    ----------
+    covariates
+        One row per patient, one named numeric column per covariate.
+    decision
+        1 where the patient got the drug, 0 otherwise.
+    physician
+        The physician of every patient, by name.
+    truth
+        What the simulation knows; None for observed data.
+    name
+        What to call the cohort when it prints itself.
+    notes
+        Remarks on how the cohort was made that a reader should know.
+
+    Examples
+    --------
+    >>> cohort = Cohort(
+    ...     covariates=pl.DataFrame({"age": [50.0, 61.0, 47.0]}),
+    ...     decision=[1, 0, 1],
+    ...     physician=["Ada", "Ada", "Ben"],
+    ... )
+    >>> cohort
+    cohort: 3 patients of 2 physicians (1 to 2 each)
+    1 covariate: age
+    decision: 66.7 % prescribed
+    truth: not known
+    >>> X, y, physician = cohort.observed()
+    """
+
+    __slots__ = ("_covariates", "_decision", "_physician", "name", "notes", "truth")
+
+    truth: Truth | None
+    name: str
+    notes: tuple[str, ...]
+    _covariates: pl.DataFrame
+    _decision: npt.NDArray[np.int8]
+    _physician: pl.Series
+
+    def __init__(
+        self,
+        covariates: pl.DataFrame,
+        decision: npt.ArrayLike,
+        physician: Sequence[Any] | pl.Series,
+        truth: Truth | None = None,
+        name: str = "cohort",
+        notes: Sequence[str] = (),
+    ) -> None:
+        _check_covariates(covariates)
+        values = _checked_decision(decision)
+        labels = _checked_physician(physician)
+        _check_lengths(covariates.height, decision=len(values), physician=len(labels), truth=truth)
+        for attribute, value in [
+            ("_covariates", covariates.clone()),
+            ("_decision", values),
+            ("_physician", labels),
+            ("truth", truth),
+            ("name", name),
+            ("notes", tuple(notes)),
+        ]:
+            object.__setattr__(self, attribute, value)
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError(f"a cohort does not change; make a new one to set '{attribute}'")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (self._covariates, self._decision, self._physician)
+        return (Cohort, (*parts, self.truth, self.name, self.notes))
+
+    # --- what it holds ---
+
+    @property
+    def covariates(self) -> pl.DataFrame:
+        """One row per patient, one column per covariate."""
+        return self._covariates.clone()
+
+    @property
+    def decision(self) -> npt.NDArray[np.int8]:
+        """1 where the patient got the drug, 0 otherwise; read-only."""
+        return self._decision
+
+    @property
+    def physician(self) -> pl.Series:
+        """The physician of every patient (categorical)."""
+        return self._physician.clone()
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        """Names of the covariates, in order."""
+        return tuple(self._covariates.columns)
+
+    @property
+    def n_patients(self) -> int:
+        """Number of patients."""
+        return self._covariates.height
+
+    @property
+    def panel_sizes(self) -> pl.DataFrame:
+        """Patients per physician, by the physician's name."""
+        counts = self._physician.cast(pl.String).value_counts(name="n_patients")
+        return counts.sort(PHYSICIAN)
+
+    @property
+    def n_physicians(self) -> int:
+        """Number of physicians."""
+        return self._physician.n_unique()
+
+    def observed(self) -> tuple[pl.DataFrame, npt.NDArray[np.int8], pl.Series]:
+        """Return (X, y, physician): all that an estimator may see, and nothing else."""
+        return self.covariates, self._decision, self.physician
+
+    # --- in words ---
+
+    def __repr__(self) -> str:
+        sizes = self.panel_sizes["n_patients"]
+        names = self.covariate_names
+        plural = "covariate" if len(names) == 1 else "covariates"
+        lines = [
+            f"{self.name}: {self.n_patients:,} patients of {self.n_physicians:,} physicians "
+            f"({sizes.min():,} to {sizes.max():,} each)"
+            if self.n_patients
+            else f"{self.name}: no patients",
+            f"{len(names)} {plural}: {', '.join(names)}",
+        ]
+        if self.n_patients:
+            lines.append(f"decision: {100 * self._decision.mean():.1f} % prescribed")
+        lines.append(f"truth: {self._truth_in_words()}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _truth_in_words(self) -> str:
+        if self.truth is None:
+            return "not known"
+        share = f"{100 * self.truth.share_eligible:.1f} % eligible" if self.n_patients else "known"
+        return share if self.truth.rule is None else f"{share}; {self.truth.rule.describe()}"
+
+    # --- to and from tables ---
+
+    def to_polars(self, *, truth: bool = False) -> pl.DataFrame:
+        """Return one table: covariates, physician, decision and, if asked for, the truth."""
+        columns = [
+            self._physician.cast(pl.String),
+            pl.Series(DECISION, self._decision),
+        ]
+        if truth:
+            known = self._known_truth()
+            group = pl.Series("group", known.group)
+            columns += [
+                pl.Series("eligible", known.eligible),
+                pl.Series("p_high", known.p_high),
+                pl.Series("p_low", known.p_low),
+                pl.Series("d_star", known.d_star),
+                group.set(group == 0, None),
+            ]
+        return self._covariates.with_columns(columns)
+
+    def to_pandas(self, *, truth: bool = False) -> pd.DataFrame:
+        """Return the table of :meth:`to_polars` as a pandas frame."""
+        return self.to_polars(truth=truth).to_pandas()
+
+    def write(self, path: str | os.PathLike[str], *, truth: bool = False) -> None:
+        """Write the table of :meth:`to_polars` to a `.parquet` or `.csv` file, whole or not at all."""
+        suffix = _known_format(path)
+        table = self.to_polars(truth=truth)
+        with whole_file(path) as beside:
+            if suffix == ".parquet":
+                table.write_parquet(beside)
+            else:
+                table.write_csv(beside)
+
+    @classmethod
+    def from_polars(cls, table: pl.DataFrame, *, name: str = "cohort") -> Cohort:
+        """Make a cohort of a table with `physician`, `decision` and covariates.
+
+        Columns that carry a truth (`eligible`, `p_high`, `p_low`, `group`) become the truth when
+        all are there and are an error when only some are: they are never taken for covariates.
+        """
+        for column in (PHYSICIAN, DECISION):
+            if column not in table.columns:
+                raise InputError(f"column '{column}' is missing; the table has {table.columns}")
+        present = [column for column in TRUTH_COLUMNS if column in table.columns]
+        needed = [column for column in TRUTH_COLUMNS if column != "d_star"]
+        if present and not set(needed) <= set(present):
+            absent = sorted(set(needed) - set(present))
+            raise InputError(
+                f"the table has part of a truth ({', '.join(present)}) but not "
+                f"{', '.join(absent)}; drop the former or add the latter"
+            )
+        truth = None
+        if present:
+            truth = Truth(
+                table["eligible"].cast(pl.Boolean).to_numpy(),
+                table["p_high"].to_numpy(),
+                table["p_low"].to_numpy(),
+                table["group"].cast(pl.Int16).fill_null(0).to_numpy(),
+            )
+        covariates = table.select(pl.exclude(PHYSICIAN, DECISION, *TRUTH_COLUMNS))
+        return cls(covariates, table[DECISION], table[PHYSICIAN], truth, name)
+
+    @classmethod
+    def from_pandas(cls, table: pd.DataFrame, *, name: str = "cohort") -> Cohort:
+        """Make a cohort of a pandas frame; see :meth:`from_polars`."""
+        return cls.from_polars(pl.from_pandas(table), name=name)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Cohort:
+        """Read what :meth:`write` wrote."""
+        suffix = _known_format(path)
+        file = Path(path)
+        if not file.is_file():
+            raise InputError(f"file '{file}' does not exist")
+        try:
+            table = pl.read_parquet(file) if suffix == ".parquet" else pl.read_csv(file)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            first = str(error).splitlines()[0]
+            raise InputError(f"'{file}' is not a readable {suffix[1:]} table: {first}") from error
+        return cls.from_polars(table, name=file.stem)
+
+    def _known_truth(self) -> Truth:
+        if self.truth is None:
+            raise InputError("this cohort has no truth to write; it was not simulated")
+        return self.truth
+
+
+def _known_format(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise InputError(
+            f"unknown format '{suffix or Path(path).name}'; end the name in .parquet or .csv"
+        )
+    return suffix
+
+
+def _check_covariates(covariates: pl.DataFrame) -> None:
+    taken = [name for name in covariates.columns if name in _RESERVED]
+    if taken:
+        raise InputError(
+            f"'{taken[0]}' cannot be a covariate: the name is kept for the physician, the "
+            "decision or the truth; rename the column"
+        )
+    for name, dtype in covariates.schema.items():
+        if not (dtype.is_numeric() or dtype == pl.Boolean):
+            raise InputError(f"covariate '{name}' is {dtype}, not a number; encode or drop it")
+
+
+def _checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
+    raw = np.asarray(decision)
+    missing = (
+        np.array([value is None for value in raw])
+        if raw.dtype == object
+        else np.isnan(raw)
+        if raw.dtype.kind == "f"
+        else np.zeros(raw.shape, bool)
+    )
+    if missing.any():
+        raise InputError(
+            f"column '{DECISION}' is missing in row {int(missing.argmax())}; fill it or drop the row"
+        )
+    binary = np.isin(raw, (0, 1))
+    if not binary.all():
+        row = int((~binary).argmax())
+        raise InputError(
+            f"column '{DECISION}' has {raw[row]!r} in row {row}; it takes 0 and 1 only"
+        )
+    return _frozen(raw, np.int8)
+
+
+def _checked_physician(physician: Sequence[Any] | pl.Series) -> pl.Series:
+    series = physician if isinstance(physician, pl.Series) else pl.Series(physician)
+    if series.null_count():
+        row = int(series.is_null().arg_true()[0])
+        raise InputError(f"column '{PHYSICIAN}' is missing in row {row}; fill it or drop the row")
+    # A Categorical keeps a million repeated names as a million small integers.
+    if series.dtype != pl.Categorical:
+        series = series.cast(pl.String).cast(pl.Categorical)
+    return series.alias(PHYSICIAN)
+
+
+def _check_lengths(n_patients: int, *, decision: int, physician: int, truth: Truth | None) -> None:
+    lengths = {"decision": decision, "physician": physician}
+    if truth is not None:
+        lengths["truth"] = len(truth.eligible)
+    for name, length in lengths.items():
+        if length != n_patients:
+            raise InputError(
+                f"{name} has {length:,} entries for {n_patients:,} patients; give one per patient"
+            )

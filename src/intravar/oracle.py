@@ -1,0 +1,78 @@
+"""The oracle: the discordance of each physician, computed with the truth in hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.cohort import PHYSICIAN, Cohort
+from intravar.errors import InputError
+
+
+def pair_discordance(
+    n_patients: npt.ArrayLike, n_prescribed: npt.ArrayLike
+) -> npt.NDArray[np.float64]:
+    """Return the share of discordant pairs among all pairs, in closed form.
+
+    Of n patients of whom k got the drug, k (n - k) of the n (n - 1) / 2 pairs differ. NaN with
+    fewer than two patients: there is no pair.
+
+    Examples
+    --------
+    >>> pair_discordance([4, 2, 1], [2, 2, 1])
+    array([0.66666667, 0.        ,        nan])
+    """
+    n = np.asarray(n_patients, dtype=np.float64)
+    k = np.asarray(n_prescribed, dtype=np.float64)
+    pairs = n * (n - 1) / 2
+    return np.divide(k * (n - k), pairs, out=np.full(n.shape, np.nan), where=pairs > 0)
+
+
+def oracle(cohort: Cohort) -> pl.DataFrame:
+    """Return the oracle's table: one row per physician, with the truth beside the estimate.
+
+    The estimate takes all pairs of eligible patients of a physician; with fewer than two eligible
+    patients it is undefined, and `reason` says so.
+
+    Examples
+    --------
+    >>> from intravar.simulation import simulate
+    >>> oracle(simulate("score2")).columns
+    ['physician', 'group', 'n_patients', 'n_eligible', 'n_pairs', 'oracle', 'd_star', 'reason']
+    """
+    if cohort.truth is None:
+        raise InputError("the oracle needs the truth, and this cohort has none")
+    table = pl.DataFrame(
+        {
+            PHYSICIAN: cohort.physician.cast(pl.String),
+            "group": cohort.truth.group,
+            "eligible": cohort.truth.eligible,
+            "prescribed": cohort.truth.eligible & (cohort.decision == 1),
+            "d_star": cohort.truth.d_star,
+        }
+    )
+    counts = (
+        table.group_by(PHYSICIAN)
+        .agg(
+            pl.col("group").first().replace(0, None),
+            pl.len().cast(pl.Int64).alias("n_patients"),
+            pl.col("eligible").sum().cast(pl.Int64).alias("n_eligible"),
+            pl.col("prescribed").sum().cast(pl.Int64),
+            pl.col("d_star").first(),
+        )
+        .sort(PHYSICIAN)
+    )
+    eligible = counts["n_eligible"]
+    estimate = pair_discordance(eligible.to_numpy(), counts["prescribed"].to_numpy())
+    too_few = "fewer than two eligible patients"
+    return counts.select(
+        PHYSICIAN,
+        "group",
+        "n_patients",
+        "n_eligible",
+        (eligible * (eligible - 1) // 2).alias("n_pairs"),
+        pl.Series("oracle", estimate).fill_nan(None),
+        "d_star",
+        pl.when(eligible < 2).then(pl.lit(too_few)).otherwise(None).alias("reason"),
+    )

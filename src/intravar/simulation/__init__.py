@@ -1,0 +1,41 @@
+"""Synthetic cohorts whose truth is known by construction."""
+
+from intravar.simulation.catalogue import Condition, find_condition, paper_conditions, simulate
+from intravar.simulation.covariates import (
+    PAPER_COVARIATES,
+    Bernoulli,
+    CovariateModel,
+    GaussianCopula,
+    LogNormal,
+    Marginal,
+    Normal,
+)
+from intravar.simulation.physicians import Continuum, FiveGroups, PhysicianModel, Physicians
+from intravar.simulation.rules import Rule, RuleRecipe, Score2Rule, ThresholdRule, WindowRecipe
+from intravar.simulation.scenario import Scenario
+from intravar.simulation.score2 import score2_risk
+
+__all__ = [
+    "PAPER_COVARIATES",
+    "Bernoulli",
+    "Condition",
+    "Continuum",
+    "CovariateModel",
+    "FiveGroups",
+    "GaussianCopula",
+    "LogNormal",
+    "Marginal",
+    "Normal",
+    "PhysicianModel",
+    "Physicians",
+    "Rule",
+    "RuleRecipe",
+    "Scenario",
+    "Score2Rule",
+    "ThresholdRule",
+    "WindowRecipe",
+    "find_condition",
+    "paper_conditions",
+    "score2_risk",
+    "simulate",
+]

@@ -1,0 +1,158 @@
+"""The paper's 94 conditions by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from intravar.cohort import Cohort
+from intravar.errors import unknown_name
+from intravar.seeds import derived_seed
+from intravar.simulation.covariates import PAPER_COVARIATES, GaussianCopula, LogNormal
+from intravar.simulation.physicians import Continuum
+from intravar.simulation.rules import Rule, WindowRecipe
+from intravar.simulation.scenario import Scenario
+
+Family = Literal["score2", "continuous", "copula", "lognormal", "window"]
+PASSES = (1, 2)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A named scenario with its seed.
+
+    Parameters
+    ----------
+    name
+        `score2`, `continuous`, `copula`, `lognormal`, or `pass1-w3-p2` for pass 1, width 3,
+        second position (all counted from 1).
+    family
+        What kind of condition it is.
+    scenario
+        The recipe.
+    seed
+        The seed of its default draw.
+    width, position, pass_number
+        Window and pass of a progressive rule; None for the others.
+    """
+
+    name: str
+    family: Family
+    scenario: Scenario
+    seed: int
+    width: int | None = None
+    position: int | None = None
+    pass_number: int | None = None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of the default draw."""
+        return self.scenario.realised_rule(self.seed)
+
+    def replicate_seed(self, replicate: int) -> int:
+        """Return the seed of a replicate; replicate 0 is the default draw."""
+        return self.seed if replicate == 0 else derived_seed(self.seed, "replicate", str(replicate))
+
+
+def _condition(scenario: Scenario, family: Family, **window: int) -> Condition:
+    return Condition(scenario.name, family, scenario, derived_seed(0, scenario.name), **window)
+
+
+@cache
+def paper_conditions() -> Mapping[str, Condition]:
+    """Return the 94 conditions of the paper by name.
+
+    Examples
+    --------
+    >>> len(paper_conditions())
+    94
+    """
+    found = [
+        _condition(Scenario("score2"), "score2"),
+        _condition(
+            Scenario("continuous", physicians=Continuum(), n_patients=20_000, n_physicians=50),
+            "continuous",
+        ),
+        _condition(
+            Scenario(
+                "copula",
+                covariates=PAPER_COVARIATES.replace((GaussianCopula("non_hdl", "ldl", 0.8),)),
+            ),
+            "copula",
+        ),
+        _condition(
+            Scenario(
+                "lognormal",
+                covariates=PAPER_COVARIATES.replace(hba1c=LogNormal(1.846, 0.228, 4, 12)),
+            ),
+            "lognormal",
+        ),
+    ]
+    n_covariates = len(PAPER_COVARIATES.names)
+    for pass_number in PASSES:
+        for width in range(1, n_covariates + 1):
+            for position in range(1, n_covariates - width + 2):
+                scenario = Scenario(
+                    f"pass{pass_number}-w{width}-p{position}",
+                    rule=WindowRecipe(position, width),
+                )
+                found.append(
+                    _condition(
+                        scenario,
+                        "window",
+                        width=width,
+                        position=position,
+                        pass_number=pass_number,
+                    )
+                )
+    return {condition.name: condition for condition in found}
+
+
+def find_condition(name: str) -> Condition:
+    """Return the condition of a name.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message names the nearest.
+    """
+    conditions = paper_conditions()
+    if name not in conditions:
+        raise unknown_name(
+            "condition", name, conditions, remedy="'intravar conditions' lists all of them"
+        )
+    return conditions[name]
+
+
+def simulate(
+    condition: str | Scenario,
+    *,
+    seed: int | None = None,
+    n_patients: int | None = None,
+    n_physicians: int | None = None,
+) -> Cohort:
+    """Simulate a cohort with known truth.
+
+    Parameters
+    ----------
+    condition
+        Name of a condition (`intravar conditions` lists them), or a scenario of your own.
+    seed
+        Seed of the draw; by default the condition's own, 0 for a scenario.
+    n_patients, n_physicians
+        Other sizes than the condition's.
+
+    Examples
+    --------
+    >>> simulate("score2", seed=7, n_patients=1000, n_physicians=10)
+    score2: 1,000 patients of 10 physicians (90 to 112 each)
+    ...
+    """
+    if isinstance(condition, Scenario):
+        scenario, default = condition, 0
+    else:
+        found = find_condition(condition)
+        scenario, default = found.scenario, found.seed
+    return scenario.resized(n_patients, n_physicians).simulate(default if seed is None else seed)

@@ -1,0 +1,116 @@
+"""A scenario: covariates x rule x physicians x sizes, the recipe of a cohort."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from intravar.cohort import PHYSICIAN, Cohort, Truth
+from intravar.errors import InputError
+from intravar.seeds import stream
+from intravar.simulation.covariates import PAPER_COVARIATES, CovariateModel
+from intravar.simulation.physicians import (
+    FiveGroups,
+    PhysicianModel,
+    Physicians,
+    allocate,
+    feasible_minimum,
+)
+from intravar.simulation.rules import Rule, RuleRecipe, Score2Rule, check_covariates
+
+#: Panel size that the paper assures to every physician.
+MINIMUM_PANEL = 90
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The recipe of a cohort; with a seed it gives the same cohort anywhere.
+
+    Parameters
+    ----------
+    name
+        Part of the key of every random stream: two scenarios with one seed share no draw.
+    covariates, rule, physicians
+        The three models.
+    n_patients, n_physicians
+        Sizes of the cohort.
+    minimum_panel
+        Patients that every physician is given before the rest is spread at random; lowered to
+        n_patients / n_physicians where it does not fit, and then noted in the cohort.
+
+    Examples
+    --------
+    >>> scenario = Scenario("example", n_patients=500, n_physicians=5)
+    >>> scenario.simulate(seed=1).n_patients
+    500
+    """
+
+    name: str
+    covariates: CovariateModel = PAPER_COVARIATES
+    rule: Rule | RuleRecipe = Score2Rule()  # noqa: RUF009 -- immutable
+    physicians: PhysicianModel = FiveGroups()  # noqa: RUF009 -- immutable
+    n_patients: int = 10_000
+    n_physicians: int = 20
+    minimum_panel: int = MINIMUM_PANEL
+
+    def resized(self, n_patients: int | None, n_physicians: int | None) -> Scenario:
+        """Return the scenario with other sizes where they are given."""
+        return replace(
+            self,
+            n_patients=self.n_patients if n_patients is None else n_patients,
+            n_physicians=self.n_physicians if n_physicians is None else n_physicians,
+        )
+
+    def realised_rule(self, seed: int) -> Rule:
+        """Return the rule that a seed gives, its thresholds drawn."""
+        rule = self.rule
+        if isinstance(rule, RuleRecipe):
+            rule = rule.realise(self.covariates, self._stream(seed, "thresholds"))
+        check_covariates(rule, self.covariates.names)
+        return rule
+
+    def simulate(self, seed: int) -> Cohort:
+        """Draw the cohort that belongs to a seed."""
+        if seed < 0:
+            raise InputError(f"seed {seed} is negative; use 0 or a positive whole number")
+        minimum = feasible_minimum(self.n_patients, self.n_physicians, self.minimum_panel)
+        rule = self.realised_rule(seed)
+        physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
+        covariates = self.covariates.draw(
+            self.n_patients, lambda name: self._stream(seed, "covariate", name)
+        )
+        eligible = rule.eligible(covariates)
+        assigned = allocate(
+            self.n_patients, self.n_physicians, minimum, self._stream(seed, "allocation")
+        )
+        p_high, p_low = physicians.p_high[assigned], physicians.p_low[assigned]
+        probability = np.where(eligible, p_high, p_low)
+        decision = self._stream(seed, "decision").random(self.n_patients) < probability
+        return Cohort(
+            covariates,
+            decision,
+            _named(physicians, assigned),
+            Truth(eligible, p_high, p_low, physicians.group[assigned], rule),
+            name=self.name,
+            notes=self._notes(minimum),
+        )
+
+    def _stream(self, seed: int, *purpose: str) -> np.random.Generator:
+        return stream(seed, self.name, *purpose)
+
+    def _notes(self, minimum: int) -> tuple[str, ...]:
+        if minimum == self.minimum_panel:
+            return ()
+        return (
+            f"{self.n_patients:,} patients do not give {self.n_physicians} physicians "
+            f"{self.minimum_panel} each; every physician is assured {minimum} instead",
+        )
+
+
+def _named(
+    physicians: Physicians, assigned: np.ndarray[tuple[int], np.dtype[np.int32]]
+) -> pl.Series:
+    names = pl.Series(physicians.names, dtype=pl.Categorical)
+    return names.gather(assigned).alias(PHYSICIAN)
