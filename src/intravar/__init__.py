@@ -1,12 +1,45 @@
-"""How often would this physician decide differently for two comparable patients?"""
+"""Measures how often a physician decides differently for two comparable patients."""
 
 from importlib.metadata import version
 
+from intravar.benchmark import Study, benchmark
 from intravar.cohort import Cohort, Truth
 from intravar.errors import InputError
+from intravar.estimators import (
+    GLMM,
+    Euclidean,
+    GeneticMahalanobis,
+    GeneticMatching,
+    LearnedWeights,
+    LPAGuided,
+    Mahalanobis,
+    MutualInformation,
+    RFProximity,
+    fit_methods,
+)
 from intravar.oracle import oracle
 from intravar.simulation import Scenario, simulate
 
 __version__ = version("intravar")
 
-__all__ = ["Cohort", "InputError", "Scenario", "Truth", "__version__", "oracle", "simulate"]
+__all__ = [
+    "GLMM",
+    "Cohort",
+    "Euclidean",
+    "GeneticMahalanobis",
+    "GeneticMatching",
+    "InputError",
+    "LPAGuided",
+    "LearnedWeights",
+    "Mahalanobis",
+    "MutualInformation",
+    "RFProximity",
+    "Scenario",
+    "Study",
+    "Truth",
+    "__version__",
+    "benchmark",
+    "fit_methods",
+    "oracle",
+    "simulate",
+]

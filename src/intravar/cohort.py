@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from intravar.checks import DECISION, PHYSICIAN, checked_decision, checked_physician
 from intravar.errors import InputError
 from intravar.writing import whole_file
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from intravar.simulation.rules import Rule
 
-PHYSICIAN = "physician"
-DECISION = "decision"
 TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
 _RESERVED = (PHYSICIAN, DECISION, *TRUTH_COLUMNS)
 _FORMATS = (".parquet", ".csv")
@@ -67,6 +66,9 @@ class Truth:
             ("group", np.int16),
         ]:
             object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+        for name in ("p_high", "p_low", "group"):
+            if len(getattr(self, name)) != len(self.eligible):
+                raise InputError(f"'{name}' and 'eligible' differ in length; give one per patient")
         for name in ("p_high", "p_low"):
             values = getattr(self, name)
             if not np.all((values >= 0) & (values <= 1)):
@@ -76,6 +78,12 @@ class Truth:
     def d_star(self) -> npt.NDArray[np.float64]:
         """Probability that two eligible patients of the same physician are decided differently."""
         return 2 * self.p_high * (1 - self.p_high)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Truth:
+        """Return the truth of some of the patients."""
+        return Truth(
+            self.eligible[rows], self.p_high[rows], self.p_low[rows], self.group[rows], self.rule
+        )
 
     @property
     def share_eligible(self) -> float:
@@ -138,8 +146,8 @@ class Cohort:
         notes: Sequence[str] = (),
     ) -> None:
         _check_covariates(covariates)
-        values = _checked_decision(decision)
-        labels = _checked_physician(physician)
+        values = checked_decision(decision)
+        labels = checked_physician(physician)
         _check_lengths(covariates.height, decision=len(values), physician=len(labels), truth=truth)
         for attribute, value in [
             ("_covariates", covariates.clone()),
@@ -153,6 +161,9 @@ class Cohort:
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a cohort does not change; make a new one to set '{attribute}'")
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError(f"a cohort does not change; '{attribute}' stays")
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self._covariates, self._decision, self._physician)
@@ -200,10 +211,22 @@ class Cohort:
         """Return (X, y, physician): all that an estimator may see, and nothing else."""
         return self.covariates, self._decision, self.physician
 
+    def take(self, rows: npt.ArrayLike) -> Cohort:
+        """Return the cohort of some of the patients, in the order given; rows may repeat."""
+        index = np.asarray(rows, dtype=np.int64)
+        return Cohort(
+            self._covariates[index],
+            self._decision[index],
+            self._physician[index],
+            None if self.truth is None else self.truth.take(index),
+            self.name,
+            self.notes,
+        )
+
     # --- in words ---
 
     def __repr__(self) -> str:
-        sizes = self.panel_sizes["n_patients"]
+        sizes = self.panel_sizes["n_patients"].to_numpy()
         names = self.covariate_names
         plural = "covariate" if len(names) == 1 else "covariates"
         lines = [
@@ -249,7 +272,7 @@ class Cohort:
         return self.to_polars(truth=truth).to_pandas()
 
     def write(self, path: str | os.PathLike[str], *, truth: bool = False) -> None:
-        """Write the table of :meth:`to_polars` to a `.parquet` or `.csv` file, whole or not at all."""
+        """Write the table of :meth:`to_polars` to a `.parquet` or `.csv` file, or nothing."""
         suffix = _known_format(path)
         table = self.to_polars(truth=truth)
         with whole_file(path) as beside:
@@ -279,10 +302,10 @@ class Cohort:
         truth = None
         if present:
             truth = Truth(
-                table["eligible"].cast(pl.Boolean).to_numpy(),
-                table["p_high"].to_numpy(),
-                table["p_low"].to_numpy(),
-                table["group"].cast(pl.Int16).fill_null(0).to_numpy(),
+                _truth_column(table, "eligible", pl.Boolean).to_numpy(),
+                _truth_column(table, "p_high", pl.Float64).to_numpy(),
+                _truth_column(table, "p_low", pl.Float64).to_numpy(),
+                _truth_column(table, "group", pl.Int16).to_numpy(),
             )
         covariates = table.select(pl.exclude(PHYSICIAN, DECISION, *TRUTH_COLUMNS))
         return cls(covariates, table[DECISION], table[PHYSICIAN], truth, name)
@@ -300,7 +323,7 @@ class Cohort:
         if not file.is_file():
             raise InputError(f"file '{file}' does not exist")
         try:
-            table = pl.read_parquet(file) if suffix == ".parquet" else pl.read_csv(file)
+            table = pl.read_parquet(file) if suffix == ".parquet" else _read_csv(file)
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).splitlines()[0]
             raise InputError(f"'{file}' is not a readable {suffix[1:]} table: {first}") from error
@@ -321,6 +344,24 @@ def _known_format(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
+def _read_csv(file: Path) -> pl.DataFrame:
+    # Physician 007 is a name, not the number 7; types are inferred from the whole file.
+    return pl.read_csv(file, schema_overrides={PHYSICIAN: pl.String}, infer_schema_length=None)
+
+
+def _truth_column(table: pl.DataFrame, name: str, dtype: type[pl.DataType]) -> pl.Series:
+    try:
+        values = table[name].cast(dtype)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"column '{name}' is {table[name].dtype}, not {dtype}") from error
+    if name == "group":  # a physician without a group has none in the table
+        return values.fill_null(0)
+    if values.null_count():
+        row = int(values.is_null().arg_true()[0])
+        raise InputError(f"column '{name}' is missing in row {row}; a truth is known throughout")
+    return values
+
+
 def _check_covariates(covariates: pl.DataFrame) -> None:
     taken = [name for name in covariates.columns if name in _RESERVED]
     if taken:
@@ -331,39 +372,6 @@ def _check_covariates(covariates: pl.DataFrame) -> None:
     for name, dtype in covariates.schema.items():
         if not (dtype.is_numeric() or dtype == pl.Boolean):
             raise InputError(f"covariate '{name}' is {dtype}, not a number; encode or drop it")
-
-
-def _checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
-    raw = np.asarray(decision)
-    missing = (
-        np.array([value is None for value in raw])
-        if raw.dtype == object
-        else np.isnan(raw)
-        if raw.dtype.kind == "f"
-        else np.zeros(raw.shape, bool)
-    )
-    if missing.any():
-        raise InputError(
-            f"column '{DECISION}' is missing in row {int(missing.argmax())}; fill it or drop the row"
-        )
-    binary = np.isin(raw, (0, 1))
-    if not binary.all():
-        row = int((~binary).argmax())
-        raise InputError(
-            f"column '{DECISION}' has {raw[row]!r} in row {row}; it takes 0 and 1 only"
-        )
-    return _frozen(raw, np.int8)
-
-
-def _checked_physician(physician: Sequence[Any] | pl.Series) -> pl.Series:
-    series = physician if isinstance(physician, pl.Series) else pl.Series(physician)
-    if series.null_count():
-        row = int(series.is_null().arg_true()[0])
-        raise InputError(f"column '{PHYSICIAN}' is missing in row {row}; fill it or drop the row")
-    # A Categorical keeps a million repeated names as a million small integers.
-    if series.dtype != pl.Categorical:
-        series = series.cast(pl.String).cast(pl.Categorical)
-    return series.alias(PHYSICIAN)
 
 
 def _check_lengths(n_patients: int, *, decision: int, physician: int, truth: Truth | None) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.cohort import PHYSICIAN, Cohort
+from intravar.checks import PHYSICIAN
+from intravar.cohort import Cohort
 from intravar.errors import InputError
 
 
@@ -26,7 +27,9 @@ def pair_discordance(
     n = np.asarray(n_patients, dtype=np.float64)
     k = np.asarray(n_prescribed, dtype=np.float64)
     pairs = n * (n - 1) / 2
-    return np.divide(k * (n - k), pairs, out=np.full(n.shape, np.nan), where=pairs > 0)
+    undefined = np.full(n.shape, np.nan)
+    share: npt.NDArray[np.float64] = np.divide(k * (n - k), pairs, out=undefined, where=pairs > 0)
+    return share
 
 
 def oracle(cohort: Cohort) -> pl.DataFrame:
@@ -75,4 +78,20 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
         pl.Series("oracle", estimate).fill_nan(None),
         "d_star",
         pl.when(eligible < 2).then(pl.lit(too_few)).otherwise(None).alias("reason"),
+    )
+
+
+def oracle_by_group(found: pl.DataFrame) -> pl.DataFrame:
+    """Return the oracle's table by physician group: counts, mean D* and mean estimate.
+
+    The mean is taken over physicians, as the paper does; undefined ones are left out of it.
+    """
+    return (
+        found.group_by("group")
+        .agg(
+            pl.len().alias("physicians"),
+            pl.col("n_patients", "n_eligible").sum(),
+            pl.col("d_star", "oracle").mean(),
+        )
+        .sort("group")
     )

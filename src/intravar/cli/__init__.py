@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from intravar import __version__
-from intravar.cli import simulation
+from intravar.cli import benchmark, simulation
 from intravar.errors import InputError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 simulation.register(app)
+benchmark.register(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from intravar.benchmark.published import published
-from intravar.benchmark.summary import by_group
+from intravar.benchmark.published import GROUP_TABLES, printed_cell
 from intravar.oracle import oracle as oracle_table
-from intravar.simulation.catalogue import Condition, paper_conditions
+from intravar.oracle import oracle_by_group
+from intravar.simulation.catalogue import Condition, all_conditions, paper_conditions
 from intravar.simulation.catalogue import simulate as simulate_cohort
 from intravar.simulation.rules import ThresholdRule
 
@@ -37,9 +37,15 @@ def register(app: typer.Typer) -> None:
     app.command("oracle")(oracle)
 
 
-def conditions(as_json: Json = False) -> None:
+def conditions(
+    everything: Annotated[
+        bool, typer.Option("--all", help="List the grid of sizes as well.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """List the paper's 94 conditions with their rule in words and their seed."""
-    rows = [_condition_row(condition) for condition in paper_conditions().values()]
+    known = all_conditions() if everything else paper_conditions()
+    rows = [_condition_row(condition) for condition in known.values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
@@ -120,12 +126,13 @@ def oracle(
         typer.echo(json.dumps(found.to_dicts(), indent=1))
         return
     typer.echo(f"{cohort!r}\n")
-    printed = published().ground_truth(condition)
+    paper = GROUP_TABLES.get(condition)
     table = Table(title="discordance among eligible patients, by physician group", box=None)
     for column in ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper"):
         table.add_column(column, justify="right")
-    for row in by_group(found).iter_rows(named=True):
+    for row in oracle_by_group(found).iter_rows(named=True):
         group = row["group"]
+        printed = printed_cell(paper, "oracle", f"group{group}") if paper else None
         table.add_row(
             "all" if group is None else str(group),
             str(row["physicians"]),
@@ -133,7 +140,7 @@ def oracle(
             f"{row['n_eligible']:,}",
             f"{row['d_star']:.3f}",
             "undefined" if row["oracle"] is None else f"{row['oracle']:.3f}",
-            f"{printed[group]:.3f}" if group in printed else "-",
+            "-" if printed is None else f"{printed.value:.3f}",
         )
     Console().print(table)
     undefined = found.filter(found["reason"].is_not_null())

@@ -1,0 +1,1 @@
+"""What a method learns from the cohort before it compares patients."""

@@ -1,0 +1,1 @@
+"""Distances between the patients of a panel, and pairs made of them."""

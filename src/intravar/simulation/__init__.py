@@ -1,6 +1,13 @@
 """Synthetic cohorts whose truth is known by construction."""
 
-from intravar.simulation.catalogue import Condition, find_condition, paper_conditions, simulate
+from intravar.simulation.catalogue import (
+    Condition,
+    all_conditions,
+    find_condition,
+    grid_conditions,
+    paper_conditions,
+    simulate,
+)
 from intravar.simulation.covariates import (
     PAPER_COVARIATES,
     Bernoulli,
@@ -34,7 +41,9 @@ __all__ = [
     "Score2Rule",
     "ThresholdRule",
     "WindowRecipe",
+    "all_conditions",
     "find_condition",
+    "grid_conditions",
     "paper_conditions",
     "score2_risk",
     "simulate",

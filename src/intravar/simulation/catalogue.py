@@ -1,4 +1,4 @@
-"""The paper's 94 conditions by name."""
+"""The conditions by name: the paper's 94, and its grid of sizes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from intravar.simulation.physicians import Continuum
 from intravar.simulation.rules import Rule, WindowRecipe
 from intravar.simulation.scenario import Scenario
 
-Family = Literal["score2", "continuous", "copula", "lognormal", "window"]
+Family = Literal["score2", "continuous", "copula", "lognormal", "window", "grid"]
 PASSES = (1, 2)
+GRID_PATIENTS = (5_000, 10_000, 20_000, 30_000)
+GRID_PHYSICIANS = (5, 10, 20, 50, 100)
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Condition:
     ----------
     name
         `score2`, `continuous`, `copula`, `lognormal`, or `pass1-w3-p2` for pass 1, width 3,
-        second position (all counted from 1).
+        second position (all counted from 1); `grid-n5000-j20` for SCORE2 with other sizes.
     family
         What kind of condition it is.
     scenario
@@ -110,6 +112,28 @@ def paper_conditions() -> Mapping[str, Condition]:
     return {condition.name: condition for condition in found}
 
 
+@cache
+def grid_conditions() -> Mapping[str, Condition]:
+    """Return SCORE2 on the paper's grid of sizes, by name.
+
+    Examples
+    --------
+    >>> len(grid_conditions())
+    20
+    """
+    scenarios = [
+        Scenario(f"grid-n{n_patients}-j{n_physicians}").resized(n_patients, n_physicians)
+        for n_physicians in GRID_PHYSICIANS
+        for n_patients in GRID_PATIENTS
+    ]
+    return {scenario.name: _condition(scenario, "grid") for scenario in scenarios}
+
+
+def all_conditions() -> Mapping[str, Condition]:
+    """Return every condition that has a name."""
+    return {**paper_conditions(), **grid_conditions()}
+
+
 def find_condition(name: str) -> Condition:
     """Return the condition of a name.
 
@@ -118,7 +142,7 @@ def find_condition(name: str) -> Condition:
     InputError
         If there is none; the message names the nearest.
     """
-    conditions = paper_conditions()
+    conditions = all_conditions()
     if name not in conditions:
         raise unknown_name(
             "condition", name, conditions, remedy="'intravar conditions' lists all of them"

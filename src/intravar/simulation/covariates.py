@@ -107,7 +107,8 @@ class Bernoulli:
 
     def from_normal(self, standard_normal: FloatArray) -> FloatArray:
         """See :class:`Marginal`."""
-        return (ndtr(standard_normal) > 1 - self.share).astype(np.float64)
+        drawn: FloatArray = (ndtr(standard_normal) > 1 - self.share).astype(np.float64)
+        return drawn
 
     def quantile(self, probability: float) -> float:
         """See :class:`Marginal`."""
@@ -175,9 +176,16 @@ class CovariateModel:
     copulas: tuple[GaussianCopula, ...] = field(default=())
 
     def __post_init__(self) -> None:
+        following = [copula.second for copula in self.copulas]
         for copula in self.copulas:
             for name in (copula.first, copula.second):
                 self.marginal(name)
+            # The partner's own draw is what is followed, so it may not follow another.
+            if copula.first in following or following.count(copula.second) > 1:
+                raise InputError(
+                    f"'{copula.second}' cannot follow '{copula.first}': a covariate follows one "
+                    "other, and that one follows none"
+                )
 
     @property
     def names(self) -> tuple[str, ...]:

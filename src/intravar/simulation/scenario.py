@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from intravar.cohort import PHYSICIAN, Cohort, Truth
+from intravar.checks import PHYSICIAN
+from intravar.cohort import Cohort, Truth
 from intravar.errors import InputError
 from intravar.seeds import stream
 from intravar.simulation.covariates import PAPER_COVARIATES, CovariateModel

@@ -1,0 +1,68 @@
+"""What every table of patients must satisfy: a binary decision and a physician in every row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.errors import InputError
+
+PHYSICIAN = "physician"
+DECISION = "decision"
+
+
+def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
+    """Return the decisions as read-only 0 and 1, or say which row is neither.
+
+    Examples
+    --------
+    >>> checked_decision([True, False])
+    array([1, 0], dtype=int8)
+    """
+    raw = np.asarray(decision)
+    if raw.ndim != 1:
+        raise InputError(f"column '{DECISION}' has {raw.ndim} dimensions; give one value a patient")
+    values = pl.Series(raw.tolist() if raw.dtype == object else raw, strict=False)
+    missing = values.is_nan() if values.dtype.is_float() else values.is_null()
+    missing = missing.fill_null(True)
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise InputError(f"column '{DECISION}' is missing in row {row}; fill it or drop the row")
+    binary = np.isin(raw, (0, 1))
+    if not binary.all():
+        row = int((~binary).argmax())
+        found = raw.tolist()[row]
+        raise InputError(f"column '{DECISION}' has {found!r} in row {row}; it takes 0 and 1 only")
+    result = raw.astype(np.int8)
+    result.setflags(write=False)
+    return result
+
+
+def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> pl.Series:
+    """Return the physician of every patient as a categorical, or say where one is missing."""
+    series = physician if isinstance(physician, pl.Series) else pl.Series(_plain(physician))
+    missing = series.is_nan() if series.dtype.is_float() else series.is_null()
+    missing = missing.fill_null(True)
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise InputError(f"column '{PHYSICIAN}' is missing in row {row}; fill it or drop the row")
+    # A Categorical keeps a million repeated names as a million small integers.
+    if series.dtype != pl.Categorical:
+        series = series.cast(pl.String).cast(pl.Categorical)
+    return series.alias(PHYSICIAN)
+
+
+def _plain(physician: Sequence[Any] | npt.NDArray[Any]) -> list[Any] | npt.NDArray[Any]:
+    array = np.asarray(physician)
+    if array.ndim != 1:
+        raise InputError(
+            f"column '{PHYSICIAN}' has {array.ndim} dimensions; give one value a patient"
+        )
+    if array.dtype != object:
+        return array
+    # Names of mixed kinds (7 and "Ada") become text; None and NaN stay missing.
+    return [None if value is None or value != value else str(value) for value in array.tolist()]

@@ -1,0 +1,178 @@
+"""Commands about the study: methods, benchmark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import joblib
+import polars as pl
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from intravar.benchmark.study import Study
+from intravar.benchmark.study import benchmark as run_benchmark
+from intravar.benchmark.tables import TITLES
+from intravar.benchmark.tables.render import text_grid
+from intravar.cli.progress import StudyProgress
+from intravar.cli.simulation import Json
+from intravar.estimators import METHODS, PAPER_METHODS
+
+#: Exit code of a study that went through although some methods failed somewhere.
+SOME_FAILED = 3
+
+#: Tables that a narrow terminal would only make unreadable; they lie in the folder.
+_LONG = ("rank_correlations", "grid")
+
+RESAMPLING_WARNING = (
+    "warning: resampled patients meet their own copies, which agree by construction; "
+    "nearest-neighbour methods then look far better or worse than they are"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command("methods")(methods)
+    app.command("benchmark")(benchmark)
+
+
+def methods(as_json: Json = False) -> None:
+    """List the methods."""
+    rows = [
+        {
+            "method": name,
+            "label": method.label,
+            "idea": method.idea,
+            "supervised": method.supervised,
+            "scale": method.scale,
+            "in_paper": name in PAPER_METHODS,
+        }
+        for name, method in METHODS.items()
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    table.add_column("sees decisions", justify="center")
+    table.add_column("idea", overflow="fold")
+    for row in rows:
+        table.add_row(str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"]))
+    Console().print(table)
+
+
+def benchmark(
+    conditions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Names of conditions, or all (the paper's 94), quick, grid. Default: score2.",
+            show_default=False,
+        ),
+    ] = None,
+    methods: Annotated[
+        str, typer.Option("--methods", help="Names of methods with commas between, or all.")
+    ] = "all",
+    replicates: Annotated[
+        int, typer.Option("--replicates", help="Independent draws of every condition.")
+    ] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", help="Processes. Default: one per core.", show_default=False),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="local, dask, or dask:ADDRESS of a scheduler.")
+    ] = "local",
+    out: Annotated[Path, typer.Option("--out", help="Folder of the results.")] = Path(
+        "intravar-results"
+    ),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Discard what an earlier run left in the folder.")
+    ] = False,
+    allow_mixed: Annotated[
+        bool,
+        typer.Option("--allow-mixed", help="Keep results of other versions or settings."),
+    ] = False,
+    resample_patients: Annotated[
+        bool,
+        typer.Option(
+            "--resample-patients",
+            help="Make replicates by resampling the patients of the first (misleading; see docs).",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run methods on conditions and set their scores beside the truth and the paper.
+
+    Run it again to do what is missing: finished work is kept, whatever interrupted it.
+    Exit code 3: all was run, but some methods failed in some conditions.
+    """
+    console = Console(stderr=as_json)
+    if resample_patients:
+        console.print(RESAMPLING_WARNING)
+    progress = StudyProgress(console, workers or joblib.cpu_count())
+    study = run_benchmark(
+        conditions or ["score2"],
+        [name.strip() for name in methods.split(",") if name.strip()],
+        out=out,
+        replicates=replicates,
+        workers=workers,
+        engine=engine,
+        fresh=fresh,
+        allow_mixed=allow_mixed,
+        replicates_are="resampled" if resample_patients else "fresh",
+        progress=progress,
+    )
+    if as_json:
+        typer.echo(json.dumps(study.summary(), default=str))
+    else:
+        _print_study(console, study)
+    if study.failures.height:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _print_study(console: Console, study: Study) -> None:
+    for name, table in study.tables.items():
+        if name in _LONG and console.width < 120:
+            continue
+        _print_table(console, TITLES[name], table)
+    if any("published" in table.columns for table in study.tables.values()):
+        console.print(
+            "In brackets [ ]: 95 % interval. Below: the paper's figure, * where it lies outside "
+            "what our draws allow.\n"
+        )
+    undefined = study.scores.filter(pl.col("score").is_null())
+    if undefined.height:
+        reasons = ", ".join(
+            f"{count} x {reason}" for reason, count in undefined["reason"].value_counts().rows()
+        )
+        console.print(f"undefined scores: {undefined.height} ({reasons})")
+    for row in study.failures.iter_rows(named=True):
+        where = f"{row['condition']}, replicate {row['replicate']}, {row['method']}"
+        console.print(f"failed: {where}: {row['error']}", markup=False)
+    console.print(f"scores, tables and how they were made: {study.folder}/", highlight=False)
+
+
+def _print_table(console: Console, title: str, table: pl.DataFrame) -> None:
+    # Intervals need room: seven columns with them take about 150 characters.
+    heading, rows = text_grid(table, intervals=console.width >= 150)
+    if console.width < 12 * len(heading):
+        heading, rows = _turned(heading, rows)
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for position, column in enumerate(heading):
+        shown.add_column(column, justify="left" if position == 0 else "right")
+    for row in rows:
+        shown.add_row(*row)
+    console.print(shown)
+    console.print()
+
+
+def _turned(heading: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Return one line per cell, for a terminal too narrow for columns."""
+    long = [
+        [row[0], column, cell]
+        for row in rows
+        for column, cell in zip(heading[1:], row[1:], strict=True)
+    ]
+    return [heading[0], "", ""], long

@@ -1,0 +1,104 @@
+"""What all estimators share: the interface of scikit-learn, and a result that explains itself."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from sklearn.base import BaseEstimator
+
+from intravar.estimators.observed import FloatArray, Observed
+
+Scale = Literal["discordance", "overdispersion"]
+
+
+class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """From (X, y, physician) to one score per physician.
+
+    Attributes
+    ----------
+    physicians_
+        Names of the physicians.
+    score_
+        One score per physician; NaN where it is undefined.
+    reason_
+        Why a score is undefined, None where it is defined.
+    n_patients_
+        Patients per physician.
+    profile_
+        The same as one table.
+    """
+
+    #: Name on the command line.
+    name: ClassVar[str]
+    #: Name in tables and figures.
+    label: ClassVar[str]
+    #: The idea in one line.
+    idea: ClassVar[str]
+    #: Whether the decisions inform how patients are compared.
+    supervised: ClassVar[bool]
+    #: What the score measures.
+    scale: ClassVar[Scale] = "discordance"
+    #: Methods with the same word learn something in common and are best run together.
+    shares: ClassVar[str] = "distances"
+
+    physicians_: npt.NDArray[np.str_]
+    score_: FloatArray
+    reason_: list[str | None]
+    n_patients_: npt.NDArray[np.int64]
+    feature_names_in_: npt.NDArray[np.str_]
+    n_features_in_: int
+
+    def fit(self, X: Any, y: Any, physician: Any) -> Self:
+        """Score every physician.
+
+        Parameters
+        ----------
+        X
+            Covariates, one row per patient: a NumPy array, or a pandas, polars or other frame
+            that narwhals reads. Finite numbers only.
+        y
+            Decision per patient, 0 or 1.
+        physician
+            Physician per patient, by any name.
+        """
+        return self.fit_observed(Observed.of(X, y, physician))
+
+    def fit_observed(self, observed: Observed) -> Self:
+        """Score every physician of input that was checked before, sharing what others learned."""
+        self.physicians_ = np.asarray(observed.physicians)
+        self.n_patients_ = np.array([len(panel) for panel in observed.panels], dtype=np.int64)
+        self.feature_names_in_ = np.asarray(observed.names)
+        self.n_features_in_ = len(observed.names)
+        self._fit(observed)
+        return self
+
+    @abstractmethod
+    def _fit(self, observed: Observed) -> None:
+        """Set `score_` and `reason_`, and whatever else the method has to say."""
+
+    @property
+    def profile_(self) -> pl.DataFrame:
+        """One row per physician: patients, score, and why it is undefined where it is."""
+        return pl.DataFrame(
+            {
+                "physician": self.physicians_,
+                "n_patients": self.n_patients_,
+                "score": pl.Series(self.score_).fill_nan(None),
+                **self._profile_columns(),
+                "reason": pl.Series(self.reason_, dtype=pl.String),
+            }
+        )
+
+    def details(self) -> dict[str, Any]:
+        """Return what was learned on the way, in a form that fits into JSON."""
+        return {}
+
+    def _profile_columns(self) -> dict[str, Any]:
+        return {}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "score_")

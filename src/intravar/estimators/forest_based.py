@@ -1,0 +1,59 @@
+"""What the two forest methods share: one forest, grown once for both."""
+
+from __future__ import annotations
+
+from intravar.estimators.matching import MatchingEstimator
+from intravar.estimators.observed import Observed
+from intravar.learning.forest import Forest, ForestSettings, grow_forest
+from intravar.matching.comparison import Strategy
+
+
+class ForestBased(MatchingEstimator):
+    """Learns from a forest that predicts the decision.
+
+    Parameters
+    ----------
+    n_trees, max_depth, min_leaf, min_leaf_share
+        The forest; a leaf holds at least max(min_leaf, floor(min_leaf_share * n)) patients.
+    caliper
+        Quantile of a panel's pairwise distances above which no pair is formed.
+    strategy
+        How pairs are formed; "algorithm-1" is the paper's.
+    random_state
+        Seed of the forest.
+    n_jobs
+        Threads that grow the forest.
+    """
+
+    supervised = True
+    shares = "forest"
+
+    def __init__(
+        self,
+        *,
+        n_trees: int = 300,
+        max_depth: int = 8,
+        min_leaf: int = 5,
+        min_leaf_share: float = 0.01,
+        caliper: float = 0.25,
+        strategy: Strategy = "algorithm-1",
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.min_leaf = min_leaf
+        self.min_leaf_share = min_leaf_share
+        self.caliper = caliper
+        self.strategy = strategy
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _forest(self, observed: Observed) -> Forest:
+        settings = ForestSettings(
+            self.n_trees, self.max_depth, self.min_leaf, self.min_leaf_share, self.random_state
+        )
+        return observed.learn(
+            settings,
+            lambda: grow_forest(observed.standardised, observed.decision, settings, self.n_jobs),
+        )

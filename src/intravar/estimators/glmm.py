@@ -1,0 +1,112 @@
+"""The Bayesian binomial mixed model and its overdispersion score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.estimators.base import Estimator
+from intravar.estimators.observed import FloatArray, Observed
+from intravar.learning.mixed_model import MixedModelFit, fit_mixed_model, pearson_residuals
+
+#: Edges of the residuals' histogram; residuals beyond fall into the outer bins.
+RESIDUAL_EDGES = np.linspace(-6, 6, 49)
+CALIBRATION_BINS = 10
+
+
+class GLMM(Estimator):
+    """Scores how badly a logistic model with a random intercept per physician fits each physician.
+
+    logit P(y = 1) = b0 + b'z + u_j; the score is the mean squared Pearson residual of a physician's
+    patients, the random intercept included. It ranks physicians and is not a discordance rate.
+
+    Parameters
+    ----------
+    fixed_prior_sd
+        Standard deviation of the normal prior of the fixed effects.
+    log_sd_prior_sd
+        Standard deviation of the normal prior of the log standard deviation of the intercepts.
+
+    Attributes
+    ----------
+    fixed_effects_
+        Posterior means by name of the covariate; `intercept` first.
+    random_effects_, random_effects_sd_
+        Posterior means and standard deviations of the physicians' intercepts.
+    fitted_probability_, residuals_
+        Per patient.
+    model_
+        The whole variational posterior.
+    """
+
+    name = "glmm"
+    label = "GLMM"
+    idea = "mean squared Pearson residual under a logistic model with a random intercept"
+    supervised = True
+    scale = "overdispersion"
+    shares = "glmm"
+
+    fixed_effects_: dict[str, float]
+    random_effects_: FloatArray
+    random_effects_sd_: FloatArray
+    fitted_probability_: FloatArray
+    residuals_: FloatArray
+    model_: MixedModelFit
+
+    def __init__(self, *, fixed_prior_sd: float = 2.0, log_sd_prior_sd: float = 1.0) -> None:
+        self.fixed_prior_sd = fixed_prior_sd
+        self.log_sd_prior_sd = log_sd_prior_sd
+
+    def _fit(self, observed: Observed) -> None:
+        z, y = observed.standardised, observed.decision
+        self.model_ = fit_mixed_model(
+            z,
+            y,
+            observed.code,
+            len(observed.physicians),
+            fixed_prior_sd=self.fixed_prior_sd,
+            log_sd_prior_sd=self.log_sd_prior_sd,
+        )
+        names = ("intercept", *observed.names)
+        self.fixed_effects_ = dict(zip(names, self.model_.fixed_effects.tolist(), strict=True))
+        self.random_effects_ = self.model_.random_effects
+        self.random_effects_sd_ = self.model_.random_sd
+        self.fitted_probability_ = self.model_.fitted_probability(z, observed.code)
+        self.residuals_ = pearson_residuals(y, self.fitted_probability_)
+        total = np.bincount(observed.code, self.residuals_**2, minlength=len(self.physicians_))
+        self.score_ = total / self.n_patients_
+        self.reason_ = [None] * len(self.physicians_)
+        self._decision = np.asarray(y)
+
+    def calibration(self, n_bins: int = CALIBRATION_BINS) -> pl.DataFrame:
+        """Return observed shares against fitted probabilities, in bins of equal width."""
+        position = np.minimum((self.fitted_probability_ * n_bins).astype(int), n_bins - 1)
+        count = np.bincount(position, minlength=n_bins)
+        used = count > 0
+        fitted = np.bincount(position, self.fitted_probability_, minlength=n_bins)
+        observed = np.bincount(position, self._decision, minlength=n_bins)
+        return pl.DataFrame(
+            {
+                "bin": np.flatnonzero(used),
+                "fitted": fitted[used] / count[used],
+                "observed": observed[used] / count[used],
+                "n_patients": count[used],
+            }
+        )
+
+    def _profile_columns(self) -> dict[str, Any]:
+        return {"random_effect": self.random_effects_, "random_effect_sd": self.random_effects_sd_}
+
+    def details(self) -> dict[str, Any]:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        inside = np.clip(self.residuals_, RESIDUAL_EDGES[0], RESIDUAL_EDGES[-1])
+        counts, _ = np.histogram(inside, RESIDUAL_EDGES)
+        return {
+            "fixed_effects": self.fixed_effects_,
+            "random_effect_sd": float(np.exp(self.model_.log_sd_mean)),
+            "converged": self.model_.converged,
+            "calibration": self.calibration().to_dicts(),
+            "residuals": {"edges": RESIDUAL_EDGES.tolist(), "counts": counts.tolist()},
+        }

@@ -1,0 +1,114 @@
+"""What the matching estimators share: pairs within each panel, and the share that is discordant."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.estimators.base import Estimator
+from intravar.estimators.observed import FloatArray, IntArray, Observed
+from intravar.matching.comparison import Comparison, Strategy, pair_panel
+from intravar.matching.pairing import Pairing, Status
+
+#: Reasons for an undefined score, in the words that results print.
+TOO_FEW_PATIENTS = "fewer than two patients"
+NO_PAIR = "no pair within the caliper"
+
+
+class MatchingEstimator(Estimator):
+    """Pairs the patients of each physician and scores the share of discordant pairs.
+
+    Parameters
+    ----------
+    caliper
+        Quantile of a panel's pairwise distances above which no pair is formed.
+    strategy
+        How pairs are formed; "algorithm-1" is the paper's.
+
+    Attributes
+    ----------
+    pairs_
+        One row per pair: physician, row numbers of both patients, distance, discordant or not.
+    n_pairs_, caliper_
+        Per physician; the caliper is NaN for a panel with fewer than two patients.
+    attrition_
+        Per physician: patients, and how many of them were paired, outside the caliper, lost in a
+        longer cycle of the assignment, or in a panel too small.
+    """
+
+    pairs_: pl.DataFrame
+    n_pairs_: npt.NDArray[np.int64]
+    caliper_: FloatArray
+    attrition_: pl.DataFrame
+
+    def __init__(self, *, caliper: float = 0.25, strategy: Strategy = "algorithm-1") -> None:
+        self.caliper = caliper
+        self.strategy = strategy
+
+    @abstractmethod
+    def _comparison(self, observed: Observed) -> Comparison:
+        """Learn what is to be learned and return how patients are compared."""
+
+    def _fit(self, observed: Observed) -> None:
+        comparison = self._comparison(observed)
+        pairings = [
+            pair_panel(comparison, rows, caliper=self.caliper, strategy=self.strategy)
+            for rows in observed.panels
+        ]
+        self._keep(observed, pairings)
+
+    def _keep(self, observed: Observed, pairings: list[Pairing]) -> None:
+        decision = observed.decision
+        self.n_pairs_ = np.array([len(pairing.distances) for pairing in pairings], dtype=np.int64)
+        self.caliper_ = np.array([pairing.caliper for pairing in pairings])
+        rows = [
+            panel[pairing.pairs] for panel, pairing in zip(observed.panels, pairings, strict=True)
+        ]
+        pairs: IntArray = np.concatenate([*rows, np.empty((0, 2), dtype=np.int64)])
+        discordant = decision[pairs[:, 0]] != decision[pairs[:, 1]]
+        of_physician = np.repeat(np.arange(len(pairings)), self.n_pairs_)
+        self.pairs_ = pl.DataFrame(
+            {
+                "physician": self.physicians_[of_physician],
+                "first": pairs[:, 0],
+                "second": pairs[:, 1],
+                "distance": np.concatenate([pairing.distances for pairing in pairings]),
+                "discordant": discordant,
+            }
+        )
+        n_discordant = np.bincount(of_physician, discordant, minlength=len(pairings))
+        self.score_ = np.full(len(pairings), np.nan)
+        np.divide(n_discordant, self.n_pairs_, out=self.score_, where=self.n_pairs_ > 0)
+        self.reason_ = [
+            None if pairs else (TOO_FEW_PATIENTS if patients < 2 else NO_PAIR)
+            for pairs, patients in zip(self.n_pairs_, self.n_patients_, strict=True)
+        ]
+        self.attrition_ = self._attrition(pairings)
+
+    def _attrition(self, pairings: list[Pairing]) -> pl.DataFrame:
+        counts = np.array(
+            [np.bincount(pairing.status, minlength=len(Status)) for pairing in pairings]
+        )
+        return pl.DataFrame(
+            {
+                "physician": self.physicians_,
+                "n_patients": self.n_patients_,
+                **{status.name.lower(): counts[:, status] for status in Status},
+            }
+        )
+
+    def _profile_columns(self) -> dict[str, Any]:
+        return {
+            "n_pairs": self.n_pairs_,
+            "n_discordant": np.rint(np.nan_to_num(self.score_) * self.n_pairs_).astype(np.int64),
+            "caliper": pl.Series(self.caliper_).fill_nan(None),
+            **{
+                column: self.attrition_[column]
+                for column in self.attrition_.columns
+                if column not in ("physician", "n_patients")
+            },
+        }

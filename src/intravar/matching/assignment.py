@@ -1,0 +1,251 @@
+"""Exact minimum-cost assignment of a panel to itself, nobody to themselves.
+
+Nearly all edges of an optimal assignment join near neighbours, so the problem is solved on short neighbour
+lists first. The dual prices of that small problem then either prove that no other edge could improve the
+result, or name the edges that could; those join the lists and the small problem is solved again. The answer
+is the optimum over all pairs although an n x n matrix is never needed.
+
+Ties are settled by a second assignment: among all optimal assignments, the one with the least total of a
+hash of (a, b) is taken. The result therefore does not depend on the solver or on the neighbour lists.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+from intravar.matching.costs import CostSource, Edges, FloatArray, IntArray, MatrixCosts, PointCosts
+from intravar.matching.ties import TIE_BITS, TiedPairs, tie_breaker
+
+DEFAULT_NEIGHBOURS = 10
+SMALL_PANEL = 128
+# Pairs within about 1/16 of a typical distance of improving the result join the lists early; it saves rounds.
+MARGIN_DIVISOR = 8
+# At most this many pairs per patient join the lists in one round.
+GROWTH = 8
+NOTHING_KNOWN = -(2**62)
+
+
+class _Graph(NamedTuple):
+    """A symmetric cost graph, rows in order; ``start[i]`` is where row ``i`` begins."""
+
+    row: IntArray
+    column: IntArray
+    cost: IntArray
+    start: IntArray
+
+
+def solve_dense(distances: ArrayLike) -> IntArray:
+    """Assign each patient another patient so that the total distance is least.
+
+    Parameters
+    ----------
+    distances : array-like of shape (n, n)
+        Symmetric distances within one panel, n >= 2. The diagonal is ignored: nobody is assigned to themselves.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        For each patient the assigned one. The undirected edges {i, sigma_i} are unique; a cycle of three or
+        more may run either way, because a symmetric matrix gives both directions the same total.
+
+    Examples
+    --------
+    >>> from intravar.matching.assignment import solve_dense
+    >>> solve_dense([[0, 1, 5, 6], [1, 0, 4, 5], [5, 4, 0, 1], [6, 5, 1, 0]])
+    array([1, 0, 3, 2])
+    """
+    matrix = np.asarray(distances, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"distances must be a square matrix, got shape {matrix.shape}")
+    _require_two(len(matrix))
+    _require_finite(matrix, "distances")
+    if not np.array_equal(matrix, matrix.T):
+        raise ValueError("distances must be symmetric")
+    return _solve(MatrixCosts(matrix), DEFAULT_NEIGHBOURS)
+
+
+def solve_points(points: ArrayLike, *, neighbours: int = DEFAULT_NEIGHBOURS) -> IntArray:
+    """Assign each patient another patient so that the total Euclidean distance is least.
+
+    The answer is that of `solve_dense` on the matrix of distances, without the matrix.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, p)
+        One row per patient of one panel, n >= 2.
+    neighbours : int
+        Length of the neighbour lists to begin with. It changes the time, never the answer.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        For each patient the assigned one.
+
+    Examples
+    --------
+    >>> from intravar.matching.assignment import solve_points
+    >>> solve_points([[0.0], [1.0], [5.0], [6.0]])
+    array([1, 0, 3, 2])
+    """
+    array = np.asarray(points, dtype=np.float64)
+    if array.ndim != 2:
+        raise ValueError(f"points must have one row per patient, got shape {array.shape}")
+    _require_two(len(array))
+    _require_finite(array, "points")
+    return _solve(PointCosts(array), neighbours)
+
+
+def _solve(source: CostSource, neighbours: int) -> IntArray:
+    """Find the optimum over all pairs, then settle ties among equals."""
+    if source.n <= SMALL_PANEL:
+        return _solve_small(source)
+    # The round through all patients makes sure that the neighbour lists admit some assignment.
+    sigma, tight = _optimum(source, neighbours, np.roll(np.arange(source.n), -1))
+    if 2 * len(tight.first) == source.n:
+        return sigma
+    # At optimal prices an assignment is optimal exactly when all its edges are tight.
+    sigma, _ = _optimum(TiedPairs(source.n, tight.first, tight.second), neighbours, sigma)
+    return sigma
+
+
+def _solve_small(source: CostSource) -> IntArray:
+    """Do the same on the whole matrix, which for a small panel costs less than keeping lists."""
+    n = source.n
+    row, column = np.divmod(np.arange(n * n), n)
+    cost = source.cost(row, column).reshape(n, n)
+    # More than twice the largest cost: giving up a forbidden edge then always pays.
+    np.fill_diagonal(cost, 4 * (cost.max() + 1))
+    sigma = linear_sum_assignment(cost)[1].astype(np.int64)
+    matched = cost[np.arange(n), sigma]
+    graph = _Graph(row, column, cost.ravel(), np.arange(n + 1) * n)
+    prices = _column_prices(graph, sigma, matched, None)
+    doubled = matched - prices[sigma] + prices
+    tight = 2 * cost == doubled[:, None] + doubled[None, :]
+    if np.count_nonzero(tight) == n:
+        return sigma
+    numbers = np.where(tight, tie_breaker(row, column).reshape(n, n), n * 2 ** (TIE_BITS + 1))
+    return linear_sum_assignment(numbers)[1].astype(np.int64)
+
+
+def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[IntArray, Edges]:
+    """Return an assignment that is optimal over all pairs, and all pairs that an optimal one may use.
+
+    ``covered`` remembers what is known about the pairs outside the graph: each costs more than the half of
+    ``covered[first] + covered[second]``. Only patients whose price has risen above it are priced again.
+    """
+    everyone = np.arange(source.n)
+    first, second = source.neighbours(min(max(neighbours, 1), source.n - 1))
+    graph = _graph(source, np.concatenate([first, everyone]), np.concatenate([second, feasible]))
+    covered = np.full(source.n, NOTHING_KNOWN, dtype=np.int64)
+    prices: IntArray | None = None
+    while True:
+        sigma = _match(graph)
+        matched = source.cost(everyone, sigma)
+        prices = _column_prices(graph, sigma, matched, prices)
+        doubled = matched - prices[sigma] + prices
+        risen = np.flatnonzero(doubled > covered)
+        limits = covered.copy()
+        limits[risen] = doubled[risen] + int(np.median(matched)) // MARGIN_DIVISOR
+        found = _near_pairs(source, limits, risen)
+        reduced = 2 * found.cost - doubled[found.first] - doubled[found.second]
+        if not (reduced < 0).any():
+            return sigma, _tight_pairs(graph, _take(found, reduced == 0), doubled)
+        if len(reduced) <= GROWTH * source.n:
+            covered = limits
+        else:
+            # Heavy ties: keep the graph small and price these patients again.
+            most = np.argsort(reduced, kind="stable")[: GROWTH * source.n]
+            found = _take(found, most[reduced[most] < 0])
+        graph = _graph(
+            source,
+            np.concatenate([graph.row, found.first]),
+            np.concatenate([graph.column, found.second]),
+        )
+
+
+def _near_pairs(source: CostSource, limits: IntArray, rows: IntArray) -> Edges:
+    """Collect the pairs within the limits that involve one of the given patients."""
+    if len(rows) == 0:
+        return Edges(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+    parts = list(source.at_most(limits, None if len(rows) == source.n else rows))
+    return Edges(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _tight_pairs(graph: _Graph, found: Edges, doubled: IntArray) -> Edges:
+    """Return the pairs at zero reduced cost, of the graph and of those found outside it, each once."""
+    inside = (graph.row < graph.column) & (
+        2 * graph.cost == doubled[graph.row] + doubled[graph.column]
+    )
+    n = len(doubled)
+    key = np.concatenate(
+        [graph.row[inside] * n + graph.column[inside], found.first * n + found.second]
+    )
+    cost = np.concatenate([graph.cost[inside], found.cost])
+    key, position = np.unique(key, return_index=True)
+    first, second = np.divmod(key, n)
+    return Edges(first, second, cost[position])
+
+
+def _graph(source: CostSource, first: IntArray, second: IntArray) -> _Graph:
+    """Build the symmetric graph of the given pairs, each once, sorted by row and column."""
+    n = source.n
+    key = np.unique(np.minimum(first, second) * n + np.maximum(first, second))
+    low, high = np.divmod(key, n)
+    cost = source.cost(low, high)
+    row = np.concatenate([low, high])
+    column = np.concatenate([high, low])
+    order = np.argsort(row * n + column)
+    row = row[order]
+    start = np.searchsorted(row, np.arange(n + 1))
+    return _Graph(row, column[order], np.concatenate([cost, cost])[order], start)
+
+
+def _match(graph: _Graph) -> IntArray:
+    """Return the assignment of least total cost that uses the graph's edges."""
+    n = len(graph.start) - 1
+    # The solver drops explicit zeros; one more on every edge changes all assignments alike.
+    weights = csr_array((graph.cost + 1.0, graph.column, graph.start), shape=(n, n))
+    _, sigma = min_weight_full_bipartite_matching(weights)
+    return np.asarray(sigma, dtype=np.int64)
+
+
+def _column_prices(
+    graph: _Graph, sigma: IntArray, matched: IntArray, guess: IntArray | None
+) -> IntArray:
+    """Return dual prices v of the columns that prove the assignment optimal on the graph.
+
+    Shortest paths in the residual graph (Bellman and Ford), all patients at once. With row prices
+    ``u = matched - v[sigma]`` every edge then satisfies ``u_i + v_j <= cost_ij``, in whole numbers.
+    """
+    prices = matched[_inverse(sigma)] // 2 if guess is None else guess
+    for _ in range(len(sigma) + 1):
+        reached = (prices[sigma] - matched)[graph.column] + graph.cost
+        lowered = np.minimum.reduceat(reached, graph.start[:-1])
+        if np.array_equal(lowered, prices):
+            return prices
+        prices = lowered
+    raise RuntimeError("the sparse solver returned an assignment that is not optimal")
+
+
+def _inverse(sigma: IntArray) -> IntArray:
+    inverse = np.empty_like(sigma)
+    inverse[sigma] = np.arange(len(sigma))
+    return inverse
+
+
+def _take(edges: Edges, keep: NDArray[np.bool_] | IntArray) -> Edges:
+    return Edges(edges.first[keep], edges.second[keep], edges.cost[keep])
+
+
+def _require_two(n: int) -> None:
+    if n < 2:
+        raise ValueError(f"an assignment without fixed points needs at least two patients, got {n}")
+
+
+def _require_finite(values: FloatArray, name: str) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} must be finite: impute or drop missing values before matching")

@@ -1,0 +1,213 @@
+"""Where the costs of an assignment come from: a stored matrix, or points whose distances are recomputed.
+
+Costs are whole numbers: distances rounded to a grid of 2**-46 of the panel's spread. On whole numbers below
+2**53 every sum a solver forms in double precision is exact, so "optimal" and "tied" have one meaning for all
+solvers. The rounding moves the total by less than a double-precision sum over the panel would.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+GRID_BITS = 46
+# A block of this many distances (8 MB) stays near the cache and bounds the memory of a pass over all pairs.
+BLOCK_ENTRIES = 1_000_000
+
+
+class Edges(NamedTuple):
+    """Pairs of patients (``first < second``) and their whole-number costs."""
+
+    first: IntArray
+    second: IntArray
+    cost: IntArray
+
+
+class CostSource(Protocol):
+    """What the assignment needs to know about a panel."""
+
+    n: int
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """Return the costs of the given pairs."""
+
+    def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
+        """Return pairs that join each patient to about ``k`` of its nearest others."""
+
+    def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
+        """Yield, block by block, all pairs with ``2 cost <= limit[first] + limit[second]``.
+
+        With ``rows`` only pairs that involve one of these patients; a pair may then come twice.
+        """
+
+
+def grid_unit(distances_from_first: FloatArray) -> float:
+    """Return the power of two to which a panel's distances are rounded.
+
+    In a metric space no two patients lie farther apart than twice the largest distance from the first one,
+    so one row fixes the grid, and the matrix and the points of a panel arrive at the same one.
+    """
+    reach = 2.0 * float(distances_from_first.max(initial=0.0))
+    if reach == 0.0:
+        return 1.0
+    _, exponent = np.frexp(reach)
+    return float(np.ldexp(1.0, int(exponent) - GRID_BITS))
+
+
+def row_blocks(n: int) -> Iterator[tuple[int, int]]:
+    """Yield row ranges whose part right of the diagonal holds about ``BLOCK_ENTRIES`` entries."""
+    start = 0
+    while start < n:
+        stop = min(n, start + max(1, BLOCK_ENTRIES // (n - start)))
+        yield start, stop
+        start = stop
+
+
+def _tiles(n: int, rows: IntArray | None) -> Iterator[tuple[IntArray | slice, int, int]]:
+    """Yield what to select as rows, the number of the first row (or -1) and of the first column."""
+    if rows is None:
+        for start, stop in row_blocks(n):
+            yield slice(start, stop), start, start
+        return
+    height = max(1, BLOCK_ENTRIES // n)
+    for start in range(0, len(rows), height):
+        yield rows[start : start + height], -1, 0
+
+
+class MatrixCosts:
+    """Costs from a symmetric distance matrix held in memory."""
+
+    def __init__(self, distances: FloatArray) -> None:
+        self.n = len(distances)
+        self._distances = distances
+        self._unit = grid_unit(distances[0])
+        largest = float(distances.max(initial=0.0))
+        if largest > self._unit * 2.0**GRID_BITS:
+            # Not a metric: the first row does not bound the others.
+            self._unit = grid_unit(np.array([largest]))
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """Return the costs of the given pairs."""
+        return np.rint(self._distances[first, second] / self._unit).astype(np.int64)
+
+    def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
+        """Return each patient with ``k`` near others.
+
+        The nearest of each of 4 k stretches of a row is found much faster than the k nearest of the row,
+        and the few near ones this misses are found when the edges are priced.
+        """
+        width = -(-self.n // (4 * k))
+        stretches = [
+            self._nearest_between(start, start + width) for start in range(0, self.n, width)
+        ]
+        near = np.stack(stretches, axis=1)
+        everyone = np.arange(self.n)[:, None]
+        distance = np.where(near == everyone, np.inf, self._distances[everyone, near])
+        chosen = (
+            np.argpartition(distance, k - 1, axis=1)[:, :k] if k < near.shape[1] else slice(None)
+        )
+        second = np.take_along_axis(near, chosen, axis=1) if k < near.shape[1] else near
+        first = np.broadcast_to(everyone, second.shape)
+        other = first != second
+        return first[other], second[other]
+
+    def _nearest_between(self, start: int, stop: int) -> IntArray:
+        """Return for each patient the nearest other one among the columns from ``start`` to ``stop``."""
+        part = self._distances[:, start:stop]
+        own = part[start:stop].copy()
+        np.fill_diagonal(own, np.inf)
+        nearest = part.argmin(axis=1)
+        nearest[start:stop] = own.argmin(axis=1)
+        return nearest.astype(np.int64) + start
+
+    def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
+        """Yield all pairs with ``2 cost <= limit[first] + limit[second]``."""
+        # One grid step of slack covers the rounding; the exact comparison follows on the few survivors.
+        limits = doubled_limits * (self._unit / 2.0)
+        padded = limits + self._unit
+        for chosen, first_row, first_column in _tiles(self.n, rows):
+            allowed = padded[chosen, None] + limits[None, first_column:]
+            close = self._distances[chosen, first_column:] <= allowed
+            yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
+
+
+class PointCosts:
+    """Costs from points in a Euclidean space; distances are recomputed whenever they are needed."""
+
+    def __init__(self, points: FloatArray) -> None:
+        self.n = len(points)
+        self._points = np.ascontiguousarray(points, dtype=np.float64)
+        self._unit = grid_unit(cdist(self._points[:1], self._points)[0])
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """Return the costs of the given pairs."""
+        distances = paired_distances(self._points, first, second)
+        return np.rint(distances / self._unit).astype(np.int64)
+
+    def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
+        """Return each patient with its ``k`` nearest others."""
+        # Sliding midpoints: medians would degrade when many patients share one point.
+        tree = KDTree(self._points, balanced_tree=False, compact_nodes=False)
+        _, nearest = tree.query(self._points, k=k + 1)
+        # Among duplicates a patient need not come first in its own list, so it is removed by name.
+        first = np.repeat(np.arange(self.n), k + 1)
+        second = nearest.astype(np.int64).ravel()
+        other = first != second
+        return first[other], second[other]
+
+    def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
+        """Yield all pairs with ``2 cost <= limit[first] + limit[second]``.
+
+        With r the limits as radii, |x - y| <= r + s is  (|x|^2 - r^2) + (|y|^2 - s^2) - 2 (x.y + r s) <= 0:
+        one matrix product finds the pairs, and the exact comparison follows on the few survivors.
+        """
+        radii = doubled_limits * (self._unit / 2.0) + self._unit
+        centred = self._points - self._points.mean(axis=0)
+        constant = (centred**2).sum(axis=1) - radii**2
+        ones = np.ones(self.n)
+        left = np.column_stack([-2.0 * centred, -2.0 * radii, constant, ones])
+        right = np.column_stack([centred, radii, ones, constant]).T.copy()
+        # Bounds the rounding of the product: its terms never exceed the largest factors' product.
+        terms = np.abs(left).max(axis=0) @ np.abs(right).max(axis=1)
+        slack = 4.0 * left.shape[1] * np.finfo(np.float64).eps * float(terms)
+        for chosen, first_row, first_column in _tiles(self.n, rows):
+            close = left[chosen] @ right[:, first_column:] <= slack
+            yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
+
+
+def _exact(
+    source: CostSource,
+    doubled_limits: IntArray,
+    close: NDArray[np.bool_],
+    chosen: IntArray | slice,
+    first_row: int,
+    first_column: int,
+) -> Edges:
+    """Keep the marked pairs that meet the limits in whole numbers, the smaller position first."""
+    flat = np.flatnonzero(close)
+    row, column = np.divmod(flat, close.shape[1])
+    column += first_column
+    row = row + first_row if isinstance(chosen, slice) else chosen[row]
+    # Above the diagonal each pair comes once; selected rows see both sides of it.
+    distinct = row < column if isinstance(chosen, slice) else row != column
+    first = np.minimum(row, column)[distinct]
+    second = np.maximum(row, column)[distinct]
+    cost = source.cost(first, second)
+    within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
+    return Edges(first[within], second[within], cost[within])
+
+
+def paired_distances(points: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    """Return the Euclidean distances of the given pairs, to the last bit those of ``cdist``."""
+    # Coordinate by coordinate, because that is the order in which cdist adds up.
+    total = np.zeros(len(first))
+    for coordinate in points.T:
+        difference = coordinate[first] - coordinate[second]
+        total += difference * difference
+    return np.sqrt(total)
