@@ -1,17 +1,18 @@
 import math
+from random import Random
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.oracle import discordance_by_pairs, oracle_by_pairs
+from intravar.benchmarking.summary import by_group
 
 from intravar import Cohort, InputError, Scenario, Truth, oracle, simulate
-from intravar.benchmark.published import published
-from intravar.benchmark.summary import by_group
+from intravar.benchmarking.published import published
 from intravar.oracle import pair_discordance
 from intravar.simulation import Continuum
+from reference.oracle import discordance_by_pairs, oracle_by_pairs
 
 patients = st.lists(
     st.tuples(st.sampled_from("ABC"), st.booleans(), st.integers(0, 1)), min_size=1, max_size=40
@@ -52,10 +53,10 @@ def test_closed_form_equals_the_pairs(n: int, data: st.DataObject) -> None:
 
 @given(patients, st.randoms(use_true_random=False))
 def test_order_of_patients_does_not_matter(
-    rows: list[tuple[str, bool, int]], random: "st.DataObject"
+    rows: list[tuple[str, bool, int]], random: Random
 ) -> None:
     shuffled = list(rows)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
     assert oracle(cohort_of(rows)).equals(oracle(cohort_of(shuffled)))
 
 

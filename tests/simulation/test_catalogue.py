@@ -16,8 +16,7 @@ STRUCTURE = [(width, start) for width in range(1, 10) for start in range(1, 11 -
 
 def test_there_are_94_conditions_with_the_expected_names() -> None:
     windows = [
-        f"pass{number}-w{width}-p{start}"
-        for number, (width, start) in product((1, 2), STRUCTURE)
+        f"pass{number}-w{width}-p{start}" for number, (width, start) in product((1, 2), STRUCTURE)
     ]
     assert len(windows) == 90
     assert set(paper_conditions()) == {"score2", "continuous", "copula", "lognormal", *windows}

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.simulation import BINARY_COVARIATES, NORMAL_COVARIATES, score2_eligible
 from scipy import stats
 
 from intravar import InputError, Scenario, simulate
@@ -21,6 +20,7 @@ from intravar.simulation import (
     WindowRecipe,
     paper_conditions,
 )
+from reference.simulation import BINARY_COVARIATES, NORMAL_COVARIATES, score2_eligible
 
 N = 40_000
 WINDOWS = [one for one in paper_conditions().values() if one.family == "window"]
@@ -285,7 +285,7 @@ def test_a_recipe_of_ones_own() -> None:
 
 def test_a_rule_naming_an_absent_covariate_is_refused() -> None:
     rule: Rule = ReadsWeight()  # type: ignore[assignment]
-    with pytest.raises(InputError, match="unknown covariate 'weight'.*the rule may use age"):
+    with pytest.raises(InputError, match=r"unknown covariate 'weight'.*the rule may use age"):
         simulate(Scenario("w", rule=rule))
     with pytest.raises(InputError, match="did you mean 'egfr'"):
         simulate(Scenario("w", rule=ThresholdRule({"egf": 60})))

@@ -12,10 +12,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from intravar.benchmark.study import Study
-from intravar.benchmark.study import benchmark as run_benchmark
-from intravar.benchmark.tables import TITLES
-from intravar.benchmark.tables.render import text_grid
+from intravar.benchmarking.study import Study
+from intravar.benchmarking.study import benchmark as run_benchmark
+from intravar.benchmarking.tables import TITLES
+from intravar.benchmarking.tables.render import text_grid
 from intravar.cli.progress import StudyProgress
 from intravar.cli.simulation import Json
 from intravar.estimators import METHODS, PAPER_METHODS

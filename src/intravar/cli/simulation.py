@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from intravar.benchmark.published import GROUP_TABLES, printed_cell
+from intravar.benchmarking.published import GROUP_TABLES, printed_cell
 from intravar.oracle import oracle as oracle_table
 from intravar.oracle import oracle_by_group
 from intravar.simulation.catalogue import Condition, all_conditions, paper_conditions

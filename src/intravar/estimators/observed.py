@@ -95,7 +95,8 @@ class Observed:
         # A constant column has a rounding error for a spread, not zero.
         constant = np.ptp(self.covariates, axis=0) == 0
         centred[:, constant] = 0.0
-        return centred / np.where(constant, 1.0, spread)
+        scaled: FloatArray = centred / np.where(constant, 1.0, spread)
+        return scaled
 
     def learn(self, key: Hashable, learner: Callable[[], Learned]) -> Learned:
         """Return what was learned under a key, learning it the first time."""
@@ -120,7 +121,7 @@ def _covariates(X: Any) -> tuple[FloatArray, tuple[str, ...]]:
         if X.ndim != 2:
             raise InputError(f"X has {X.ndim} dimension(s); give one row per patient and columns")
         names = tuple(f"x{position}" for position in range(X.shape[1]))
-        columns = [X[:, position] for position in range(X.shape[1])]
+        columns: list[Any] = [X[:, position] for position in range(X.shape[1])]
     else:
         frame = _frame(X)
         names = tuple(str(name) for name in frame.columns)
@@ -139,7 +140,8 @@ def _frame(X: Any) -> pl.DataFrame:
         raise InputError(f"X is a {kind}; give a NumPy array or a data frame") from error
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    return frame.to_polars()
+    table: pl.DataFrame = frame.to_polars()
+    return table
 
 
 def _column(name: str, values: pl.Series | npt.NDArray[Any]) -> FloatArray:

@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.benchmark.units import SCORE_SCHEMA, Unit, UnitResult, software_versions
+from intravar.benchmarking.units import SCORE_SCHEMA, Unit, UnitResult, software_versions
 from intravar.errors import InputError
 from intravar.writing import whole_file
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.benchmark.bootstrap import (
+from intravar.benchmarking.bootstrap import (
     Statistic,
     percentile_interval,
     row_mean,
@@ -16,8 +16,8 @@ from intravar.benchmark.bootstrap import (
     row_median,
     row_percent_positive,
 )
-from intravar.benchmark.published import printed_cell
-from intravar.benchmark.tables.cells import ROUNDING, cell, cells_table, standard_error
+from intravar.benchmarking.published import printed_cell
+from intravar.benchmarking.tables.cells import ROUNDING, cell, cells_table, standard_error
 from intravar.simulation.catalogue import Condition
 
 #: The columns of the cross-experiment table, and half a unit of their last printed decimal.

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
-from intravar.benchmark.bootstrap import Interval
-from intravar.benchmark.published import Printed
+from intravar.benchmarking.bootstrap import Interval
+from intravar.benchmarking.published import Printed
 
 #: One row per cell. `value` is the mean over draws; `low` and `high` are the bootstrap interval of
 #: the first draw; `mcse` is the Monte-Carlo standard error of `value`; `draw_low` and `draw_high`

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from intravar.benchmark.published import GROUP_TABLES
-from intravar.benchmark.tables.across import cross_table, mean_deltas, pass_table, window_table
-from intravar.benchmark.tables.by_group import group_table
-from intravar.benchmark.tables.grid import grid_table
-from intravar.benchmark.tables.ranks import continuum_table, correlation_table
+from intravar.benchmarking.published import GROUP_TABLES
+from intravar.benchmarking.tables.across import cross_table, mean_deltas, pass_table, window_table
+from intravar.benchmarking.tables.by_group import group_table
+from intravar.benchmarking.tables.grid import grid_table
+from intravar.benchmarking.tables.ranks import continuum_table, correlation_table
 from intravar.estimators import METHODS
 from intravar.simulation.catalogue import grid_conditions, paper_conditions
 

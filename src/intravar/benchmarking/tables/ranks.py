@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy.stats import rankdata
 
-from intravar.benchmark.bootstrap import RESAMPLES, SEED, Interval
-from intravar.benchmark.published import Printed, printed_spearman
-from intravar.benchmark.tables.cells import ROUNDING, cell, cells_table
+from intravar.benchmarking.bootstrap import RESAMPLES, SEED, Interval
+from intravar.benchmarking.published import Printed, printed_spearman
+from intravar.benchmarking.tables.cells import ROUNDING, cell, cells_table
 
 FloatArray = npt.NDArray[np.float64]
 

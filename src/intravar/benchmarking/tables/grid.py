@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.benchmark.bootstrap import percentile_interval
-from intravar.benchmark.published import Printed, printed_grid
-from intravar.benchmark.tables.cells import cell, cells_table, standard_error
+from intravar.benchmarking.bootstrap import percentile_interval
+from intravar.benchmarking.published import Printed, printed_grid
+from intravar.benchmarking.tables.cells import cell, cells_table, standard_error
 from intravar.simulation.catalogue import grid_conditions
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.benchmark.bootstrap import percentile_interval
-from intravar.benchmark.published import GROUP_TABLES, printed_cell, printed_spearman
-from intravar.benchmark.tables.cells import cell, cells_table, standard_error
-from intravar.benchmark.tables.ranks import spearman_cell
+from intravar.benchmarking.bootstrap import percentile_interval
+from intravar.benchmarking.published import GROUP_TABLES, printed_cell, printed_spearman
+from intravar.benchmarking.tables.cells import cell, cells_table, standard_error
+from intravar.benchmarking.tables.ranks import spearman_cell
 
 GROUPS = (1, 2, 3, 4, 5)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from intravar.benchmark.tables.cells import CELL_SCHEMA
+from intravar.benchmarking.tables.cells import CELL_SCHEMA
 from intravar.estimators import METHODS
 
 HEADINGS = {

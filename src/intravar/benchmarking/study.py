@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from intravar.benchmark.engines import make_engine
-from intravar.benchmark.manifest import manifest
-from intravar.benchmark.store import Part, Store, check_same_software
-from intravar.benchmark.tables import build_tables
-from intravar.benchmark.tables.render import markdown
-from intravar.benchmark.units import Replicates, Unit, UnitResult, plan, run_unit
+from intravar.benchmarking.engines import make_engine
+from intravar.benchmarking.manifest import manifest
+from intravar.benchmarking.store import Part, Store, check_same_software
+from intravar.benchmarking.tables import build_tables
+from intravar.benchmarking.tables.render import markdown
+from intravar.benchmarking.units import Replicates, Unit, UnitResult, plan, run_unit
 from intravar.errors import InputError
 from intravar.estimators import PAPER_METHODS, Estimator, make_estimator
 from intravar.simulation.catalogue import (
@@ -87,7 +87,7 @@ class Study:
     runs
         One row per condition, replicate and method: seconds, memory, versions, error.
     tables
-        The tables by name; see :data:`intravar.benchmark.tables.CELL_SCHEMA`.
+        The tables by name; see :data:`intravar.benchmarking.tables.CELL_SCHEMA`.
     """
 
     folder: Path

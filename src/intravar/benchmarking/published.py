@@ -26,7 +26,7 @@ GROUP_TABLES = {
 
 @cache
 def _tables() -> dict[str, Any]:
-    text = files("intravar.benchmark").joinpath("data/published.json").read_text("utf-8")
+    text = files("intravar.benchmarking").joinpath("data/published.json").read_text("utf-8")
     tables: dict[str, Any] = json.loads(text)
     return tables
 
