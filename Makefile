@@ -9,10 +9,10 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 OUT ?= results
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench docs docs-serve format clean
+.PHONY: help demo test test-slow lint bench docs format clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -409,7 +409,7 @@ def test_bad_parts_are_refused(other: dict[str, Any], message: str) -> None:
 
 
 def test_a_truth_of_another_length_is_refused() -> None:
-    three = Truth(*(np.ones(3, dtype=kind) for kind in (bool, float, float, np.int16)))
+    three = Truth(np.ones(3, bool), np.ones(3), np.ones(3), np.ones(3, np.int16))
     with pytest.raises(InputError, match="truth has 3 entries for 2 patients"):
         small(truth=three)
     with pytest.raises(InputError, match="'p_low' and 'eligible' differ in length"):
@@ -424,6 +424,13 @@ def test_decisions_of_any_binary_kind(decision: Any) -> None:
 def test_physicians_may_be_numbers() -> None:
     assert small(physician=[7, 8]).physician.to_list() == ["7", "8"]
     assert small(physician=pl.Series(["a", "b"], dtype=pl.Categorical)).n_physicians == 2
+
+
+def test_some_of_the_patients(cohort: Cohort) -> None:
+    rows = [5, 2, 2]
+    taken = cohort.take(rows)
+    assert taken.to_polars(truth=True).equals(cohort.to_polars(truth=True)[rows])
+    assert small().take([1]).truth is None
 
 
 # --- in words ---
@@ -452,5 +459,5 @@ def test_an_empty_cohort_is_one() -> None:
     assert "no patients" in repr(nobody)
     assert nobody.n_physicians == 0
     assert nobody.panel_sizes.height == 0
-    none = Truth(*(np.ones(0, dtype=kind) for kind in (bool, float, float, np.int16)))
+    none = Truth(np.ones(0, bool), np.ones(0), np.ones(0), np.ones(0, np.int16))
     assert "truth: known" in repr(Cohort(nobody.covariates, [], [], none))

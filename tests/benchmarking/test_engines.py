@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
 from polars.testing import assert_frame_equal
 
 import intravar
+from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
 from intravar.benchmarking.engines import DaskEngine, LocalEngine, make_engine
 from intravar.errors import InputError
 

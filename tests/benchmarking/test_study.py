@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
 from polars.testing import assert_frame_equal
 
 import intravar
+from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
 from intravar.benchmarking import units
 from intravar.benchmarking.study import resolve_conditions, resolve_methods
 from intravar.errors import InputError

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import methods as literal
 
 import intravar
 from intravar.estimators import fit_methods, make_estimator
+from reference import methods as literal
 
 
 def parts(cohort):
