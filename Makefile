@@ -50,7 +50,7 @@ bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks
 
 docs: $(VENV)/.ready-docs  ## build the documentation into site/
-	@$(PY) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 	@echo "documentation: site/index.html"
 
 clean:  ## remove everything that was made here

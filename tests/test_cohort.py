@@ -273,7 +273,9 @@ tables = st.integers(1, 12).flatmap(
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(columns=tables)
 def test_any_cohort_comes_back_from_a_file(
     tmp_path: Path, columns: dict[str, list[Any]], suffix: str

@@ -4,7 +4,7 @@ from random import Random
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar import Cohort, InputError, Scenario, Truth, oracle, simulate
@@ -25,6 +25,7 @@ def cohort_of(rows: list[tuple[str, bool, int]]) -> Cohort:
     return Cohort(pl.DataFrame({"age": np.zeros(n)}), decision, physician, truth)
 
 
+@settings(max_examples=60, deadline=None)
 @given(patients)
 def test_equals_the_loop_over_all_pairs(rows: list[tuple[str, bool, int]]) -> None:
     found = oracle(cohort_of(rows))
@@ -50,6 +51,7 @@ def test_closed_form_equals_the_pairs(n: int, data: st.DataObject) -> None:
     assert math.isnan(share) if twin is None else share == pytest.approx(twin, abs=1e-14)
 
 
+@settings(max_examples=30, deadline=None)
 @given(patients, st.randoms(use_true_random=False))
 def test_order_of_patients_does_not_matter(
     rows: list[tuple[str, bool, int]], random: Random

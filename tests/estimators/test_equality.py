@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 import intravar
 from intravar.estimators import fit_methods, make_estimator
+from intravar.matching.assignment import solve_dense
 from reference import methods as literal
+from reference import pairing
 
 
 def parts(cohort):
@@ -77,12 +79,22 @@ def test_genetic_mahalanobis_does_not_depend_on_its_weights(cohort):
     assert np.array_equal(plain.score_, searched.score_)
 
 
-def test_rf_proximity_total_distance(cohort):
-    """Proximities tie, so assignments are equally good rather than equal: scores stay close."""
+def test_rf_proximity(cohort):
+    """Proximities tie: our assignment is one of the best ones, and all else follows from it."""
+    x, y, physician = parts(cohort)
     model = intravar.RFProximity(random_state=3).fit(*cohort.observed())
-    expected, _ = literal.rf_proximity(*parts(cohort), random_state=3)
-    ours = dict(zip(model.physicians_.tolist(), model.score_, strict=True))
-    assert ours == pytest.approx(expected, abs=0.12)
+    leaves = literal.forest(x, y, random_state=3).apply(x)
+    found = fitted_pairs(model)
+    for name in model.physicians_.tolist():
+        rows = np.flatnonzero(physician == name)
+        panel = leaves[rows]
+        different = np.array([(panel != patient).sum(axis=1) for patient in panel])
+        sigma = solve_dense(different / 300)
+        best = pairing.assignment(different)
+        everyone = np.arange(len(rows))
+        assert different[everyone, sigma].sum() == different[everyone, best].sum()
+        expected = pairing.pair(different / 300, sigma)
+        assert found[name] == [(rows[a], rows[b]) for a, b in expected]
 
 
 def test_glmm(cohort):

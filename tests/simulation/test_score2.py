@@ -1,5 +1,6 @@
 import csv
 import math
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +17,7 @@ from reference.score2 import score2_of_one_person
 VECTORS = Path(__file__).with_name("score2_vectors.csv")
 
 
+@cache
 def vectors() -> list[dict[str, str]]:
     with VECTORS.open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
