@@ -112,18 +112,23 @@ def benchmark(
     if resample_patients:
         console.print(RESAMPLING_WARNING)
     progress = StudyProgress(console, workers or joblib.cpu_count())
-    study = run_benchmark(
-        conditions or ["score2"],
-        [name.strip() for name in methods.split(",") if name.strip()],
-        out=out,
-        replicates=replicates,
-        workers=workers,
-        engine=engine,
-        fresh=fresh,
-        allow_mixed=allow_mixed,
-        replicates_are="resampled" if resample_patients else "fresh",
-        progress=progress,
-    )
+    try:
+        study = run_benchmark(
+            conditions or ["score2"],
+            [name.strip() for name in methods.split(",") if name.strip()],
+            out=out,
+            replicates=replicates,
+            workers=workers,
+            engine=engine,
+            fresh=fresh,
+            allow_mixed=allow_mixed,
+            replicates_are="resampled" if resample_patients else "fresh",
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        message = f"interrupted; what was finished lies in {out}/ and the same command goes on"
+        typer.echo(f"intravar: {message}", err=True)
+        raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(study.summary(), default=str))
     else:

@@ -125,6 +125,8 @@ def feasible_minimum(n_patients: int, n_physicians: int, wanted: int) -> int:
     >>> feasible_minimum(10_000, 20, 90), feasible_minimum(5_000, 100, 90)
     (90, 50)
     """
+    if wanted < 0:
+        raise InputError(f"a minimum panel of {wanted} is impossible; use 0 or more")
     if n_physicians < 1:
         raise InputError(f"{n_physicians} physicians make no cohort; ask for at least one")
     if n_patients < 2 * n_physicians:

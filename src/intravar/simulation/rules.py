@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.errors import InputError, unknown_name
-from intravar.simulation.covariates import UNITS, Bernoulli, CovariateModel
+from intravar.simulation.covariates import UNITS, CovariateModel
 from intravar.simulation.score2 import Region, score2_risk
 
 BoolArray = npt.NDArray[np.bool_]
@@ -81,7 +81,6 @@ class Score2Rule:
         )
         young, middle, old = self.thresholds
         age = column["age"]
-        # choose() rather than select(): one pass, and no conditions to keep in memory.
         threshold = np.where(age < 50, young, np.where(age <= 69, middle, old))
         meets: BoolArray = risk >= threshold
         return meets
@@ -186,18 +185,3 @@ class WindowRecipe:
         quantile = share ** (1 / self.width)
         thresholds = {name: model.marginal(name).quantile(quantile) for name in self.window(model)}
         return ThresholdRule(thresholds, target_share=share)
-
-
-def spares_nobody(rule: ThresholdRule, model: CovariateModel) -> bool:
-    """Whether the thresholds exclude nobody, as `male <= 1` does.
-
-    Examples
-    --------
-    >>> from intravar.simulation.covariates import PAPER_COVARIATES
-    >>> spares_nobody(ThresholdRule({"male": 1}), PAPER_COVARIATES)
-    True
-    """
-    return all(
-        isinstance(model.marginal(name), Bernoulli) and threshold >= 1
-        for name, threshold in rule.thresholds.items()
-    )
