@@ -189,7 +189,15 @@ def _cohort(unit: Unit) -> Cohort:
 def _fit_methods(
     unit: Unit, cohort: Cohort, truth: pl.DataFrame
 ) -> tuple[list[pl.DataFrame], list[dict[str, Any]], dict[str, Any]]:
-    observed = Observed.of(*cohort.observed())
+    X, y, physician = cohort.observed()
+    recorded = Observed.of(X, y, physician, keep_missing=True)
+    incomplete = bool(np.isnan(recorded.covariates).any())
+    # Methods that need complete covariates get the median, as an analyst would do it.
+    completed = (
+        Observed.of(X.with_columns(pl.all().fill_null(pl.all().median())), y, physician)
+        if incomplete
+        else recorded
+    )
     scores, runs, details = [], [], {}
     for method in unit.methods:
         estimator = clone(method)
@@ -200,7 +208,7 @@ def _fit_methods(
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                estimator.fit_observed(observed)
+                estimator.fit_observed(recorded if method.accepts_missing else completed)
             error = None
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"

@@ -35,6 +35,15 @@ class Rule(Protocol):
         ...
 
 
+class Reads(Protocol):
+    """Anything that reads covariates by name."""
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """Names of the covariates."""
+        ...
+
+
 @runtime_checkable
 class RuleRecipe(Protocol):
     """A rule with a random part: it becomes a :class:`Rule` once its thresholds are drawn."""
@@ -44,7 +53,7 @@ class RuleRecipe(Protocol):
         ...
 
 
-def check_covariates(rule: Rule, available: tuple[str, ...]) -> None:
+def check_covariates(rule: Reads, available: tuple[str, ...]) -> None:
     """Refuse a rule that names a covariate which the cohort does not have."""
     for name in rule.covariates:
         if name not in available:
@@ -69,6 +78,11 @@ class Score2Rule:
 
     def eligible(self, covariates: pl.DataFrame) -> BoolArray:
         """See :class:`Rule`."""
+        meets: BoolArray = self.margin(covariates) >= 1
+        return meets
+
+    def margin(self, covariates: pl.DataFrame) -> npt.NDArray[np.float64]:
+        """Return the risk of every patient divided by the threshold of their age."""
         column = {name: covariates[name].to_numpy() for name in self.covariates}
         risk = score2_risk(
             age=column["age"],
@@ -82,8 +96,7 @@ class Score2Rule:
         young, middle, old = self.thresholds
         age = column["age"]
         threshold = np.where(age < 50, young, np.where(age <= 69, middle, old))
-        meets: BoolArray = risk >= threshold
-        return meets
+        return risk / threshold
 
     def describe(self) -> str:
         """See :class:`Rule`."""
