@@ -162,7 +162,7 @@ def _print_study(console: Console, study: Study) -> None:
 def _print_table(console: Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
     heading, rows = text_grid(table, intervals=console.width >= 150)
-    if console.width < 12 * len(heading):
+    if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for position, column in enumerate(heading):
