@@ -10,6 +10,7 @@ import joblib
 import polars as pl
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from intravar.benchmarking.study import Study
@@ -144,8 +145,9 @@ def _print_study(console: Console, study: Study) -> None:
         _print_table(console, TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):
         console.print(
-            "In brackets [ ]: 95 % interval. Below: the paper's figure, * where it lies outside "
-            "what our draws allow.\n"
+            "Below or beside a figure its 95 % interval; in ( ) the paper's figure, * where it lies "
+            "outside the interval or, with several draws, outside the range of single draws.\n",
+            markup=False,
         )
     undefined = study.scores.filter(pl.col("score").is_null())
     if undefined.height:
@@ -161,14 +163,14 @@ def _print_study(console: Console, study: Study) -> None:
 
 def _print_table(console: Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
-    heading, rows = text_grid(table, intervals=console.width >= 150)
+    heading, rows = text_grid(table, narrow=console.width < 150)
     if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for position, column in enumerate(heading):
         shown.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*(escape(cell) for cell in row))
     console.print(shown)
     console.print()
 
