@@ -145,8 +145,8 @@ def _print_study(console: Console, study: Study) -> None:
         _print_table(console, TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):
         console.print(
-            "Below or beside a figure its 95 % interval; in ( ) the paper's figure, * where it lies "
-            "outside the interval or, with several draws, outside the range of single draws.\n",
+            "Beside or below a figure its 95 % interval; in ( ) the paper's figure, * where it "
+            "lies outside the interval or, with several draws, outside their range.\n",
             markup=False,
         )
     undefined = study.scores.filter(pl.col("score").is_null())
@@ -166,7 +166,7 @@ def _print_table(console: Console, title: str, table: pl.DataFrame) -> None:
     heading, rows = text_grid(table, narrow=console.width < 150)
     if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1))
     for position, column in enumerate(heading):
         shown.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:
