@@ -17,8 +17,8 @@ profiles = st.lists(st.tuples(st.floats(-3, 3), st.floats(0.05, 2.0)), min_size=
 )
 
 # The 13 trials of the BCG vaccine (Colditz et al., JAMA 1994;271:698-702): cases and others,
-# vaccinated and not. DL and REML are the between variances of the log relative risk that R's metafor
-# is known to print for them (dat.bcg); metafor was not run here. The third is the root of the
+# vaccinated and not. DL and REML are the between variances of the log relative risk that metafor
+# (R) is known to print for them (dat.bcg); it was not run here. The third is the root of the
 # equation of Paule and Mandel, in which statsmodels agrees.
 BCG = np.array(
     [

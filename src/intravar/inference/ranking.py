@@ -61,7 +61,7 @@ def expected_ranks(mean: npt.ArrayLike, sd: npt.ArrayLike) -> FloatArray:
 
     P(theta_k < theta_i) = Phi((m_i - m_k) / sqrt(s_i^2 + s_k^2)), and one half for two equal
     numbers without error. Physicians are taken a block at a time, so that memory does not grow
-    with their square: 5,000 physicians take about a second and some tens of MB.
+    with their square: 5,000 physicians take a few seconds and 100 MB instead of a GB.
 
     Parameters
     ----------
