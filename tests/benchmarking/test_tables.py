@@ -37,6 +37,8 @@ def invented(conditions, replicates=1, seed=0, physicians=20):
                         f"P{j:02d}",
                         1 + j // (physicians // 5),
                         score[j],
+                        None,
+                        None,
                         truth[j],
                         truth[j],
                         500,

@@ -53,7 +53,7 @@ def test_results(name, cohort):
     if isinstance(model, MatchingEstimator):
         assert model.pairs_.columns == ["physician", "first", "second", "distance", "discordant"]
         assert model.pairs_.height == model.n_pairs_.sum()
-        X, y, physician = cohort.observed()
+        _, y, physician = cohort.observed()
         first, second = model.pairs_["first"].to_numpy(), model.pairs_["second"].to_numpy()
         assert ((y[first] != y[second]) == model.pairs_["discordant"].to_numpy()).all()
         who = physician.cast(pl.String).to_numpy()

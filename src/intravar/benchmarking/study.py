@@ -46,16 +46,16 @@ class Progress(Protocol):
     """Is told how a study goes on."""
 
     def start(self, pending: Sequence[Unit], kept: int) -> None:
-        """The study begins; `kept` units were finished by an earlier run."""
+        """Hear that the study begins; `kept` units were finished by an earlier run."""
 
     def finished(self, result: UnitResult) -> None:
-        """A unit is finished and kept."""
+        """Hear that a unit is finished and kept."""
 
     def stop(self) -> None:
-        """The study ends, for whatever reason."""
+        """Hear that the study ends, for whatever reason."""
 
     def note(self, message: str) -> None:
-        """Something that a reader should know."""
+        """Hear something that a reader should know."""
 
 
 class Silence:

@@ -43,6 +43,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     supervised: ClassVar[bool]
     #: What the score measures.
     scale: ClassVar[Scale] = "discordance"
+    #: Whether covariates may be missing.
+    accepts_missing: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
 
@@ -66,7 +68,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         physician
             Physician per patient, by any name.
         """
-        return self.fit_observed(Observed.of(X, y, physician))
+        observed = Observed.of(X, y, physician, keep_missing=self.accepts_missing)
+        return self.fit_observed(observed)
 
     def fit_observed(self, observed: Observed) -> Self:
         """Score every physician of input that was checked before, sharing what others learned."""
