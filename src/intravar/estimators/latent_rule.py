@@ -200,8 +200,14 @@ class LatentRule(Estimator):
         return crossed.logit
 
     def _read_two_classes(self, observed: Observed, decision: IntArray, logit: FloatArray) -> None:
-        counts = count(logit, decision, observed.code, len(observed.physicians))
+        n_physicians = len(observed.physicians)
+        counts = count(logit, decision, observed.code, n_physicians)
         fit = self._final_calibration(counts)
+        if fit.mean_high.mean() < fit.mean_low.mean():
+            # The classes came out switched: the eligible are those prescribed more.
+            logit = -logit
+            counts = count(logit, decision, observed.code, n_physicians)
+            fit = self._final_calibration(counts)
         posterior = rate_posterior(counts, fit)
         self.p_high_, self.p_low_ = posterior.mean_rates()
         self.shift_ = posterior.shift(fit.shifts)
@@ -212,7 +218,7 @@ class LatentRule(Estimator):
             else posterior.panel_discordance()
         )
         self.eligible_probability_ = expit(logit)
-        shift = self.shift_ if self.personal_ else np.zeros(len(observed.physicians))
+        shift = self.shift_ if self.personal_ else np.zeros(n_physicians)
         g = expit(fit.logit(logit) + shift[observed.code])
         self.anchors_ = find_anchors(g, self.p_high_, self.p_low_)
         thin = self.anchors_.complaints(self.anchor_share)

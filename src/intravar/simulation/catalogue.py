@@ -185,7 +185,7 @@ def simulate(
     Examples
     --------
     >>> simulate("score2", seed=7, n_patients=1000, n_physicians=10)
-    score2: 1,000 patients of 10 physicians (90 to 112 each)
+    score2: 1,000 patients of 10 physicians (95 to 105 each)
     ...
     """
     if isinstance(condition, Scenario):
