@@ -79,18 +79,18 @@ def _augment(start, column, cost):  # type: ignore[no-untyped-def]
             continue
         reached = [np.int64(-1) for _ in range(0)]
         heap = [(np.int64(0), np.int64(0)) for _ in range(0)]
-        row, travelled, last = np.int64(free), np.int64(0), np.int64(-1)
+        here, travelled, last = np.int64(free), np.int64(0), np.int64(-1)
         while last < 0:
-            for edge in range(start[row], start[row + 1]):
+            for edge in range(start[here], start[here + 1]):
                 j = column[edge]
                 if done[j]:
                     continue
-                length = travelled + cost[edge] - gain[row] - price[j]
+                length = travelled + cost[edge] - gain[here] - price[j]
                 if length < distance[j]:
                     if distance[j] == largest:
                         reached.append(j)
                     distance[j] = length
-                    origin[j] = row
+                    origin[j] = here
                     heappush(heap, (length, j))
             j = np.int64(-1)
             while len(heap) > 0:
@@ -104,7 +104,7 @@ def _augment(start, column, cost):  # type: ignore[no-untyped-def]
             if row_of[j] < 0:
                 last = j
             else:
-                row = row_of[j]
+                here = row_of[j]
         gain[free] += travelled
         for j in reached:
             if done[j] and j != last:
@@ -112,10 +112,10 @@ def _augment(start, column, cost):  # type: ignore[no-untyped-def]
                 price[j] -= travelled - distance[j]
         j = last
         while True:
-            row = origin[j]
-            row_of[j] = row
-            j, column_of[row] = column_of[row], j
-            if row == free:
+            here = origin[j]
+            row_of[j] = here
+            j, column_of[here] = column_of[here], j
+            if here == free:
                 break
         for j in reached:
             distance[j] = largest
