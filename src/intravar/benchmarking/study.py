@@ -25,6 +25,7 @@ from intravar.simulation.catalogue import (
     find_condition,
     grid_conditions,
     paper_conditions,
+    stress_conditions,
 )
 from intravar.writing import whole_file
 
@@ -119,7 +120,7 @@ class Study:
 
 
 def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> list[Condition]:
-    """Return the conditions of names, `all`, `quick` and `grid` among them, each once.
+    """Return the conditions of names, each once; `all`, `quick`, `grid` and `stress` are names.
 
     Examples
     --------
@@ -136,6 +137,8 @@ def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> li
             found = [find_condition(quick) for quick in QUICK]
         elif name == "grid":
             found = list(grid_conditions().values())
+        elif name == "stress":
+            found = list(stress_conditions().values())
         else:
             found = [find_condition(name)]
         chosen |= {condition.name: condition for condition in found}
@@ -180,7 +183,8 @@ def benchmark(
     Parameters
     ----------
     conditions
-        Names of conditions, `all` (the paper's 94), `quick` or `grid`; or conditions of your own.
+        Names of conditions, `all` (the paper's 94), `quick`, `grid` or `stress`; or conditions of
+        your own.
     methods
         Names of methods, or `all`; or unfitted estimators.
     out

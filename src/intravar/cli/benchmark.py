@@ -25,7 +25,15 @@ from intravar.estimators import METHODS, PAPER_METHODS
 SOME_FAILED = 3
 
 #: Tables that a narrow terminal would only make unreadable; they lie in the folder.
-_LONG = ("rank_correlations", "grid")
+_LONG = (
+    "rank_correlations",
+    "grid",
+    "stress_spearman",
+    "stress_delta",
+    "stress_error",
+    "stress_coverage",
+    "stress_trust",
+)
 
 RESAMPLING_WARNING = (
     "warning: resampled patients meet their own copies, which agree by construction; "
@@ -68,7 +76,8 @@ def benchmark(
     conditions: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names of conditions, or all (the paper's 94), quick, grid. Default: score2.",
+            help="Names of conditions, or all (the paper's 94), quick, grid, stress. "
+            "Default: score2.",
             show_default=False,
         ),
     ] = None,

@@ -27,7 +27,9 @@ _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9",
 
 def method_label(name: str) -> str:
     """Return the name of a method as tables show it."""
-    return METHODS[name].label if name in METHODS else name.capitalize()
+    if name in METHODS:
+        return METHODS[name].label
+    return name.capitalize() if name in ("oracle", "constant") else name
 
 
 def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], list[list[str]]]:
@@ -41,7 +43,8 @@ def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], 
         Whether intervals go below figures, in two decimals, instead of beside them.
     """
     if table.columns != list(CELL_SCHEMA):
-        return table.columns, [[_plain(value) for value in row] for row in table.iter_rows()]
+        heading = [_heading(column) for column in table.columns]
+        return heading, [[_plain(value) for value in row] for row in table.iter_rows()]
     several = table["condition"].n_unique() > 1
     columns = table["column"].unique(maintain_order=True).to_list()
     heading = ["condition"] * several + ["method"] + [_heading(column) for column in columns]
