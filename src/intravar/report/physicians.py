@@ -1,0 +1,51 @@
+"""The physicians of every condition, as the page shows, sorts and filters them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from intravar.benchmark.units import CONSTANT, ORACLE
+from intravar.report.results import Results
+
+
+def physicians_of(results: Results, condition: str) -> dict[str, Any]:
+    """Return the physicians of the first draw of a condition, column by column.
+
+    `scores` holds one list per method of the study, in the study's order; null where undefined.
+    """
+    rows = results.first_draw.filter(pl.col("condition") == condition)
+    about = (
+        rows.group_by("physician")
+        .agg(pl.col("group", "n_patients", "d_star", "truth").drop_nulls().first())
+        .sort("physician")
+    )
+    names = about.select("physician")
+    scores = {}
+    for method in results.methods:
+        found = rows.filter(pl.col("method") == method).select("physician", "score")
+        if found.height:
+            joined = names.join(found, on="physician", how="left", maintain_order="left")
+            scores[method] = joined["score"].to_list()
+    return {
+        "physician": names["physician"].to_list(),
+        "group": about["group"].to_list(),
+        "n_patients": about["n_patients"].to_list(),
+        "d_star": about["d_star"].to_list(),
+        "truth": about["truth"].to_list(),
+        "scores": scores,
+    }
+
+
+def undefined_reasons(results: Results) -> list[dict[str, Any]]:
+    """Return how many scores are undefined, per method and reason."""
+    return (
+        results.scores.filter(
+            pl.col("score").is_null() & ~pl.col("method").is_in([ORACLE, CONSTANT])
+        )
+        .group_by("method", "reason")
+        .agg(pl.len().alias("scores"), pl.col("condition").n_unique().alias("conditions"))
+        .sort("method", "reason")
+        .to_dicts()
+    )
