@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import altair as alt
+import polars as pl
 
 from intravar.report.palette import GROUPS, INKS, looks_of
 
@@ -33,6 +36,7 @@ class Canvas:
 
     width: int = PAPER
     live: bool = False
+    _datasets: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     @property
     def narrow(self) -> bool:
@@ -57,10 +61,22 @@ class Canvas:
             return [f"var(--{token(names, method)})" for method in shown]
         return [looks_of(names)[method].light for method in shown]
 
+    def data(self, frame: pl.DataFrame) -> alt.NamedData:
+        """Keep a table for the figure; undefined numbers become null."""
+        floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+        return self.rows(frame.with_columns(pl.col(floats).fill_nan(None)).to_dicts())
+
+    def rows(self, rows: list[dict[str, Any]]) -> alt.NamedData:
+        """Keep rows for the figure; Altair would copy them with every layer that uses them."""
+        name = hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
+        self._datasets[name] = rows
+        return alt.NamedData(name=name)
+
     def finish(self, chart: alt.TopLevelMixin) -> dict[str, Any]:
         """Return the specification of a figure in the style that all share."""
-        spec: dict[str, Any] = chart.to_dict()  # type: ignore[attr-defined]
+        spec: dict[str, Any] = chart.to_dict(validate=False)  # type: ignore[attr-defined]
         spec["config"] = self._config()
+        spec["datasets"] = dict(self._datasets)
         spec["background"] = "transparent" if self.live else self.ink("ground")
         spec["padding"] = 4
         return spec

@@ -9,6 +9,7 @@ import polars as pl
 from intravar.benchmark.tables.cells import CELL_SCHEMA
 from intravar.benchmark.units import CONSTANT, ORACLE
 from intravar.report.results import Results
+from intravar.report.tables import is_single, number_text
 
 #: Mean deltas within this distance of zero count as neither over nor under.
 _NEARLY_ZERO = 0.005
@@ -57,10 +58,16 @@ def _direction(cells: pl.DataFrame) -> str:
         return f"All {cells.height} methods see more inconsistency than there is."
     if under == cells.height:
         return f"All {cells.height} methods see less inconsistency than there is."
-    return (
-        f"Of {cells.height} methods, {over} see more inconsistency than there is, {under} less, "
-        f"and {cells.height - over - under} are within {_NEARLY_ZERO:.3f}."
-    )
+    parts = [
+        f"{number} {what}"
+        for number, what in (
+            (over, "see more inconsistency than there is" if over > 1 else "sees more than there is"),
+            (under, "see less" if under > 1 else "sees less"),
+            (cells.height - over - under, f"within {_NEARLY_ZERO:.3f} of the truth"),
+        )
+        if number
+    ]
+    return f"Of {cells.height} methods, {', '.join(parts)}."
 
 
 def order_kept(results: Results) -> str | None:
@@ -131,7 +138,11 @@ def against_paper(results: Results) -> str | None:
         for name, table in results.tables.items()
         if table.columns == list(CELL_SCHEMA) and name != "glmm_groups"
     ]
-    inside = [value for table in tables for value in table["inside"].drop_nulls().to_list()]
+    inside = [
+        value
+        for table in tables
+        for value in table.filter(~is_single())["inside"].drop_nulls().to_list()
+    ]
     if not inside:
         return None
     return (
@@ -166,7 +177,10 @@ _FINDINGS: tuple[Callable[[Results], str | None], ...] = (
 
 
 def _signed(cell: dict[str, float | None]) -> str:
-    text = f"{cell['value']:+.3f}"
-    if cell["low"] is None or cell["high"] is None:
+    value, low, high = cell["value"], cell["low"], cell["high"]
+    assert value is not None  # undefined cells were left out
+    text = number_text(value, signed=True)
+    if low is None or high is None:
         return text
-    return f"{text} (95 % interval {cell['low']:+.3f} to {cell['high']:+.3f})"
+    ends = number_text(low, signed=True), number_text(high, signed=True)
+    return f"{text} (95\N{NO-BREAK SPACE}% interval {ends[0]} to {ends[1]})"

@@ -142,6 +142,9 @@ def _cell(row: dict[str, Any], signed: bool) -> Cell:
         return "" if number is None else number_text(number, digits, signed)
 
     low, high = row["low"], row["high"]
+    single = row["mcse"] is None and low == high
+    if single:
+        low = high = None
     return Cell(
         row["value"],
         text(row["value"]) or "undefined",
@@ -150,8 +153,13 @@ def _cell(row: dict[str, Any], signed: bool) -> Cell:
         f"[{text(low)}, {text(high)}]" if low is not None and high is not None else "",
         row["published"],
         text(row["published"]),
-        row["inside"] is False,
+        row["inside"] is False and not single,
     )
+
+
+def is_single() -> pl.Expr:
+    """Return where a cell rests on one number, whose bootstrap interval has no width."""
+    return pl.col("mcse").is_null() & (pl.col("low") == pl.col("high")).fill_null(False)
 
 
 def number_text(number: float, digits: int = 3, signed: bool = False) -> str:

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from intravar.report.canvas import Canvas
-from intravar.report.figures.marks import SIGNED, data, method_colour, method_shape, zero_line
+from intravar.report.figures.marks import SIGNED, method_colour, method_shape, zero_line
 from intravar.report.results import Results
 
 _ROW = 30
@@ -50,9 +50,10 @@ def cross_deltas(results: Results, canvas: Canvas) -> alt.LayerChart:
     rows = rows.with_columns(((turn * 0.6180339887) % 1).alias("jitter"))
     shown = _rates(results, rows)
     y = alt.Y("label:N", sort=results.labels(shown), title=None, axis=alt.Axis(grid=False))
-    x = alt.X("delta:Q", title=_DELTA, axis=alt.Axis(labelExpr=SIGNED))
+    ticks = 4 if canvas.narrow else 9
+    x = alt.X("delta:Q", title=_DELTA, axis=alt.Axis(labelExpr=SIGNED, tickCount=ticks))
     points = (
-        alt.Chart(data(rows))
+        alt.Chart(canvas.data(rows))
         .mark_point(filled=True, size=24, opacity=0.45)
         .encode(
             x=x,
@@ -67,7 +68,7 @@ def cross_deltas(results: Results, canvas: Canvas) -> alt.LayerChart:
             ],
         )
     )
-    box = alt.Chart(data(rows)).encode(y=y)
+    box = alt.Chart(canvas.data(rows)).encode(y=y)
     middle = box.mark_tick(thickness=2.5, size=_ROW - 10, color=canvas.ink("ink")).encode(
         x=alt.X("median(delta):Q")
     )
@@ -84,7 +85,7 @@ def by_window(results: Results, canvas: Canvas) -> alt.LayerChart:
     rows = _cells(results, "window_size", WINDOWS)
     shown = _rates(results, rows)
     there = set(rows["where"].to_list())
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(canvas.data(rows)).encode(
         x=alt.X(
             "where:N",
             sort=[name for name in WINDOWS.values() if name in there],
@@ -115,12 +116,12 @@ def by_pass(results: Results, canvas: Canvas) -> alt.LayerChart:
     """Draw the mean delta of pass 1 (filled) above pass 2 (hollow) with its interval."""
     rows = _cells(results, "passes", PASSES)
     shown = _rates(results, rows)
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(canvas.data(rows)).encode(
         y=alt.Y("label:N", sort=results.labels(shown), title=None, axis=alt.Axis(grid=False)),
         yOffset=alt.YOffset("where:N", sort=list(PASSES.values())),
         color=method_colour(results, canvas, shown),
     )
-    axis = alt.Axis(labelExpr=SIGNED, labelOverlap=True)
+    axis = alt.Axis(labelExpr=SIGNED, tickCount=4 if canvas.narrow else 8)
     bars = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=_DELTA), x2="high:Q")
     paper = (
         base.transform_filter("isValid(datum.published)")

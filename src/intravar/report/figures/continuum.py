@@ -9,7 +9,6 @@ import polars as pl
 from intravar.benchmark.tables.ranks import spearman
 from intravar.report.canvas import Canvas
 from intravar.report.figures.marks import (
-    data,
     lit,
     method_colour,
     method_shape,
@@ -52,7 +51,7 @@ def _panel(
     title = "Estimated discordance" if rate else "Overdispersion"
     domain = [0, _top(results)] if rate else alt.Undefined
     points = (
-        alt.Chart(data(rows))
+        alt.Chart(canvas.data(rows))
         .mark_point(filled=True, size=32)
         .encode(
             x=alt.X(
@@ -91,7 +90,7 @@ def _top(results: Results) -> float:
 
 def _diagonal(canvas: Canvas) -> alt.Chart:
     return (
-        alt.Chart(alt.InlineData(values=[{"a": 0, "b": 0}, {"a": 0.5, "b": 0.5}]))
+        alt.Chart(canvas.rows([{"a": 0, "b": 0}, {"a": 0.5, "b": 0.5}]))
         .mark_line(strokeDash=[4, 3], strokeWidth=1, color=canvas.ink("soft"))
         .encode(x="a:Q", y="b:Q")
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import altair as alt
-import polars as pl
 
 from intravar.report.canvas import Canvas
 from intravar.report.palette import looks_of
@@ -17,13 +16,6 @@ _IS_LIT = f"{PICKED} === '' || datum.physician === {PICKED}"
 #: Signed labels, and a bare zero.
 SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2f')"
 IS_PICKED = f"datum.physician === {PICKED}"
-
-
-def data(frame: pl.DataFrame) -> alt.InlineData:
-    """Return rows as a figure holds them; undefined numbers become null."""
-    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
-    rows = frame.with_columns(pl.col(floats).fill_nan(None)).to_dicts()
-    return alt.InlineData(values=rows)
 
 
 def picked() -> alt.Parameter:
@@ -83,7 +75,7 @@ def _legend(canvas: Canvas) -> alt.Legend:
 
 def zero_line(canvas: Canvas, channel: str = "x") -> alt.Chart:
     """Return a dashed line where the score equals the truth."""
-    line = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(
+    line = alt.Chart(canvas.rows([{"zero": 0}])).mark_rule(
         strokeDash=[4, 3], color=canvas.ink("ink"), strokeWidth=1
     )
     if channel == "x":

@@ -9,7 +9,6 @@ import altair as alt
 import polars as pl
 
 from intravar.report.canvas import Canvas
-from intravar.report.figures.marks import data
 from intravar.report.results import Results
 
 GLMM = "glmm"
@@ -32,7 +31,7 @@ def residuals(results: Results, canvas: Canvas) -> alt.Chart:
     """Draw the distribution of Pearson residuals."""
     colour = canvas.method_colours(results.methods, [GLMM])[0]
     return (
-        alt.Chart(data(residual_rows(results)))
+        alt.Chart(canvas.data(residual_rows(results)))
         .mark_bar(color=colour, binSpacing=0)
         .encode(
             x=alt.X(
@@ -68,26 +67,36 @@ def calibration(results: Results, canvas: Canvas) -> alt.VConcatChart:
         alt.Tooltip("observed:Q", title="Observed", format=".3f"),
         alt.Tooltip("n_patients:Q", title="Patients", format=",d"),
     ]
-    unit = alt.Scale(domain=[0, 1])
-    x = alt.X("fitted:Q", scale=unit, title=None)
+    unit = alt.Scale(domain=[0, 1], nice=False, padding=0)
+    x = alt.X("fitted:Q", scale=unit, title=None, axis=alt.Axis(labels=False, tickCount=5))
     diagonal = (
-        alt.Chart(alt.InlineData(values=[{"a": 0, "b": 0}, {"a": 1, "b": 1}]))
+        alt.Chart(canvas.rows([{"a": 0, "b": 0}, {"a": 1, "b": 1}]))
         .mark_line(strokeDash=[4, 3], strokeWidth=1, color=canvas.ink("soft"))
-        .encode(x=alt.X("a:Q", scale=unit), y=alt.Y("b:Q", scale=unit))
+        .encode(x=alt.X("a:Q", scale=unit, title=None, axis=alt.Axis(labels=False, tickCount=5)), y=alt.Y("b:Q", scale=unit))
     )
-    base = alt.Chart(data(rows)).encode(
-        x=x, y=alt.Y("observed:Q", scale=unit, title="Observed share prescribed"), tooltip=tooltip
+    base = alt.Chart(canvas.data(rows)).encode(
+        x=x, y=alt.Y(
+            "observed:Q",
+            scale=unit,
+            title="Observed share prescribed",
+            axis=alt.Axis(tickCount=5),
+        ), tooltip=tooltip
     )
     curve = alt.layer(
         diagonal,
         base.mark_line(color=colour, strokeWidth=1.5),
         base.mark_point(filled=True, size=70, color=colour, opacity=1),
-    ).properties(width=width, height=width * 0.7)
+    ).properties(width=width, height=round(width * 0.75))
     counts = (
-        alt.Chart(data(rows))
+        alt.Chart(canvas.data(rows))
         .mark_bar(color=colour, opacity=0.75, width=width / 14)
         .encode(
-            x=alt.X("fitted:Q", scale=unit, title="Fitted probability of a prescription"),
+            x=alt.X(
+                "fitted:Q",
+                scale=unit,
+                title="Fitted probability of a prescription",
+                axis=alt.Axis(tickCount=5),
+            ),
             y=alt.Y("n_patients:Q", title="Patients", axis=alt.Axis(tickCount=3, format="~s")),
             tooltip=tooltip,
         )

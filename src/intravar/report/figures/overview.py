@@ -88,8 +88,8 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
         ),
         Card(
             "Scores",
-            "The oracle knows who is eligible: the truth. The methods do not, and pair patients "
-            "that look alike.",
+            "The oracle sees who is eligible, and so the truth. Methods do not: most pair patients "
+            "who look alike.",
             "pairs",
         ),
     ]
@@ -229,18 +229,18 @@ def _chart(drawing: Drawing, canvas: Canvas, height: float) -> alt.LayerChart:
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
     ink, ground, accent = canvas.ink("ink"), canvas.ink("ground"), canvas.ink("accent")
     boxes = (
-        alt.Chart(alt.InlineData(values=drawing.boxes))
+        alt.Chart(canvas.rows(drawing.boxes))
         .mark_rect(cornerRadius=6, fill="transparent", stroke=canvas.ink("line"))
         .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     )
     lines = (
-        alt.Chart(alt.InlineData(values=drawing.lines))
+        alt.Chart(canvas.rows(drawing.lines))
         .mark_rule(color=canvas.ink("soft"), strokeWidth=1)
         .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     )
     kinds = ["full", "hollow", "arrow"]
     dots = (
-        alt.Chart(alt.InlineData(values=drawing.dots))
+        alt.Chart(canvas.rows(drawing.dots))
         .mark_point(filled=True, opacity=1, stroke=accent, strokeWidth=1)
         .encode(
             x=x,
@@ -260,7 +260,7 @@ def _chart(drawing: Drawing, canvas: Canvas, height: float) -> alt.LayerChart:
         )
     )
     words = [
-        alt.Chart(alt.InlineData(values=[row for row in drawing.words if row["kind"] == kind]))
+        alt.Chart(canvas.rows([row for row in drawing.words if row["kind"] == kind]))
         .mark_text(align="left", baseline="middle", fontSize=size, fontWeight=weight, color=colour)
         .encode(x=x, y=y, text="text:N")
         for kind, size, weight, colour in (

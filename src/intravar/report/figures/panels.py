@@ -10,7 +10,6 @@ from intravar.benchmark.units import ORACLE
 from intravar.report.canvas import Canvas
 from intravar.report.figures.marks import (
     IS_PICKED,
-    data,
     group_colour,
     lit,
     method_colour,
@@ -51,6 +50,11 @@ def _shown(results: Results, condition: str, methods: list[str]) -> list[str]:
     return [method for method in methods if method in there]
 
 
+def _extent(scores: pl.Series) -> list[float]:
+    found = [float(score) for score in scores.drop_nulls().to_list()]
+    return [min([0.0, *found]), max([0.5, *found])]
+
+
 def _groups(rows: pl.DataFrame) -> list[int]:
     return sorted(int(group) for group in rows["group"].drop_nulls().unique().to_list())
 
@@ -61,7 +65,7 @@ def model_scores(
     """Draw the score per physician of a method that only ranks."""
     rows = results.of(condition, [method])
     return (
-        alt.Chart(data(rows))
+        alt.Chart(canvas.data(rows))
         .mark_point(filled=True, size=70)
         .encode(
             x=alt.X(
@@ -69,7 +73,7 @@ def model_scores(
                 title="Physician",
                 axis=alt.Axis(labelAngle=-90, labelLimit=60, labelOverlap=True, grid=False),
             ),
-            y=alt.Y("score:Q", title="Overdispersion (mean squared Pearson residual)"),
+            y=alt.Y("score:Q", title="Mean squared Pearson residual"),
             color=group_colour(canvas, _groups(rows)),
             shape=method_shape(results, canvas, [method]),
             opacity=lit(),
@@ -90,9 +94,13 @@ def discordance(results: Results, canvas: Canvas, condition: str, width: int) ->
     """Draw the discordance that every method finds, coloured by physician group."""
     shown = _shown(results, condition, [ORACLE, *results.rate_methods])
     rows = results.of(condition, shown)
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(canvas.data(rows)).encode(
         x=alt.X(
-            "score:Q", title="Discordance (share of pairs that differ)", axis=alt.Axis(tickCount=6)
+            "score:Q",
+            title="Discordance (share of pairs that differ)",
+            # Named, because nothing is left to take it from while nobody is picked.
+            scale=alt.Scale(domain=_extent(rows["score"])),
+            axis=alt.Axis(tickCount=6),
         ),
         y=alt.Y("label:N", title=None, sort=results.labels(shown), axis=alt.Axis(grid=False)),
     )
@@ -126,7 +134,7 @@ def deltas(results: Results, canvas: Canvas, condition: str, width: int) -> alt.
     y = alt.Y("row:N", title=None, sort=order, axis=alt.Axis(grid=False))
     x = alt.X("delta:Q", title="Delta (score minus truth)", axis=alt.Axis(tickCount=6))
     points = (
-        alt.Chart(data(labelled))
+        alt.Chart(canvas.data(labelled))
         .mark_point(filled=True, size=42)
         .encode(
             x=x,
@@ -141,7 +149,7 @@ def deltas(results: Results, canvas: Canvas, condition: str, width: int) -> alt.
         )
     )
     ticks = (
-        alt.Chart(data(labelled))
+        alt.Chart(canvas.data(labelled))
         .mark_tick(thickness=2, size=_ROW - 7, color=canvas.ink("ink"))
         .encode(x=alt.X("mean(delta):Q"), y=y)
     )
@@ -165,7 +173,7 @@ def correlations(results: Results, canvas: Canvas, condition: str, width: int) -
         .alias("text")
     )
     order = results.labels(shown)
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(canvas.data(rows)).encode(
         x=alt.X(
             "second:N",
             sort=order,

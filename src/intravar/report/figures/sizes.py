@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from intravar.report.canvas import Canvas
-from intravar.report.figures.marks import SIGNED, data, method_colour, method_shape, zero_line
+from intravar.report.figures.marks import SIGNED, method_colour, method_shape, zero_line
 from intravar.report.results import Results
 
 
@@ -61,7 +61,7 @@ def _panel(
 ) -> alt.LayerChart:
     here = rows.filter(pl.col("physicians") == physicians)
     sizes = sorted(rows["patients"].unique().to_list())
-    base = alt.Chart(data(here)).encode(
+    base = alt.Chart(canvas.data(here)).encode(
         x=alt.X(
             "patients:O",
             title="Patients (thousands)",
