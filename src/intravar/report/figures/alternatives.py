@@ -11,6 +11,7 @@ from intravar.report.figures.model import calibration_rows, residual_rows
 from intravar.report.figures.overview import overview_cards
 from intravar.report.figures.sizes import grid_rows
 from intravar.report.results import Results
+from intravar.report.tables import number_text
 
 
 
@@ -28,7 +29,7 @@ def panels_in_words(results: Results, condition: str) -> str:
     rows = results.of(condition, results.rate_methods)
     means = rows.group_by("label", maintain_order=True).agg(pl.col("delta").mean())
     listed = "; ".join(
-        f"{row['label']} {row['delta']:+.3f}"
+        f"{row['label']} {_signed(row['delta'])}"
         for row in means.iter_rows(named=True)
         if row["delta"] is not None
     )
@@ -67,7 +68,7 @@ def cross_in_words(results: Results) -> str:
         )
     )
     listed = "; ".join(
-        f"{row['label']} {row['median']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})"
+        f"{row['label']} {_signed(row['median'])} ({_signed(row['low'])} to {_signed(row['high'])})"
         for row in found.iter_rows(named=True)
     )
     number = rows["condition"].n_unique()
@@ -82,7 +83,7 @@ def cells_in_words(results: Results, table: str) -> str:
         rows = results.tables[table].filter(pl.col("method") == method)
         cells = {row["column"]: row["value"] for row in rows.iter_rows(named=True)}
         texts = [
-            f"{heading} {cells[column]:+.3f}"
+            f"{heading} {_signed(cells[column])}"
             for column, heading in columns.items()
             if cells.get(column) is not None
         ]
@@ -99,7 +100,7 @@ def grid_in_words(results: Results) -> str:
         pl.col("value").min().alias("low"), pl.col("value").max().alias("high")
     )
     listed = "; ".join(
-        f"{row['label']} from {row['low']:+.3f} to {row['high']:+.3f}"
+        f"{row['label']} from {_signed(row['low'])} to {_signed(row['high'])}"
         for row in found.iter_rows(named=True)
     )
     cells = rows["condition"].n_unique()
@@ -125,6 +126,10 @@ def calibration_in_words(results: Results) -> str:
     )
     worst = rows.sort(pl.col("gap").abs(), descending=True).row(0, named=True)
     return (
-        f"Calibration curve in {rows.height} bins. The largest gap is {worst['gap']:+.3f}, at a "
+        f"Calibration curve in {rows.height} bins. The largest gap is {_signed(worst['gap'])}, at a "
         f"fitted probability of {worst['fitted']:.2f} with {worst['n_patients']:,} patients."
     )
+
+
+def _signed(number: float) -> str:
+    return number_text(number, signed=True)

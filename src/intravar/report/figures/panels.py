@@ -19,6 +19,7 @@ from intravar.report.figures.marks import (
     zero_line,
 )
 from intravar.report.results import Results
+from intravar.report.tables import number_text
 
 #: Height of a row of a method in pixels.
 _ROW = 27
@@ -99,7 +100,7 @@ def discordance(results: Results, canvas: Canvas, condition: str, width: int) ->
             "score:Q",
             title="Discordance (share of pairs that differ)",
             # Named, because nothing is left to take it from while nobody is picked.
-            scale=alt.Scale(domain=_extent(rows["score"])),
+            scale=alt.Scale(domain=_extent(rows["score"]), nice=True),
             axis=alt.Axis(tickCount=6),
         ),
         y=alt.Y("label:N", title=None, sort=results.labels(shown), axis=alt.Axis(grid=False)),
@@ -161,7 +162,7 @@ def deltas(results: Results, canvas: Canvas, condition: str, width: int) -> alt.
 
 
 def _with_mean(label: str, mean: float | None) -> str:
-    return label if mean is None else f"{label} ({mean:+.3f})"
+    return label if mean is None else f"{label} ({number_text(mean, signed=True)})"
 
 
 def correlations(results: Results, canvas: Canvas, condition: str, width: int) -> alt.LayerChart:
