@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("altair", reason="the report's extra is missing: pip install 'intravar[report]'")
-
-from report.made_results import make_results
+pytest.importorskip(
+    "altair", reason="the report's extra is missing: pip install 'intravar[report]'"
+)
 
 from intravar.estimators import PAPER_METHODS
 from intravar.report import write_report
 from intravar.simulation.catalogue import grid_conditions, paper_conditions
+from report.made_results import make_results
 
 LONG = "Dr. " + "Very" * 49
 SCRIPT = "<script>document.title='hacked'</script>"

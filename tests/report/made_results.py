@@ -64,9 +64,7 @@ def make_results(
         "intravar benchmark",
     )
     for old, new in (rename or {}).items():
-        scores = scores.with_columns(
-            pl.col("physician", "condition", "method").replace({old: new})
-        )
+        scores = scores.with_columns(pl.col("physician", "condition", "method").replace({old: new}))
         for row in told["data_generating_mechanisms"]["conditions"]:
             row["condition"] = new if row["condition"] == old else row["condition"]
             row["rule"] = f"{row['rule']} {new}"

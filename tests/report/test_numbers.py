@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report.reading import Page, rows_of
 
 from intravar.report.results import read_results
 from intravar.report.tables import number_text
+from report.reading import Page, rows_of
 
 
 @pytest.fixture(params=["score2_folder", "whole_folder", "hostile_folder"])
@@ -67,9 +67,7 @@ def test_physicians_hold_the_stored_scores(folder: Path, page: Page) -> None:
             assert found["scores"][method] == ordered["score"].to_list()
 
 
-def test_physician_table_without_script_shows_the_first_condition(
-    folder: Path, page: Page
-) -> None:
+def test_physician_table_without_script_shows_the_first_condition(folder: Path, page: Page) -> None:
     results = read_results(folder)
     first = results.conditions[0]
     expected = set(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from report.conftest import HOSTILE
-from report.made_results import make_results
-from report.reading import Page
 
 from intravar.report.figures import FIGURES
 from intravar.report.page import page as make_page
 from intravar.report.page import script_json
 from intravar.report.results import read_results
+from report.conftest import HOSTILE
+from report.made_results import make_results
+from report.reading import Page
 
 #: Names of formats and licences inside the drawing library; nothing fetches them.
 NOT_FETCHED = (
@@ -44,7 +45,9 @@ def test_nothing_is_fetched(whole_folder: Path) -> None:
         assert target.startswith("#")
         assert element.name not in ("link", "iframe", "object", "embed", "img", "base")
     for address in re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^\s\"'`)]*", html):
-        assert address.startswith(NOT_FETCHED) or f"https:{address}".startswith(NOT_FETCHED), address
+        assert address.startswith(NOT_FETCHED) or f"https:{address}".startswith(NOT_FETCHED), (
+            address
+        )
 
 
 def test_policy_allows_the_page_itself_alone(score2_folder: Path) -> None:
@@ -69,7 +72,11 @@ def test_policy_allows_the_page_itself_alone(score2_folder: Path) -> None:
 
 def test_hostile_names_stay_text(hostile_folder: Path) -> None:
     _, page = read(hostile_folder)
-    assert [e.attributes.get("type") for e in page.all("script")] == ["application/json", None, None]
+    assert [e.attributes.get("type") for e in page.all("script")] == [
+        "application/json",
+        None,
+        None,
+    ]
     assert not page.all("img")
     for element in page.elements:
         assert not [name for name in element.attributes if name.startswith("on")]
@@ -119,7 +126,7 @@ def test_every_figure_has_words_and_every_table_has_headings(whole_folder: Path)
     assert len(page.all("caption")) == len(page.all("table"))
     levels = [int(e.name[1]) for e in page.elements if re.fullmatch(r"h[1-6]", e.name)]
     assert levels[0] == 1
-    assert all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+    assert all(b - a <= 1 for a, b in pairwise(levels))
 
 
 def test_provenance_tells_how_to_run_it_again(score2_folder: Path) -> None:

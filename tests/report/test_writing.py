@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from report.conftest import SCRIPT
-from report.made_results import make_results
 
 import intravar.cli.benchmark as benchmark_command
 import intravar.report.writing as report_writing
@@ -19,6 +18,8 @@ from intravar.report import FORMATS, parse_formats, write_report
 from intravar.report.latex import latex_table, latex_text
 from intravar.report.results import read_results
 from intravar.report.tables import grid_of
+from report.conftest import SCRIPT
+from report.made_results import make_results
 
 
 def run(*arguments: str) -> int:
@@ -52,9 +53,7 @@ def test_command_prints_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert all(path.endswith(".tex") for path in json.loads(capsys.readouterr().out))
 
 
-def test_open_opens_the_page(
-    score2_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_open_opens_the_page(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     assert run("report", str(score2_folder), "--open") == 0
@@ -94,7 +93,10 @@ def test_benchmark_ends_with_the_report(
     ],
 )
 def test_bad_folders_get_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil, expected: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    spoil: Callable[[Path], object],
+    expected: str,
 ) -> None:
     folder = make_results(tmp_path / "results", methods=("euclidean",))
     spoil(folder)
@@ -119,9 +121,7 @@ def test_unknown_formats() -> None:
         parse_formats(" , ")
 
 
-def test_missing_packages_are_named(
-    score2_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_writing, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'intravar\[report\]'"):
         write_report(score2_folder)
@@ -129,7 +129,7 @@ def test_missing_packages_are_named(
 
 def test_latex_is_escaped_and_holds_the_papers_figures(score2_folder: Path) -> None:
     text = latex_table(grid_of(read_results(score2_folder), "score2_groups"))
-    assert text.count(r"\quad paper") == 8
+    assert text.count(r"\quad paper") == 9
     assert r"Euclidean & " in text
     assert text.count("{tabular}") == 2
     body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()

@@ -6,12 +6,15 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import altair as alt
 import polars as pl
 
 from intravar.report.palette import GROUPS, INKS, looks_of
+
+#: Any chart of Altair; its own types lose track of which one after a method or two.
+Chart: TypeAlias = Any
 
 #: Widths of a figure in pixels: on a desk, on a telephone, and on paper (18 cm).
 WIDE, NARROW, PAPER = 840, 330, 720
@@ -72,9 +75,9 @@ class Canvas:
         self._datasets[name] = rows
         return alt.NamedData(name=name)
 
-    def finish(self, chart: alt.TopLevelMixin) -> dict[str, Any]:
+    def finish(self, chart: Chart) -> dict[str, Any]:
         """Return the specification of a figure in the style that all share."""
-        spec: dict[str, Any] = chart.to_dict(validate=False)  # type: ignore[attr-defined]
+        spec: dict[str, Any] = chart.to_dict(validate=False)
         spec["config"] = self._config()
         spec["datasets"] = dict(self._datasets)
         spec["background"] = "transparent" if self.live else self.ink("ground")
@@ -115,7 +118,12 @@ class Canvas:
             "axisX": {"labelFlush": False},
             "header": words | {"titleFontWeight": "normal", "labelFontWeight": 600},
             "legend": words
-            | {"titleFontWeight": "normal", "symbolSize": 70, "orient": "bottom", "labelLimit": 170},
+            | {
+                "titleFontWeight": "normal",
+                "symbolSize": 70,
+                "orient": "bottom",
+                "labelLimit": 170,
+            },
             "text": {"color": ink, "fontSize": 11},
         }
 

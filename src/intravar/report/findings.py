@@ -61,7 +61,10 @@ def _direction(cells: pl.DataFrame) -> str:
     parts = [
         f"{number} {what}"
         for number, what in (
-            (over, "see more inconsistency than there is" if over > 1 else "sees more than there is"),
+            (
+                over,
+                "see more inconsistency than there is" if over > 1 else "sees more than there is",
+            ),
             (under, "see less" if under > 1 else "sees less"),
             (cells.height - over - under, f"within {_NEARLY_ZERO:.3f} of the truth"),
         )

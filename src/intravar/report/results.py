@@ -112,7 +112,9 @@ class Results:
     @cached_property
     def first_draw(self) -> pl.DataFrame:
         """Scores of the first draw of every condition, which the paper's figures show."""
-        return self.scores.filter(pl.col("replicate") == pl.col("replicate").min().over("condition"))
+        return self.scores.filter(
+            pl.col("replicate") == pl.col("replicate").min().over("condition")
+        )
 
     def of(self, condition: str, methods: list[str]) -> pl.DataFrame:
         """Return the first draw of a condition for some methods, with labels and deltas."""
@@ -206,9 +208,7 @@ def _manifest(path: Path) -> dict[str, Any]:
     found = _json(path)
     for name in ("methods", "data_generating_mechanisms", "command", "versions"):
         if name not in found:
-            raise InputError(
-                f"'{path}' lacks {name}; it is not what 'intravar benchmark' writes"
-            )
+            raise InputError(f"'{path}' lacks {name}; it is not what 'intravar benchmark' writes")
     return found
 
 

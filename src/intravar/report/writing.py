@@ -46,9 +46,7 @@ def parse_formats(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def write_report(
-    folder: str | os.PathLike[str], formats: Sequence[str] = ("html",)
-) -> list[Path]:
+def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html",)) -> list[Path]:
     """Make the report of a study from its stored results, beside them.
 
     Everything is made before anything is written, and every file is written as a whole.

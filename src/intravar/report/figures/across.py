@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from intravar.report.canvas import Canvas
+from intravar.report.canvas import Canvas, Chart
 from intravar.report.figures.marks import SIGNED, method_colour, method_shape, zero_line
 from intravar.report.results import Results
 
@@ -42,7 +42,7 @@ def _rates(results: Results, rows: pl.DataFrame) -> list[str]:
     return [method for method in results.rate_methods if method in there]
 
 
-def cross_deltas(results: Results, canvas: Canvas) -> alt.LayerChart:
+def cross_deltas(results: Results, canvas: Canvas) -> Chart:
     """Draw how the mean delta of every method is spread over the conditions."""
     rows = condition_deltas(results).filter(pl.col("delta").is_not_null())
     # Spread evenly rather than at random, so that a figure drawn twice is the same figure.
@@ -80,7 +80,7 @@ def cross_deltas(results: Results, canvas: Canvas) -> alt.LayerChart:
     )
 
 
-def by_window(results: Results, canvas: Canvas) -> alt.LayerChart:
+def by_window(results: Results, canvas: Canvas) -> Chart:
     """Draw the mean delta by window size with its interval."""
     rows = _cells(results, "window_size", WINDOWS)
     shown = _rates(results, rows)
@@ -112,7 +112,7 @@ def by_window(results: Results, canvas: Canvas) -> alt.LayerChart:
     )
 
 
-def by_pass(results: Results, canvas: Canvas) -> alt.LayerChart:
+def by_pass(results: Results, canvas: Canvas) -> Chart:
     """Draw the mean delta of pass 1 (filled) above pass 2 (hollow) with its interval."""
     rows = _cells(results, "passes", PASSES)
     shown = _rates(results, rows)

@@ -14,7 +14,6 @@ from intravar.report.results import Results
 from intravar.report.tables import number_text
 
 
-
 def overview_in_words(results: Results) -> str:
     """Return the steps of the overview."""
     condition = "score2" if results.has("score2") else results.conditions[0]
@@ -126,8 +125,8 @@ def calibration_in_words(results: Results) -> str:
     )
     worst = rows.sort(pl.col("gap").abs(), descending=True).row(0, named=True)
     return (
-        f"Calibration curve in {rows.height} bins. The largest gap is {_signed(worst['gap'])}, at a "
-        f"fitted probability of {worst['fitted']:.2f} with {worst['n_patients']:,} patients."
+        f"Calibration curve in {rows.height} bins. The largest gap is {_signed(worst['gap'])}, "
+        f"at a fitted probability of {worst['fitted']:.2f} with {worst['n_patients']:,} patients."
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from intravar.benchmark.tables.ranks import spearman
-from intravar.report.canvas import Canvas
+from intravar.report.canvas import Canvas, Chart
 from intravar.report.figures.marks import (
     lit,
     method_colour,
@@ -20,7 +20,7 @@ from intravar.report.results import Results
 CONDITION = "continuous"
 
 
-def continuum(results: Results, canvas: Canvas) -> alt.ConcatChart:
+def continuum(results: Results, canvas: Canvas) -> Chart:
     """Draw every method's score against D*, with the diagonal and the rank correlation."""
     shown = [m for m in results.methods if results.of(CONDITION, [m]).height]
     columns = 2 if canvas.narrow else 4
@@ -43,9 +43,7 @@ def continuum_correlation(rows: pl.DataFrame) -> float:
     )
 
 
-def _panel(
-    results: Results, canvas: Canvas, method: str, side: int, *, first: bool
-) -> alt.LayerChart:
+def _panel(results: Results, canvas: Canvas, method: str, side: int, *, first: bool) -> Chart:
     rows = results.of(CONDITION, [method])
     rate = method in results.rate_methods
     title = "Estimated discordance" if rate else "Overdispersion"
@@ -74,7 +72,7 @@ def _panel(
     )
     rho = continuum_correlation(rows)
     subtitle = "ρ undefined" if np.isnan(rho) else f"ρ = {rho:.3f}"
-    layers: list[alt.Chart] = [_diagonal(canvas), points] if rate else [points]
+    layers: list[Chart] = [_diagonal(canvas), points] if rate else [points]
     return alt.layer(*layers).properties(
         width=side,
         height=side,
@@ -88,7 +86,7 @@ def _top(results: Results) -> float:
     return max(0.5, float(highest) if isinstance(highest, float) else 0.5)
 
 
-def _diagonal(canvas: Canvas) -> alt.Chart:
+def _diagonal(canvas: Canvas) -> Chart:
     return (
         alt.Chart(canvas.rows([{"a": 0, "b": 0}, {"a": 0.5, "b": 0.5}]))
         .mark_line(strokeDash=[4, 3], strokeWidth=1, color=canvas.ink("soft"))

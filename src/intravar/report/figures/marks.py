@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from intravar.report.canvas import Canvas
+from intravar.report.canvas import Canvas, Chart
 from intravar.report.palette import looks_of
 from intravar.report.results import Results
 
@@ -26,7 +26,7 @@ def picked() -> alt.Parameter:
 def lit(faded: float = 0.12, full: float = 0.9) -> alt.Opacity:
     """Return an opacity that fades every physician but the picked one."""
     return alt.Opacity(
-        condition={"test": _IS_LIT, "value": full},  # type: ignore[arg-type]
+        condition={"test": _IS_LIT, "value": full},
         value=faded,
     )
 
@@ -73,7 +73,7 @@ def _legend(canvas: Canvas) -> alt.Legend:
     )
 
 
-def zero_line(canvas: Canvas, channel: str = "x") -> alt.Chart:
+def zero_line(canvas: Canvas, channel: str = "x") -> Chart:
     """Return a dashed line where the score equals the truth."""
     line = alt.Chart(canvas.rows([{"zero": 0}])).mark_rule(
         strokeDash=[4, 3], color=canvas.ink("ink"), strokeWidth=1

@@ -8,14 +8,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from intravar.report.canvas import Canvas
+from intravar.report.canvas import Canvas, Chart
 from intravar.report.results import Results
 
 GLMM = "glmm"
 
 
 def fitted(results: Results, what: str) -> Mapping[str, Any] | list[Any]:
-    """Return the stored residuals or calibration of the SCORE2 condition; empty if there is none."""
+    """Return the stored residuals or calibration on SCORE2; empty if there is none."""
     found: Mapping[str, Any] | list[Any] = results.method_details("score2", GLMM).get(what, [])
     return found
 
@@ -27,7 +27,7 @@ def residual_rows(results: Results) -> pl.DataFrame:
     return pl.DataFrame({"from": edges[:-1], "to": edges[1:], "patients": counts}, strict=False)
 
 
-def residuals(results: Results, canvas: Canvas) -> alt.Chart:
+def residuals(results: Results, canvas: Canvas) -> Chart:
     """Draw the distribution of Pearson residuals."""
     colour = canvas.method_colours(results.methods, [GLMM])[0]
     return (
@@ -57,7 +57,7 @@ def calibration_rows(results: Results) -> pl.DataFrame:
     return pl.DataFrame(list(fitted(results, "calibration")))
 
 
-def calibration(results: Results, canvas: Canvas) -> alt.VConcatChart:
+def calibration(results: Results, canvas: Canvas) -> Chart:
     """Draw observed against fitted probabilities, with the patients of every bin below."""
     rows = calibration_rows(results)
     colour = canvas.method_colours(results.methods, [GLMM])[0]
@@ -72,15 +72,20 @@ def calibration(results: Results, canvas: Canvas) -> alt.VConcatChart:
     diagonal = (
         alt.Chart(canvas.rows([{"a": 0, "b": 0}, {"a": 1, "b": 1}]))
         .mark_line(strokeDash=[4, 3], strokeWidth=1, color=canvas.ink("soft"))
-        .encode(x=alt.X("a:Q", scale=unit, title=None, axis=alt.Axis(labels=False, tickCount=5)), y=alt.Y("b:Q", scale=unit))
+        .encode(
+            x=alt.X("a:Q", scale=unit, title=None, axis=alt.Axis(labels=False, tickCount=5)),
+            y=alt.Y("b:Q", scale=unit),
+        )
     )
     base = alt.Chart(canvas.data(rows)).encode(
-        x=x, y=alt.Y(
+        x=x,
+        y=alt.Y(
             "observed:Q",
             scale=unit,
             title="Observed share prescribed",
             axis=alt.Axis(tickCount=5),
-        ), tooltip=tooltip
+        ),
+        tooltip=tooltip,
     )
     curve = alt.layer(
         diagonal,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
 
 from intravar.benchmark.units import ORACLE
-from intravar.report.canvas import Canvas
+from intravar.report.canvas import Canvas, Chart
 from intravar.report.results import Results
 
 _GLYPH, _GAP, _LINE = 62, 26, 14
@@ -37,7 +38,7 @@ class Card:
     glyph: str
 
 
-def overview(results: Results, canvas: Canvas) -> alt.LayerChart:
+def overview(results: Results, canvas: Canvas) -> Chart:
     """Draw the five steps from patients to scores."""
     condition = "score2" if results.has("score2") else results.conditions[0]
     cards = overview_cards(results, condition)
@@ -65,10 +66,12 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
     patients, physicians = rows["n_patients"].sum(), rows.height
     cohort = results.cohort_details(condition)
     eligible, prescribed = cohort.get("share_eligible"), cohort.get("share_prescribed")
-    low, high = rows["d_star"].min(), rows["d_star"].max()
-    spread = f"D* from {low:.2f} to {high:.2f}" if isinstance(low, float) else "each their own D*"
+    levels = sorted(rows["d_star"].drop_nulls().to_list())
+    spread = f"D* from {levels[0]:.2f} to {levels[-1]:.2f}" if levels else "each with their own D*"
     return [
-        Card("Patients", f"{patients:,} simulated patients, each with clinical covariates.", "bells"),
+        Card(
+            "Patients", f"{patients:,} simulated patients, each with clinical covariates.", "bells"
+        ),
         Card(
             "Rule",
             "A rule on the covariates says who is eligible"
@@ -146,7 +149,7 @@ def _bells(
                 (centre + reach * t, base - 15 * math.exp(-4 * (t - skew) ** 2))
                 for t in [step / 8 - 1 for step in range(17)]
             ]
-            for (x, y), (x2, y2) in zip(points, points[1:], strict=False):
+            for (x, y), (x2, y2) in pairwise(points):
                 drawing.lines.append({"x": x, "y": y, "x2": x2, "y2": y2})
 
 
@@ -223,7 +226,7 @@ _GLYPHS = {
 }
 
 
-def _chart(drawing: Drawing, canvas: Canvas, height: float) -> alt.LayerChart:
+def _chart(drawing: Drawing, canvas: Canvas, height: float) -> Chart:
     width = canvas.width - 16
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
@@ -259,13 +262,14 @@ def _chart(drawing: Drawing, canvas: Canvas, height: float) -> alt.LayerChart:
             ),
         )
     )
+    styles: tuple[tuple[str, int, Any, str], ...] = (
+        ("b", 13, 600, ink),
+        ("p", 11, 400, canvas.ink("soft")),
+    )
     words = [
         alt.Chart(canvas.rows([row for row in drawing.words if row["kind"] == kind]))
         .mark_text(align="left", baseline="middle", fontSize=size, fontWeight=weight, color=colour)
         .encode(x=x, y=y, text="text:N")
-        for kind, size, weight, colour in (
-            ("b", 13, 600, ink),
-            ("p", 11, 400, canvas.ink("soft")),
-        )
+        for kind, size, weight, colour in styles
     ]
     return alt.layer(boxes, lines, dots, *words).properties(width=width, height=height)

@@ -7,7 +7,7 @@ import polars as pl
 
 from intravar.benchmark.tables.ranks import spearman
 from intravar.benchmark.units import ORACLE
-from intravar.report.canvas import Canvas
+from intravar.report.canvas import Canvas, Chart
 from intravar.report.figures.marks import (
     IS_PICKED,
     group_colour,
@@ -25,10 +25,10 @@ from intravar.report.tables import number_text
 _ROW = 27
 
 
-def panels(results: Results, canvas: Canvas, condition: str) -> alt.VConcatChart | alt.ConcatChart:
+def panels(results: Results, canvas: Canvas, condition: str) -> Chart:
     """Draw model scores, discordance, deltas and rank correlations of a condition."""
     half = canvas.width - 172 if canvas.narrow else canvas.width // 2 - 158
-    parts: list[alt.Chart | alt.LayerChart] = [
+    parts: list[Chart] = [
         model_scores(results, canvas, condition, method, half)
         for method in results.other_methods
         if results.of(condition, [method]).height
@@ -62,7 +62,7 @@ def _groups(rows: pl.DataFrame) -> list[int]:
 
 def model_scores(
     results: Results, canvas: Canvas, condition: str, method: str, width: int
-) -> alt.Chart:
+) -> Chart:
     """Draw the score per physician of a method that only ranks."""
     rows = results.of(condition, [method])
     return (
@@ -91,7 +91,7 @@ def _title(canvas: Canvas, text: str) -> alt.TitleParams:
     return alt.TitleParams(text, limit=330, frame="bounds" if canvas.narrow else "group")
 
 
-def discordance(results: Results, canvas: Canvas, condition: str, width: int) -> alt.LayerChart:
+def discordance(results: Results, canvas: Canvas, condition: str, width: int) -> Chart:
     """Draw the discordance that every method finds, coloured by physician group."""
     shown = _shown(results, condition, [ORACLE, *results.rate_methods])
     rows = results.of(condition, shown)
@@ -120,7 +120,7 @@ def discordance(results: Results, canvas: Canvas, condition: str, width: int) ->
     )
 
 
-def deltas(results: Results, canvas: Canvas, condition: str, width: int) -> alt.LayerChart:
+def deltas(results: Results, canvas: Canvas, condition: str, width: int) -> Chart:
     """Draw score minus truth per physician, with the mean in the label of the method."""
     shown = _shown(results, condition, results.rate_methods)
     rows = results.of(condition, shown)
@@ -165,7 +165,7 @@ def _with_mean(label: str, mean: float | None) -> str:
     return label if mean is None else f"{label} ({number_text(mean, signed=True)})"
 
 
-def correlations(results: Results, canvas: Canvas, condition: str, width: int) -> alt.LayerChart:
+def correlations(results: Results, canvas: Canvas, condition: str, width: int) -> Chart:
     """Draw the rank correlation of every two methods, the oracle among them."""
     shown = _shown(results, condition, [ORACLE, *results.methods])
     rows = _correlations(results, condition, shown).with_columns(

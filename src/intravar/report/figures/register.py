@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import altair as alt
-
-from intravar.report.canvas import Canvas
+from intravar.report.canvas import Canvas, Chart
 from intravar.report.figures import alternatives as words
 from intravar.report.figures.across import by_pass, by_window, condition_deltas, cross_deltas
 from intravar.report.figures.continuum import CONDITION, continuum
@@ -48,7 +46,7 @@ class Figure:
     title: str
     reading: str
     there: Callable[[Results], bool]
-    chart: Callable[[Results, Canvas], alt.TopLevelMixin]
+    chart: Callable[[Results, Canvas], Chart]
     alternative: Callable[[Results], str]
     tables: tuple[str, ...] = ()
     condition: str | None = None
@@ -79,7 +77,7 @@ def _panels(name: str, title: str, tables: tuple[str, ...]) -> Figure:
     )
 
 
-def _draw_panels(results: Results, canvas: Canvas, condition: str) -> alt.TopLevelMixin:
+def _draw_panels(results: Results, canvas: Canvas, condition: str) -> Chart:
     return panels(results, canvas, condition)
 
 
@@ -116,8 +114,10 @@ FIGURES: tuple[Figure, ...] = (
         "Delta across conditions",
         "Each mark is the mean delta of one condition; the box holds the middle half of them and "
         "the thick tick is their median. Right of the dashed line a method overestimates.",
-        lambda results: _has_table("cross_experiment")(results)
-        and condition_deltas(results)["condition"].n_unique() > 1,
+        lambda results: (
+            _has_table("cross_experiment")(results)
+            and condition_deltas(results)["condition"].n_unique() > 1
+        ),
         cross_deltas,
         words.cross_in_words,
         ("cross_experiment",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from intravar.report.canvas import Canvas
+from intravar.report.canvas import Canvas, Chart
 from intravar.report.figures.marks import SIGNED, method_colour, method_shape, zero_line
 from intravar.report.results import Results
 
@@ -28,7 +28,7 @@ def grid_rows(results: Results) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def size_grid(results: Results, canvas: Canvas) -> alt.ConcatChart:
+def size_grid(results: Results, canvas: Canvas) -> Chart:
     """Draw the mean delta against the number of patients, one panel per number of physicians."""
     rows = grid_rows(results)
     numbers = sorted(rows["physicians"].unique().to_list())
@@ -37,9 +37,7 @@ def size_grid(results: Results, canvas: Canvas) -> alt.ConcatChart:
     there = set(rows["method"].to_list())
     shown = [method for method in results.rate_methods if method in there]
     ends = [
-        value
-        for name in ("value", "low", "high")
-        for value in rows[name].drop_nulls().to_list()
+        value for name in ("value", "low", "high") for value in rows[name].drop_nulls().to_list()
     ] + [0.0]
     domain = [min(ends), max(ends)]
     parts = [
@@ -58,7 +56,7 @@ def _panel(
     width: int,
     domain: list[float],
     first: bool,
-) -> alt.LayerChart:
+) -> Chart:
     here = rows.filter(pl.col("physicians") == physicians)
     sizes = sorted(rows["patients"].unique().to_list())
     base = alt.Chart(canvas.data(here)).encode(

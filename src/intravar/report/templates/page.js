@@ -81,6 +81,8 @@
       tooltip: showTip,
     });
     drawn.set(name, { layout, view });
+    // The element around it says in words what the drawing shows.
+    plot.querySelector("svg").setAttribute("aria-hidden", "true");
     if (figure.condition) {
       plot.classList.add("pickable");
       view.addEventListener("click", (event, item) => {
