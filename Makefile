@@ -9,7 +9,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 OUT ?= results
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench docs docs-serve format clean
+.PHONY: help demo test browser test-slow lint bench docs docs-serve format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -26,13 +26,14 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@$(PIP) install --constraint constraints.txt --editable '.$(if $(filter core,$*),,[$*])'
 	@touch '$@'
 
-demo: $(VENV)/.ready-core  ## simulate the SCORE2 cohort and set the oracle beside the paper
-	@mkdir -p '$(OUT)'
-	@$(PY) -m intravar simulate score2 --out '$(OUT)/score2.parquet'
-	@$(PY) -m intravar oracle score2
+demo: $(VENV)/.ready-report  ## run all methods on SCORE2, beside the paper; ends with a report
+	@$(PY) -m intravar benchmark score2 --out '$(OUT)'
 
-test: lint  ## lint, types and tests
+test: lint browser  ## lint, types and tests
 	@$(PY) -m pytest --cov --cov-report=term
+
+browser: $(VENV)/.ready-dev  ## set up the browser that the report's tests drive
+	@sh tests/report/setup_browser.sh '$(VENV)'
 
 lint: $(VENV)/.ready-dev  ## ruff and mypy
 	@$(PY) -m ruff check .

@@ -10,6 +10,8 @@ import pytest
 
 from intravar.report import findings as found
 from intravar.report.results import Results, read_results
+from intravar.report.tables import grid_of
+from report.made_results import make_results
 
 
 @pytest.fixture
@@ -85,7 +87,7 @@ def test_agreement_with_the_paper_is_counted(results: Results) -> None:
     text = found.against_paper(replace(results, tables={"score2_groups": cells}))
     assert text
     assert f"Of {len(compared)} published figures" in text
-    assert f"{compared.sum()} lie within" in text
+    assert f"{compared.sum()} lie in the 95 % interval" in text
 
 
 def test_failures_and_undefined_scores_are_told(whole_folder: Path, results: Results) -> None:
@@ -97,3 +99,14 @@ def test_failures_and_undefined_scores_are_told(whole_folder: Path, results: Res
     failed = found.left_out(replace(results, runs=runs))
     assert failed
     assert f"{runs.height} of {runs.height} runs failed" in failed
+
+
+def test_means_over_draws_are_called_so(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "results", replicates=3)
+    text = " ".join(found.findings(read_results(folder)))
+    assert "(mean of 3 draws)" in text
+    assert "where 95 % of single draws of ours fall" in text
+    assert "95 % interval" not in text
+    grid = grid_of(read_results(folder), "score2_groups")
+    assert "Means over 3 draws." in grid.note
+    assert "bootstrap interval of the first draw" in grid.note

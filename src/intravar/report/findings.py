@@ -148,10 +148,11 @@ def against_paper(results: Results) -> str | None:
     ]
     if not inside:
         return None
+    several = any(results.draws(name) > 1 for name in results.conditions)
+    where = "where 95 % of single draws of ours fall" if several else "in the 95 % interval of ours"
     return (
-        f"Of {len(inside)} published figures that can be compared, {sum(inside)} lie within the "
-        f"95 % interval of ours and {len(inside) - sum(inside)} do not; the tables mark those "
-        "with an asterisk."
+        f"Of {len(inside)} published figures that can be compared, {sum(inside)} lie {where} and "
+        f"{len(inside) - sum(inside)} do not; the tables mark those with an asterisk."
     )
 
 
@@ -183,6 +184,8 @@ def _signed(cell: dict[str, float | None]) -> str:
     value, low, high = cell["value"], cell["low"], cell["high"]
     assert value is not None  # undefined cells were left out
     text = number_text(value, signed=True)
+    if (cell["draws"] or 1) > 1:
+        return f"{text} (mean of {cell['draws']} draws)"
     if low is None or high is None:
         return text
     ends = number_text(low, signed=True), number_text(high, signed=True)

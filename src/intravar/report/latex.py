@@ -45,7 +45,7 @@ def latex_table(grid: Grid) -> str:
         "% needs \\usepackage{booktabs}",
         r"\begin{table}[htbp]",
         r"\centering",
-        rf"\caption{{{latex_text(grid.title)}. {_note(grid)}}}",
+        rf"\caption{{{latex_text(f'{grid.title}. {grid.note}'.strip())}}}",
         rf"\label{{tab:{grid.name.replace('_', '-')}}}",
         r"\footnotesize",
         rf"\begin{{tabular}}{{@{{}}l{'c' * len(grid.headings)}@{{}}}}",
@@ -60,15 +60,6 @@ def latex_table(grid: Grid) -> str:
             lines.append(" & ".join([r"\quad paper", *published]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
     return "\n".join(lines)
-
-
-def _note(grid: Grid) -> str:
-    notes = []
-    if grid.has_intervals:
-        notes.append(r"Brackets: 95\,\% intervals.")
-    if grid.has_paper:
-        notes.append(r"Paper: published figure; $^{*}$ where it lies outside our interval.")
-    return " ".join(notes)
 
 
 def _line(texts: list[str]) -> str:

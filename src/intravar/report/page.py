@@ -18,6 +18,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from intravar import __version__
+from intravar.benchmark.units import ORACLE
 from intravar.report.canvas import NARROW, WIDE, Canvas, token
 from intravar.report.figures import Figure, figures_of
 from intravar.report.findings import findings
@@ -69,7 +70,9 @@ def page(results: Results) -> str:
 
 def _section(results: Results, figure: Figure) -> dict[str, Any]:
     grids = [grid_of(results, name) for name in figure.tables if name in results.tables]
-    draws = results.draws(figure.condition) if figure.condition else 1
+    # The size grid resamples its draws: its bars are about all of them.
+    means = [grid.draws for grid in grids if grid.has_paper and figure.name != "cross-experiment"]
+    draws = results.draws(figure.condition) if figure.condition else max([1, *means])
     return {
         "figure": figure,
         "alternative": figure.alternative(results),
@@ -89,19 +92,22 @@ def _conditions(results: Results) -> list[dict[str, Any]]:
         str(row["condition"]): row
         for row in results.manifest["data_generating_mechanisms"]["conditions"]
     }
-    return [
-        {
-            "name": name,
-            "rule": told.get(name, {}).get("rule", ""),
-            "physicians": told.get(name, {}).get("physicians", ""),
-            "seed": told.get(name, {}).get("seed"),
-            "n_patients": told.get(name, {}).get("n_patients"),
-            "n_physicians": told.get(name, {}).get("n_physicians"),
-            "share_eligible": results.cohort_details(name).get("share_eligible"),
-            "draws": results.draws(name),
-        }
-        for name in results.conditions
-    ]
+    return [_condition(results, name, told.get(name, {})) for name in results.conditions]
+
+
+def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, Any]:
+    # A folder may hold conditions of earlier runs, which the last run's manifest does not name.
+    cohort, oracle = results.cohort_details(name), results.of(name, [ORACLE])
+    return {
+        "name": name,
+        "rule": told.get("rule") or cohort.get("rule") or "",
+        "physicians": told.get("physicians", ""),
+        "seed": told.get("seed"),
+        "n_patients": told.get("n_patients") or oracle["n_patients"].sum(),
+        "n_physicians": told.get("n_physicians") or oracle.height,
+        "share_eligible": cohort.get("share_eligible"),
+        "draws": results.draws(name),
+    }
 
 
 def _specifications(

@@ -53,6 +53,23 @@ class Grid:
     corner: str
     headings: list[str]
     rows: list[Row]
+    #: Draws whose mean the cells are; 1 where every cell is one draw's.
+    draws: int = 1
+
+    @property
+    def note(self) -> str:
+        """What brackets, the paper's figures and asterisks mean here."""
+        several = self.draws > 1
+        parts = []
+        if several:
+            parts.append(f"Means over {self.draws} draws.")
+        if self.has_intervals:
+            whose = "95 % bootstrap interval" + (" of the first draw" if several else "")
+            parts.append(f"In brackets: {whose}.")
+        if self.has_paper:
+            where = "the range that holds 95 % of single draws" if several else "our interval"
+            parts.append(f"Paper: the published figure, * where it lies outside {where}.")
+        return " ".join(parts)
 
     @property
     def has_paper(self) -> bool:
@@ -92,7 +109,8 @@ def grid_of(results: Results, name: str) -> Grid:
             )
         )
     headings = [HEADINGS.get(column, results.label(column)) for column in columns]
-    return Grid(name, TITLES[name], "Method", headings, rows)
+    draws = int(table["draws"].max() or 1)  # type: ignore[arg-type]
+    return Grid(name, TITLES[name], "Method", headings, rows, draws)
 
 
 def _signed(table: str, column: str) -> bool:
