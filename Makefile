@@ -7,12 +7,13 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 OUT ?= results
+GRID_METHODS := euclidean,mahalanobis,learned-weights,mutual-information,rf-proximity,lpa-guided
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser test-slow lint bench docs docs-serve format clean
+.PHONY: help demo test browser test-slow lint bench study grid docs format clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -26,8 +27,8 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@$(PIP) install --constraint constraints.txt --editable '.$(if $(filter core,$*),,[$*])'
 	@touch '$@'
 
-demo: $(VENV)/.ready-report  ## run all methods on SCORE2, beside the paper; ends with a report
-	@$(PY) -m intravar benchmark score2 --out '$(OUT)'
+demo: $(VENV)/.ready-report  ## run all methods on the SCORE2 cohort, beside the paper; ends with a report
+	@$(PY) -m intravar benchmark --out '$(OUT)'
 
 test: lint browser  ## lint, types and tests
 	@$(PY) -m pytest --cov --cov-report=term
@@ -50,8 +51,16 @@ test-slow: $(VENV)/.ready-dev  ## the long statistical checks
 bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks
 
+study: $(VENV)/.ready-report  ## the paper's 94 conditions, all methods (about a quarter of an hour)
+	@mkdir -p '$(OUT)'
+	@$(PY) -m intravar benchmark all --out '$(OUT)/all'
+
+grid: $(VENV)/.ready-report  ## the paper's grid of cohort sizes, ten replicates (about an hour)
+	@mkdir -p '$(OUT)'
+	@$(PY) -m intravar benchmark grid --replicates 10 --methods $(GRID_METHODS) --out '$(OUT)/grid'
+
 docs: $(VENV)/.ready-docs  ## build the documentation into site/
-	@$(PY) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 	@echo "documentation: site/index.html"
 
 clean:  ## remove everything that was made here

@@ -7,6 +7,12 @@ from intravar.errors import InputError
 from intravar.writing import whole_file
 
 
+def write_half(path: Path, error: BaseException) -> None:
+    with whole_file(path) as beside:
+        beside.write_text("half")
+        raise error
+
+
 def test_writes_the_whole_file(tmp_path: Path) -> None:
     with whole_file(tmp_path / "a.txt") as beside:
         beside.write_text("done")
@@ -28,27 +34,20 @@ def test_an_interrupted_write_leaves_what_was_there(
     tmp_path: Path, interruption: type[BaseException]
 ) -> None:
     (tmp_path / "a.txt").write_text("old")
-    with pytest.raises(interruption), whole_file(tmp_path / "a.txt") as beside:
-        beside.write_text("half of the n")
-        raise interruption
+    with pytest.raises(interruption):
+        write_half(tmp_path / "a.txt", interruption())
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
 
 
 def test_a_failed_write_is_an_input_error_that_names_the_file(tmp_path: Path) -> None:
     full = OSError(28, "No space left on device")
-    with (
-        pytest.raises(InputError, match=r"cannot write .*a\.txt.*No space left"),
-        whole_file(tmp_path / "a.txt") as beside,
-    ):
-        beside.write_text("half")
-        raise full
+    with pytest.raises(InputError, match=r"cannot write .*a\.txt.*No space left"):
+        write_half(tmp_path / "a.txt", full)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_rename_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_rename_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(source: object, target: object) -> None:
         raise PermissionError(13, "Permission denied")
 

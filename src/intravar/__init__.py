@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from intravar.benchmark import Study, benchmark
+from intravar.benchmarking import Study, benchmark
 from intravar.cohort import Cohort, Truth
 from intravar.errors import InputError
 from intravar.estimators import (

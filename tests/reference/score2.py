@@ -15,9 +15,9 @@ from typing import Any
 
 @cache
 def _models() -> Any:
-    return json.loads(
-        files("intravar.simulation").joinpath("data/score2.json").read_text("utf-8")
-    )["models"]
+    return json.loads(files("intravar.simulation").joinpath("data/score2.json").read_text("utf-8"))[
+        "models"
+    ]
 
 
 def score2_of_one_person(
@@ -55,9 +55,7 @@ def score2_of_one_person(
         + beta["hdl_age"] * c_hdl * c_age
         + beta["diabetes_age"] * diabetes * c_age
     )
-    survival = fitted["baseline_survival_10y"] ** math.exp(
-        linear - fitted["mean_linear_predictor"]
-    )
+    survival = fitted["baseline_survival_10y"] ** math.exp(linear - fitted["mean_linear_predictor"])
     scale = fitted["recalibration"][region]
     return 1 - math.exp(
         -math.exp(scale["scale1"] + scale["scale2"] * math.log(-math.log(survival)))

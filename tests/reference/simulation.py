@@ -9,9 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reference.score2 import score2_of_one_person
-
 from intravar.seeds import stream
+from reference.score2 import score2_of_one_person
 
 
 class Patient(NamedTuple):

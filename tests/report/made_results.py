@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.benchmark.manifest import manifest
-from intravar.benchmark.store import RUN_SCHEMA
-from intravar.benchmark.tables import build_tables
-from intravar.benchmark.units import SCORE_SCHEMA
+from intravar.benchmarking.manifest import manifest
+from intravar.benchmarking.store import RUN_SCHEMA
+from intravar.benchmarking.tables import build_tables
+from intravar.benchmarking.units import SCORE_SCHEMA
 from intravar.estimators import PAPER_METHODS, make_estimator
 from intravar.simulation.catalogue import Condition, find_condition
 from intravar.simulation.physicians import Continuum
@@ -128,6 +128,8 @@ def _rows(
             "physician": physicians.names,
             "group": physicians.group,
             "score": score,
+            "low": None if method == "constant" else np.clip(score - 0.04, 0, None),
+            "high": None if method == "constant" else score + 0.04,
             "truth": truth,
             "d_star": d_star,
             "n_patients": panel,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -136,6 +137,14 @@ def test_sorting(whole: Visit) -> None:
     down = page.evaluate(values)
     assert down == sorted(up, reverse=True)
     assert heading.get_attribute("aria-sort") == "descending"
+
+
+def test_intervals_can_be_shown(whole: Visit) -> None:
+    page = whole.page
+    cell = page.locator("#physician-table tbody tr").nth(4).locator("td").nth(4)
+    assert "[" not in cell.inner_text()
+    page.check("#intervals")
+    assert re.fullmatch(r"0\.\d{3}\s*\[0\.\d{3}, 0\.\d{3}\]", cell.inner_text())
 
 
 def test_undefined_scores_sort_last_either_way(whole: Visit) -> None:

@@ -65,6 +65,8 @@ def test_physicians_hold_the_stored_scores(folder: Path, page: Page) -> None:
         assert found["n_patients"] == ordered["n_patients"].to_list()
         if method not in ("oracle", "constant"):
             assert found["scores"][method] == ordered["score"].to_list()
+            assert found["low"][method] == ordered["low"].to_list()
+            assert found["high"][method] == ordered["high"].to_list()
 
 
 def test_physician_table_without_script_shows_the_first_condition(folder: Path, page: Page) -> None:
@@ -94,7 +96,7 @@ def test_figures_draw_the_stored_scores(folder: Path, page: Page) -> None:
     assert len(points) > 100
     for point in points:
         row = stored[point["condition"], point["method"], point["physician"]]
-        for name in ("score", "truth", "d_star", "n_patients", "n_pairs", "group"):
+        for name in ("score", "low", "high", "truth", "d_star", "n_patients", "n_pairs", "group"):
             assert point[name] == row[name]
         if point["score"] is not None:
             assert point["delta"] == row["score"] - row["truth"]

@@ -7,11 +7,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import intravar.cli.benchmark as benchmark_command
 import intravar.report.writing as report_writing
-from intravar.benchmark.study import Study
+from intravar.benchmarking.study import Study
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.report import FORMATS, parse_formats, write_report
@@ -106,6 +107,14 @@ def test_bad_folders_get_one_line(
     assert not list(tmp_path.rglob("*.html"))
     assert not list(tmp_path.rglob("*.svg"))
     assert not list(tmp_path.rglob("*.tex"))
+
+
+def test_results_without_intervals_are_read(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "results", methods=("euclidean", "glmm"))
+    scores = pl.read_parquet(folder / "scores.parquet").drop("low", "high")
+    scores.write_parquet(folder / "scores.parquet")
+    assert read_results(folder).scores["low"].null_count() == scores.height
+    assert write_report(folder) == [folder / "report.html"]
 
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from intravar.simulation import (
     FiveGroups,
     ThresholdRule,
     find_condition,
+    grid_conditions,
     paper_conditions,
 )
 
@@ -16,8 +17,7 @@ STRUCTURE = [(width, start) for width in range(1, 10) for start in range(1, 11 -
 
 def test_there_are_94_conditions_with_the_expected_names() -> None:
     windows = [
-        f"pass{number}-w{width}-p{start}"
-        for number, (width, start) in product((1, 2), STRUCTURE)
+        f"pass{number}-w{width}-p{start}" for number, (width, start) in product((1, 2), STRUCTURE)
     ]
     assert len(windows) == 90
     assert set(paper_conditions()) == {"score2", "continuous", "copula", "lognormal", *windows}
@@ -103,3 +103,12 @@ def test_unknown_condition_far_from_all_guesses_nothing() -> None:
         find_condition("zzzzzzzzzzzz")
     assert "did you mean" not in str(caught.value)
     assert "'intravar conditions' lists all of them" in str(caught.value)
+
+
+def test_the_grid_of_sizes() -> None:
+    for name, condition in grid_conditions().items():
+        sizes = (condition.scenario.n_patients, condition.scenario.n_physicians)
+        assert name == "grid-n{}-j{}".format(*sizes)
+        assert find_condition(name) == condition
+    cohort = simulate("grid-n5000-j100")
+    assert (cohort.n_patients, cohort.n_physicians) == (5_000, 100)

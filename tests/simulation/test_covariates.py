@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.simulation import BINARY_COVARIATES, NORMAL_COVARIATES
 from scipy import stats
 
 from intravar import InputError, simulate
@@ -19,6 +18,7 @@ from intravar.simulation import (
     Marginal,
     Normal,
 )
+from reference.simulation import BINARY_COVARIATES, NORMAL_COVARIATES
 
 N = 200_000
 

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.simulation import BINARY_COVARIATES, NORMAL_COVARIATES, score2_eligible
 from scipy import stats
 
 from intravar import InputError, Scenario, simulate
@@ -21,6 +20,7 @@ from intravar.simulation import (
     WindowRecipe,
     paper_conditions,
 )
+from reference.simulation import BINARY_COVARIATES, NORMAL_COVARIATES, score2_eligible
 
 N = 40_000
 WINDOWS = [one for one in paper_conditions().values() if one.family == "window"]
@@ -267,7 +267,7 @@ class RandomAge:
 
 
 def test_a_rule_of_ones_own() -> None:
-    rule: Rule = TreatTheOld()  # type: ignore[assignment]  # a plain attribute will do
+    rule: Rule = TreatTheOld()
     assert isinstance(rule, Rule)
     cohort = simulate(Scenario("old", rule=rule))
     assert cohort.truth is not None
@@ -284,8 +284,19 @@ def test_a_recipe_of_ones_own() -> None:
 
 
 def test_a_rule_naming_an_absent_covariate_is_refused() -> None:
-    rule: Rule = ReadsWeight()  # type: ignore[assignment]
-    with pytest.raises(InputError, match="unknown covariate 'weight'.*the rule may use age"):
+    rule: Rule = ReadsWeight()
+    with pytest.raises(InputError, match=r"unknown covariate 'weight'.*the rule may use age"):
         simulate(Scenario("w", rule=rule))
     with pytest.raises(InputError, match="did you mean 'egfr'"):
         simulate(Scenario("w", rule=ThresholdRule({"egf": 60})))
+
+
+@pytest.mark.slow
+def test_score2_share_over_eight_million_patients() -> None:
+    """49.05 % to the second decimal."""
+    shares = []
+    for seed in range(8):
+        truth = simulate("score2", n_patients=1_000_000, seed=seed).truth
+        assert truth is not None
+        shares.append(truth.share_eligible)
+    assert abs(float(np.mean(shares)) - 0.4905) < 4 * error_of(0.4905, 8_000_000) + 0.00005

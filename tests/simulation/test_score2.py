@@ -1,5 +1,6 @@
 import csv
 import math
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -7,15 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.score2 import score2_of_one_person
 
 from intravar.errors import InputError
 from intravar.simulation import score2_risk
 from intravar.simulation.score2 import REGIONS, Region
+from reference.score2 import score2_of_one_person
 
 VECTORS = Path(__file__).with_name("score2_vectors.csv")
 
 
+@cache
 def vectors() -> list[dict[str, str]]:
     with VECTORS.open(encoding="utf-8") as file:
         return list(csv.DictReader(file))

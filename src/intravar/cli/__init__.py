@@ -51,9 +51,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except InputError as error:
         typer.echo(f"intravar: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("intravar: interrupted", err=True)
-        sys.exit(130)
     except Exception as error:
         typer.echo(_report_defect(error), err=True)
         sys.exit(1)

@@ -10,12 +10,13 @@ import joblib
 import polars as pl
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from intravar.benchmark.study import Study
-from intravar.benchmark.study import benchmark as run_benchmark
-from intravar.benchmark.tables import TITLES
-from intravar.benchmark.tables.render import text_grid
+from intravar.benchmarking.study import Study
+from intravar.benchmarking.study import benchmark as run_benchmark
+from intravar.benchmarking.tables import TITLES
+from intravar.benchmarking.tables.render import text_grid
 from intravar.cli.progress import StudyProgress
 from intravar.cli.simulation import Json
 from intravar.estimators import METHODS, PAPER_METHODS
@@ -113,18 +114,23 @@ def benchmark(
     if resample_patients:
         console.print(RESAMPLING_WARNING)
     progress = StudyProgress(console, workers or joblib.cpu_count())
-    study = run_benchmark(
-        conditions or ["score2"],
-        [name.strip() for name in methods.split(",") if name.strip()],
-        out=out,
-        replicates=replicates,
-        workers=workers,
-        engine=engine,
-        fresh=fresh,
-        allow_mixed=allow_mixed,
-        replicates_are="resampled" if resample_patients else "fresh",
-        progress=progress,
-    )
+    try:
+        study = run_benchmark(
+            conditions or ["score2"],
+            [name.strip() for name in methods.split(",") if name.strip()],
+            out=out,
+            replicates=replicates,
+            workers=workers,
+            engine=engine,
+            fresh=fresh,
+            allow_mixed=allow_mixed,
+            replicates_are="resampled" if resample_patients else "fresh",
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        message = f"interrupted; what was finished lies in {out}/ and the same command goes on"
+        typer.echo(f"intravar: {message}", err=True)
+        raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(study.summary(), default=str))
     else:
@@ -152,8 +158,9 @@ def _print_study(console: Console, study: Study) -> None:
         _print_table(console, TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):
         console.print(
-            "In brackets [ ]: 95 % interval. Below: the paper's figure, * where it lies outside "
-            "what our draws allow.\n"
+            "Beside or below a figure its 95 % interval; in ( ) the paper's figure, * where it "
+            "lies outside the interval or, with several draws, outside their range.\n",
+            markup=False,
         )
     undefined = study.scores.filter(pl.col("score").is_null())
     if undefined.height:
@@ -169,14 +176,14 @@ def _print_study(console: Console, study: Study) -> None:
 
 def _print_table(console: Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
-    heading, rows = text_grid(table, intervals=console.width >= 150)
-    if console.width < 12 * len(heading):
+    heading, rows = text_grid(table, narrow=console.width < 150)
+    if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1))
     for position, column in enumerate(heading):
         shown.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*(escape(cell) for cell in row))
     console.print(shown)
     console.print()
 

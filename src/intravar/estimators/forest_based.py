@@ -55,5 +55,5 @@ class ForestBased(MatchingEstimator):
         )
         return observed.learn(
             settings,
-            lambda: grow_forest(observed.standardised, observed.decision, settings, self.n_jobs),
+            lambda: grow_forest(observed.covariates, observed.decision, settings, self.n_jobs),
         )

@@ -30,7 +30,7 @@ class Observed:
     Parameters
     ----------
     covariates
-        One row per patient, finite numbers.
+        One row per patient, finite numbers; NaN where missing values were kept.
     names
         Names of the columns.
     decision
@@ -49,7 +49,7 @@ class Observed:
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, X: Any, y: Any, physician: Any) -> Observed:
+    def of(cls, X: Any, y: Any, physician: Any, *, keep_missing: bool = False) -> Observed:
         """Check the input of `fit` and bring it into shape.
 
         Parameters
@@ -58,8 +58,10 @@ class Observed:
             Covariates: a NumPy array, or a pandas, polars or other frame that narwhals reads.
         y, physician
             One value per patient: lists, arrays or series.
+        keep_missing
+            Whether missing covariates are kept as NaN instead of refused.
         """
-        covariates, names = _covariates(X)
+        covariates, names = _covariates(X, keep_missing)
         decision = checked_decision(_values(y))
         labels = checked_physician(_values(physician))
         n_patients = len(covariates)
@@ -95,7 +97,8 @@ class Observed:
         # A constant column has a rounding error for a spread, not zero.
         constant = np.ptp(self.covariates, axis=0) == 0
         centred[:, constant] = 0.0
-        return centred / np.where(constant, 1.0, spread)
+        scaled: FloatArray = centred / np.where(constant, 1.0, spread)
+        return scaled
 
     def learn(self, key: Hashable, learner: Callable[[], Learned]) -> Learned:
         """Return what was learned under a key, learning it the first time."""
@@ -113,21 +116,23 @@ def _values(column: Any) -> Any:
     return series.to_polars() if isinstance(series, nw.Series) else list(column)
 
 
-def _covariates(X: Any) -> tuple[FloatArray, tuple[str, ...]]:
+def _covariates(X: Any, keep_missing: bool) -> tuple[FloatArray, tuple[str, ...]]:
     if isinstance(X, list | tuple):
         X = np.asarray(X)
     if isinstance(X, np.ndarray):
         if X.ndim != 2:
             raise InputError(f"X has {X.ndim} dimension(s); give one row per patient and columns")
         names = tuple(f"x{position}" for position in range(X.shape[1]))
-        columns = [X[:, position] for position in range(X.shape[1])]
+        columns: list[Any] = [X[:, position] for position in range(X.shape[1])]
     else:
         frame = _frame(X)
         names = tuple(str(name) for name in frame.columns)
         columns = [frame[name] for name in frame.columns]
     if not names:
         raise InputError("X has no columns; give at least one covariate")
-    table = [_column(name, values) for name, values in zip(names, columns, strict=True)]
+    table = [
+        _column(name, values, keep_missing) for name, values in zip(names, columns, strict=True)
+    ]
     return np.column_stack(table), names
 
 
@@ -139,10 +144,11 @@ def _frame(X: Any) -> pl.DataFrame:
         raise InputError(f"X is a {kind}; give a NumPy array or a data frame") from error
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    return frame.to_polars()
+    table: pl.DataFrame = frame.to_polars()
+    return table
 
 
-def _column(name: str, values: pl.Series | npt.NDArray[Any]) -> FloatArray:
+def _column(name: str, values: pl.Series | npt.NDArray[Any], keep_missing: bool) -> FloatArray:
     if isinstance(values, pl.Series):
         if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
             raise InputError(f"column '{name}' is {values.dtype}, not a number; encode or drop it")
@@ -152,7 +158,7 @@ def _column(name: str, values: pl.Series | npt.NDArray[Any]) -> FloatArray:
             numbers = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(f"column '{name}' is not a number ({error}); encode it") from error
-    bad = ~np.isfinite(numbers)
+    bad = np.isinf(numbers) if keep_missing else ~np.isfinite(numbers)
     if bad.any():
         row = int(bad.argmax())
         kind = "missing" if np.isnan(numbers[row]) else "infinite"

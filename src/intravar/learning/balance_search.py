@@ -1,8 +1,9 @@
-"""The weight search of Genetic Mahalanobis matching: differential evolution towards covariate balance.
+"""The weight search of Genetic Mahalanobis matching.
 
-Diamond and Sekhon (2013) search covariate weights under which treated patients and their matched controls are
-alike. Here the candidates are drawn and selected by SciPy's differential evolution, and each is judged by
-the largest mean difference that is left after matching every treated patient to the nearest control.
+Diamond and Sekhon (2013) search covariate weights under which treated patients and their matched
+controls are alike. Here the candidates are drawn and selected by SciPy's differential evolution,
+and each is judged by the largest mean difference that is left after matching every treated patient
+to the nearest control.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,13 +30,15 @@ class BalanceSearch:
     weights : ndarray of shape (p,)
         The best weights, scaled to sum to one; equal weights if there was nothing to search.
     loss : float
-        The largest absolute mean difference under these weights, NaN if there was nothing to search.
+        The largest absolute mean difference under these weights, NaN if there was nothing to
+        search.
     trace : ndarray
         The best loss so far: of the first population, then after each generation.
     n_evaluations : int
         Number of weightings tried.
     converged : bool
-        Whether the population agreed before the last generation. Ten generations rarely suffice for that.
+        Whether the population agreed before the last generation. Ten generations rarely suffice
+        for that.
     message : str
         Why the search ended.
     """
@@ -52,6 +55,7 @@ def search_balance(
     covariates: ArrayLike,
     decisions: ArrayLike,
     *,
+    balance: ArrayLike | None = None,
     seed: int | np.random.Generator,
     generations: int = GENERATIONS,
     workers: int = 1,
@@ -64,6 +68,8 @@ def search_balance(
         Standardised covariates without missing values.
     decisions : array-like of shape (n,)
         1 for treated patients, 0 for controls.
+    balance : array-like of shape (n, q), optional
+        Covariates whose balance is judged, if not those by which patients are matched.
     seed : int or numpy.random.Generator
         Where the random numbers of the search come from.
     generations : int
@@ -85,6 +91,7 @@ def search_balance(
     (90, 3)
     """
     array, treated = _checked(covariates, decisions)
+    judged = array if balance is None else np.asarray(balance, dtype=np.float64)
     p = array.shape[1]
     if p == 0 or not treated.any() or treated.all():
         what = "covariates" if p == 0 else "treated patients" if not treated.any() else "controls"
@@ -101,12 +108,13 @@ def search_balance(
             return losses
 
         found = differential_evolution(
-            BalanceLoss(array[treated], array[~treated]),
+            BalanceLoss(array[treated], array[~treated], judged[treated], judged[~treated]),
             bounds=[(0.0, LARGEST_WEIGHT)] * p,
             popsize=POPULATION_PER_COVARIATE,
             maxiter=generations,
             polish=False,
-            # A whole generation is drawn before it is judged: the path cannot depend on the workers.
+            # A whole generation is drawn before it is judged: the path cannot depend on the
+            # workers.
             updating="deferred",
             workers=evaluate,
             rng=np.random.default_rng(seed),
@@ -127,7 +135,9 @@ class BalanceLoss:
     Parameters
     ----------
     treated, controls : ndarray of shape (n, p)
-        Covariates, at least one patient in each.
+        Covariates by which patients are matched, at least one patient in each.
+    judged_treated, judged_controls : ndarray of shape (n, q), optional
+        Covariates whose difference is judged, if others.
 
     Examples
     --------
@@ -138,9 +148,15 @@ class BalanceLoss:
     (2.0, 1.0)
     """
 
-    def __init__(self, treated: FloatArray, controls: FloatArray) -> None:
-        self._target = treated.mean(axis=0)
-        self._controls = controls
+    def __init__(
+        self,
+        treated: FloatArray,
+        controls: FloatArray,
+        judged_treated: FloatArray | None = None,
+        judged_controls: FloatArray | None = None,
+    ) -> None:
+        self._target = (treated if judged_treated is None else judged_treated).mean(axis=0)
+        self._controls = controls if judged_controls is None else judged_controls
         self._nearest = NearestControl(treated, controls)
 
     def __call__(self, weights: FloatArray) -> float:

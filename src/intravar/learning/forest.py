@@ -51,26 +51,30 @@ class Forest:
 
 
 def grow_forest(
-    z: FloatArray,
+    x: FloatArray,
     decision: npt.NDArray[np.int8],
     settings: ForestSettings,
     n_jobs: int | None = None,
 ) -> Forest:
-    """Grow the forest that predicts the decision from the covariates.
+    """Grow the forest that predicts the decision from the covariates as they are.
 
-    Trees see only the order of a covariate's values, so a forest on standardised covariates and
-    one on raw covariates are the same forest: one serves both of the paper's methods.
+    The paper learns weights from a forest on standardised covariates and proximities from one on
+    raw covariates. Trees see only the order of values, so both split the patients they are grown on
+    alike and have the same importances. They differ in a detail: a patient left out of a tree's
+    bootstrap sample may lie exactly on a threshold, a whole number half-way between two others,
+    and rounding then decides on standardised values. The forest on raw covariates therefore serves
+    both.
     """
     forest = RandomForestClassifier(
         n_estimators=settings.n_trees,
         max_depth=settings.max_depth,
-        min_samples_leaf=max(settings.min_leaf, int(settings.min_leaf_share * len(z))),
+        min_samples_leaf=max(settings.min_leaf, int(settings.min_leaf_share * len(x))),
         random_state=settings.random_state,
         n_jobs=n_jobs,
-    ).fit(z, decision)
-    single = z.astype(np.float32)
+    ).fit(x, decision)
+    single = x.astype(np.float32)
     # Tree by tree: forest.apply would hold eight bytes per patient and tree.
-    leaves = np.empty((len(z), settings.n_trees), dtype=np.uint16)
+    leaves = np.empty((len(x), settings.n_trees), dtype=np.uint16)
     for position, tree in enumerate(forest.estimators_):
         node = tree.tree_.apply(single)
         number = np.cumsum(tree.tree_.children_left == -1) - 1

@@ -8,7 +8,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SingleArray = NDArray[np.float32]
 
-# Covariates with so few values (smoker, sex) sort the patients into cells with real gaps between them.
+# Covariates with so few values (smoker, sex) sort the patients into cells with real gaps between
+# them.
 FEW_VALUES = 3
 MOST_CELLS = 16
 # Products of about this size (1 MB in single precision) stay in the cache.
@@ -18,12 +19,12 @@ MANY_PER_ROW = 4
 
 
 class NearestControl:
-    """Find the nearest control under diag(weights), exactly as a search through all distances would.
+    """Find the nearest control under diag(weights), as a search through all distances would.
 
-    Distances come from products in single precision, a cache-sized tile at a time, and whatever lies within
-    rounding of the smallest is compared again in double precision. Patients are sorted into cells by
-    their covariates of few values; cells too far apart to hold a nearest control are left out. Ties go to the
-    lowest control.
+    Distances come from products in single precision, a cache-sized tile at a time, and whatever
+    lies within rounding of the smallest is compared again in double precision. Patients are sorted
+    into cells by their covariates of few values; cells too far apart to hold a nearest control are
+    left out. Ties go to the lowest control.
 
     Parameters
     ----------
@@ -66,10 +67,8 @@ class NearestControl:
                 columns = slice(int(self._column_start[j]), int(self._column_start[j + 1]))
                 search.visit(rows, columns, float(bound[i, j]))
         row, column = search.candidates()
-        nearest = _nearest_of(
-            self._row[row], self._column[column], search.distances(row, column), len(self._row)
-        )
-        return nearest
+        distance = search.distances(row, column)
+        return _nearest_of(self._row[row], self._column[column], distance, len(self._row))
 
 
 class _WeightedSearch:
@@ -86,7 +85,7 @@ class _WeightedSearch:
         # Rounding of the inputs and of a sum of p + 2 products, none of which exceeds the norms.
         largest = float(row_norm.max(initial=0.0) + column_norm.max(initial=0.0))
         terms = self._left.shape[1] + 4
-        self._slack = np.float32(8.0 * terms * float(np.finfo(np.float32).eps) * largest)
+        self._slack = np.float32(4.0 * terms * float(np.finfo(np.float32).eps) * largest)
         self._best = np.full(len(rows), np.inf, dtype=np.float32)
         self._buffer = np.empty(max(TILE_ENTRIES, len(columns)), dtype=np.float32)
         self._found: list[tuple[IntArray, IntArray, SingleArray]] = []
@@ -130,7 +129,7 @@ class _WeightedSearch:
 
 
 def _cells(treated: FloatArray, controls: FloatArray) -> tuple[IntArray, IntArray]:
-    """Number the combinations of the covariates that take few values."""
+    """Give a number to each combination of the covariates that take few values."""
     both = np.concatenate([treated, controls])
     number = np.zeros(len(both), dtype=np.int64)
     cells = 1

@@ -3,7 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from intravar.matching.costs import FloatArray, IntArray, MatrixCosts
+from intravar.matching.blocks import BLOCK_ENTRIES, FloatArray, IntArray, PanelDistances
+from intravar.matching.caliper import CALIPER_PERCENTILE, caliper_from_blocks
+from intravar.matching.costs import MatrixCosts
 from intravar.matching.pairing import (
     Pairing,
     Status,
@@ -13,16 +15,18 @@ from intravar.matching.pairing import (
 )
 
 
-def greedy_matching(distances: ArrayLike) -> Pairing:
+def greedy_matching(distances: ArrayLike, percentile: float = CALIPER_PERCENTILE) -> Pairing:
     """Pair the closest two patients, then the closest two of the others, up to the caliper.
 
-    A patient is `Status.OUTSIDE_CALIPER` if nobody is within the caliper, and `Status.LOST_IN_CYCLE` if
-    everybody within it was taken by a closer pair.
+    A patient is `Status.OUTSIDE_CALIPER` if nobody is within the caliper, and
+    `Status.LOST_IN_CYCLE` if everybody within it was taken by a closer pair.
 
     Parameters
     ----------
     distances : array-like of shape (n, n)
         Symmetric, finite distances.
+    percentile : float
+        Of all distances; no pair lies farther apart.
 
     Returns
     -------
@@ -35,25 +39,28 @@ def greedy_matching(distances: ArrayLike) -> Pairing:
     array([[0, 1],
            [2, 3]])
     """
-    return pair_with(distances, _choose_among_all)
+    return pair_with(distances, _choose_among_all, percentile)
 
 
-def exact_matching(distances: ArrayLike) -> Pairing:
+def exact_matching(distances: ArrayLike, percentile: float = CALIPER_PERCENTILE) -> Pairing:
     """Pair as many patients as the caliper allows, with the least total distance.
 
-    The edges within the caliper form a graph; among its matchings of maximum size, one of minimum weight is
-    taken (Edmonds' blossom algorithm). A panel of 500 takes a second or two. Needs ``rustworkx``.
+    The edges within the caliper form a graph; among its matchings of maximum size, one of minimum
+    weight is taken (Edmonds' blossom algorithm). A panel of 500 takes a second or two. Needs
+    ``rustworkx``.
 
     Parameters
     ----------
     distances : array-like of shape (n, n)
         Symmetric, finite distances.
+    percentile : float
+        Of all distances; no pair lies farther apart.
 
     Returns
     -------
     Pairing
-        Pairs ordered by (distance, a, b). Nobody is lost in a cycle; a patient with somebody within the
-        caliper who stays unpaired has that status nevertheless, as in `greedy_matching`.
+        Pairs ordered by (distance, a, b). Nobody is lost in a cycle; a patient with somebody
+        within the caliper who stays unpaired has that status nevertheless, as in `greedy_matching`.
 
     Examples
     --------
@@ -62,16 +69,20 @@ def exact_matching(distances: ArrayLike) -> Pairing:
     array([[0, 1],
            [2, 3]])
     """
-    return pair_with(distances, _choose_optimally)
+    return pair_with(distances, _choose_optimally, percentile)
 
 
-def nearest_with_replacement(distances: ArrayLike) -> Pairing:
+def nearest_with_replacement(
+    distances: ArrayLike, percentile: float = CALIPER_PERCENTILE
+) -> Pairing:
     """Give each patient its nearest other patient, the lowest position among equals.
 
     Parameters
     ----------
     distances : array-like of shape (n, n)
         Symmetric, finite distances.
+    percentile : float
+        Of all distances; nobody farther away is taken.
 
     Returns
     -------
@@ -87,19 +98,48 @@ def nearest_with_replacement(distances: ArrayLike) -> Pairing:
            [1, 0],
            [2, 0]])
     """
-    return pair_with(distances, _choose_nearest)
+    return pair_with(distances, _choose_nearest, percentile)
+
+
+def nearest_in_blocks(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> Pairing:
+    """Do the same from distances that are computed a block at a time.
+
+    Parameters
+    ----------
+    distances : PanelDistances
+        Of one panel.
+    percentile : float
+        Of all distances; nobody farther away is taken.
+    """
+    if distances.n < 2:
+        return too_small(distances.n)
+    height = max(1, BLOCK_ENTRIES // distances.n)
+    neighbour, nearest = [], []
+    for start in range(0, distances.n, height):
+        rows = np.arange(start, min(start + height, distances.n))
+        block = distances.block(rows, 0)
+        block[np.arange(len(rows)), rows] = np.inf
+        neighbour.append(block.argmin(axis=1))
+        nearest.append(block.min(axis=1))
+    return keep_nearest(
+        np.concatenate(neighbour),
+        np.concatenate(nearest),
+        caliper_from_blocks(distances, percentile),
+    )
 
 
 def _choose_nearest(matrix: FloatArray, caliper: float) -> Pairing:
     others = matrix.copy()
     np.fill_diagonal(others, np.inf)
-    neighbour = others.argmin(axis=1)
-    everyone = np.arange(len(matrix))
-    nearest = matrix[everyone, neighbour]
-    kept = nearest <= caliper
+    return keep_nearest(others.argmin(axis=1), others.min(axis=1), caliper)
+
+
+def keep_nearest(neighbour: IntArray, distances: FloatArray, caliper: float) -> Pairing:
+    """Pair each patient with the given neighbour if it is within the caliper."""
+    kept = distances <= caliper
     status = np.where(kept, Status.PAIRED, Status.OUTSIDE_CALIPER).astype(np.int8)
-    pairs = np.column_stack([everyone[kept], neighbour[kept]])
-    return Pairing(pairs, nearest[kept], caliper, status)
+    pairs = np.column_stack([np.flatnonzero(kept), neighbour[kept]])
+    return Pairing(pairs, distances[kept], caliper, status)
 
 
 def _choose_among_all(matrix: FloatArray, caliper: float) -> Pairing:

@@ -1,12 +1,13 @@
 """Exact minimum-cost assignment of a panel to itself, nobody to themselves.
 
-Nearly all edges of an optimal assignment join near neighbours, so the problem is solved on short neighbour
-lists first. The dual prices of that small problem then either prove that no other edge could improve the
-result, or name the edges that could; those join the lists and the small problem is solved again. The answer
-is the optimum over all pairs although an n x n matrix is never needed.
+Nearly all edges of an optimal assignment join near neighbours, so the problem is solved on short
+neighbour lists first. The dual prices of that small problem then either prove that no other edge
+could improve the result, or name the edges that could; those join the lists and the small problem
+is solved again. The answer is the optimum over all pairs although an n x n matrix is never needed.
 
-Ties are settled by a second assignment: among all optimal assignments, the one with the least total of a
-hash of (a, b) is taken. The result therefore does not depend on the solver or on the neighbour lists.
+Ties are settled by a second assignment: among all optimal assignments, the one with the least
+total of a hash of (a, b) is taken. The result therefore does not depend on the solver or on the
+neighbour lists.
 """
 
 from typing import NamedTuple
@@ -17,12 +18,14 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from intravar.matching.costs import CostSource, Edges, FloatArray, IntArray, MatrixCosts, PointCosts
+from intravar.matching.blocks import FloatArray, IntArray, PanelDistances
+from intravar.matching.costs import BlockCosts, CostSource, Edges, MatrixCosts, PointCosts
 from intravar.matching.ties import TIE_BITS, TiedPairs, tie_breaker
 
 DEFAULT_NEIGHBOURS = 10
 SMALL_PANEL = 128
-# Pairs within about 1/16 of a typical distance of improving the result join the lists early; it saves rounds.
+# Pairs within about 1/16 of a typical distance of improving the result join the lists early; it
+# saves rounds.
 MARGIN_DIVISOR = 8
 # At most this many pairs per patient join the lists in one round.
 GROWTH = 8
@@ -44,13 +47,15 @@ def solve_dense(distances: ArrayLike) -> IntArray:
     Parameters
     ----------
     distances : array-like of shape (n, n)
-        Symmetric distances within one panel, n >= 2. The diagonal is ignored: nobody is assigned to themselves.
+        Symmetric distances within one panel, n >= 2. The diagonal is ignored: nobody is assigned
+        to themselves.
 
     Returns
     -------
     ndarray of shape (n,)
-        For each patient the assigned one. The undirected edges {i, sigma_i} are unique; a cycle of three or
-        more may run either way, because a symmetric matrix gives both directions the same total.
+        For each patient the assigned one. The undirected edges {i, sigma_i} are unique; a cycle of
+        three or more may run either way, because a symmetric matrix gives both directions the same
+        total.
 
     Examples
     --------
@@ -63,7 +68,9 @@ def solve_dense(distances: ArrayLike) -> IntArray:
         raise ValueError(f"distances must be a square matrix, got shape {matrix.shape}")
     _require_two(len(matrix))
     _require_finite(matrix, "distances")
-    if not np.array_equal(matrix, matrix.T):
+    # A sample of rows: comparing all of a large matrix would take as long as solving it.
+    step = max(1, len(matrix) // 256)
+    if not np.array_equal(matrix[::step], matrix[:, ::step].T):
         raise ValueError("distances must be symmetric")
     return _solve(MatrixCosts(matrix), DEFAULT_NEIGHBOURS)
 
@@ -99,6 +106,33 @@ def solve_points(points: ArrayLike, *, neighbours: int = DEFAULT_NEIGHBOURS) -> 
     return _solve(PointCosts(array), neighbours)
 
 
+def solve_blocks(distances: PanelDistances) -> IntArray:
+    """Assign each patient another patient so that the total distance is least, block by block.
+
+    The answer is that of `solve_dense` on the matrix of distances, without the matrix.
+
+    Parameters
+    ----------
+    distances : PanelDistances
+        Of a panel of at least two patients.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        For each patient the assigned one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from intravar.matching.assignment import solve_blocks
+    >>> from intravar.matching.blocks import LeafDistances
+    >>> solve_blocks(LeafDistances(np.array([[1, 5], [1, 6], [2, 9], [2, 8]])))
+    array([1, 0, 3, 2])
+    """
+    _require_two(distances.n)
+    return _solve(BlockCosts(distances), DEFAULT_NEIGHBOURS)
+
+
 def _solve(source: CostSource, neighbours: int) -> IntArray:
     """Find the optimum over all pairs, then settle ties among equals."""
     if source.n <= SMALL_PANEL:
@@ -119,7 +153,7 @@ def _solve_small(source: CostSource) -> IntArray:
     cost = source.cost(row, column).reshape(n, n)
     # More than twice the largest cost: giving up a forbidden edge then always pays.
     np.fill_diagonal(cost, 4 * (cost.max() + 1))
-    sigma = linear_sum_assignment(cost)[1].astype(np.int64)
+    sigma = np.asarray(linear_sum_assignment(cost)[1], dtype=np.int64)
     matched = cost[np.arange(n), sigma]
     graph = _Graph(row, column, cost.ravel(), np.arange(n + 1) * n)
     prices = _column_prices(graph, sigma, matched, None)
@@ -128,14 +162,15 @@ def _solve_small(source: CostSource) -> IntArray:
     if np.count_nonzero(tight) == n:
         return sigma
     numbers = np.where(tight, tie_breaker(row, column).reshape(n, n), n * 2 ** (TIE_BITS + 1))
-    return linear_sum_assignment(numbers)[1].astype(np.int64)
+    return np.asarray(linear_sum_assignment(numbers)[1], dtype=np.int64)
 
 
 def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[IntArray, Edges]:
-    """Return an assignment that is optimal over all pairs, and all pairs that an optimal one may use.
+    """Return an optimal assignment, and all pairs that an optimal one may use.
 
-    ``covered`` remembers what is known about the pairs outside the graph: each costs more than the half of
-    ``covered[first] + covered[second]``. Only patients whose price has risen above it are priced again.
+    ``covered`` remembers what is known about the pairs outside the graph: each costs more than the
+    half of ``covered[first] + covered[second]``. Only patients whose price has risen above it are
+    priced again.
     """
     everyone = np.arange(source.n)
     first, second = source.neighbours(min(max(neighbours, 1), source.n - 1))
@@ -176,7 +211,7 @@ def _near_pairs(source: CostSource, limits: IntArray, rows: IntArray) -> Edges:
 
 
 def _tight_pairs(graph: _Graph, found: Edges, doubled: IntArray) -> Edges:
-    """Return the pairs at zero reduced cost, of the graph and of those found outside it, each once."""
+    """Return the pairs at zero reduced cost, in the graph and outside it, each once."""
     inside = (graph.row < graph.column) & (
         2 * graph.cost == doubled[graph.row] + doubled[graph.column]
     )

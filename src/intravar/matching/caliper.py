@@ -1,15 +1,13 @@
 """The caliper: a quantile of all distances within one panel, exact with or without the matrix."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist
 
-from intravar.matching.costs import FloatArray, row_blocks
+from intravar.matching.blocks import FloatArray, PanelDistances, row_blocks
 
 CALIPER_PERCENTILE = 25.0
-# Up to this many patients the condensed distances fit in 64 MB and are sorted out at once.
-SMALL_PANEL = 4_000
 SAMPLE_PATIENTS = 1_000
 
 
@@ -39,16 +37,17 @@ def caliper_from_matrix(distances: FloatArray, percentile: float = CALIPER_PERCE
     return float(np.percentile(upper, percentile, overwrite_input=True))
 
 
-def caliper_from_points(points: FloatArray, percentile: float = CALIPER_PERCENTILE) -> float:
-    """Return the percentile of all Euclidean distances between two patients, to the last bit.
+def caliper_from_blocks(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> float:
+    """Return the percentile of all distances between two patients, to the last bit.
 
-    A large panel is passed over in blocks: distances below a bracket are counted, those inside it are kept.
-    The bracket comes from a sample of the patients; should it miss, the pass is repeated with a wider one.
+    The panel is passed over in blocks: distances below a bracket are counted, those inside it are
+    kept. The bracket comes from a sample of the patients; should it miss, the pass is repeated with
+    a wider one.
 
     Parameters
     ----------
-    points : ndarray of shape (n, p)
-        One row per patient, n >= 2.
+    distances : PanelDistances
+        Of a panel of at least two patients.
     percentile : float
         Between 0 and 100.
 
@@ -60,46 +59,68 @@ def caliper_from_points(points: FloatArray, percentile: float = CALIPER_PERCENTI
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.matching.caliper import caliper_from_points
-    >>> caliper_from_points(np.array([[0.0], [1.0], [5.0]]))
+    >>> from intravar.matching.blocks import PointDistances
+    >>> from intravar.matching.caliper import caliper_from_blocks
+    >>> caliper_from_blocks(PointDistances(np.array([[0.0], [1.0], [5.0]])))
     2.5
     """
-    n = len(points)
-    if n <= SMALL_PANEL:
-        return float(np.percentile(pdist(points), percentile, overwrite_input=True))
-    last = n * (n - 1) // 2 - 1
+    last = distances.n * (distances.n - 1) // 2 - 1
     position = last * (percentile / 100.0)
     rank = math.floor(position)
-    # Every k-th patient: deterministic, and blind to nothing but an order with exactly this period.
-    sample = np.sort(pdist(points[:: n // SAMPLE_PATIENTS]))
-    half_width = 0.005
+    sample = _sampled(distances)
+    share, half_width = percentile / 100.0, 0.005
     while True:
-        share = percentile / 100.0
         low = sample[int(max(share - half_width, 0.0) * (len(sample) - 1))]
         high = sample[int(min(share + half_width, 1.0) * (len(sample) - 1))]
-        low = -math.inf if share <= half_width else low
-        high = math.inf if share + half_width >= 1.0 else high
-        below, inside = _count_and_keep(points, float(low), float(high))
-        if below <= rank and min(rank + 1, last) < below + len(inside):
-            break
+        bracket = _count_and_keep(
+            distances,
+            -math.inf if share <= half_width else float(low),
+            math.inf if share + half_width >= 1.0 else float(high),
+        )
+        lower, upper = bracket.at(rank), bracket.at(min(rank + 1, last))
+        if lower is not None and upper is not None:
+            return _interpolate(lower, upper, position - rank)
         half_width *= 4.0
-    wanted = [rank - below, min(rank + 1, last) - below]
-    inside.partition(wanted)
-    return _interpolate(float(inside[wanted[0]]), float(inside[wanted[1]]), position - rank)
 
 
-def _count_and_keep(points: FloatArray, low: float, high: float) -> tuple[int, FloatArray]:
-    """Count the distances below ``low`` and return those from ``low`` to ``high``."""
-    below = 0
+def _sampled(distances: PanelDistances) -> FloatArray:
+    """Return the sorted distances of every k-th patient."""
+    # Deterministic, and blind to nothing but an order with exactly this period.
+    chosen = np.arange(0, distances.n, max(1, distances.n // SAMPLE_PATIENTS))
+    among = distances.block(chosen, 0)[:, chosen]
+    return np.sort(among[np.triu_indices(len(chosen), k=1)])
+
+
+class _Bracket(NamedTuple):
+    """How many distances lie below and at the low end, and those above it up to the high end."""
+
+    low: float
+    below: int
+    at_low: int
+    inside: FloatArray
+
+    def at(self, rank: int) -> float | None:
+        """Return the distance of this rank; None if it lies outside the bracket."""
+        if self.below <= rank < self.below + self.at_low:
+            return self.low
+        position = rank - self.below - self.at_low
+        if not 0 <= position < len(self.inside):
+            return None
+        return float(np.partition(self.inside, position)[position])
+
+
+def _count_and_keep(distances: PanelDistances, low: float, high: float) -> _Bracket:
+    below = at_low = 0
     kept = []
-    for start, stop in row_blocks(len(points)):
-        block = cdist(points[start:stop], points[start:])
+    for start, stop in row_blocks(distances.n):
+        block = distances.block(np.arange(start, stop), start)
         # Only entries above the diagonal: the leading square holds the others.
         block[np.tril_indices(stop - start)] = np.nan
-        under = block < low
-        below += int(np.count_nonzero(under))
-        kept.append(block[(block <= high) & ~under])
-    return below, np.concatenate(kept)
+        below += int(np.count_nonzero(block < low))
+        # Ties at the low end are counted, not kept: they may be nearly all there is.
+        at_low += int(np.count_nonzero(block == low))
+        kept.append(block[(block > low) & (block <= high)])
+    return _Bracket(low, below, at_low, np.concatenate(kept))
 
 
 def _interpolate(lower: float, upper: float, fraction: float) -> float:

@@ -1,8 +1,9 @@
-"""Where the costs of an assignment come from: a stored matrix, or points whose distances are recomputed.
+"""Where the costs of an assignment come from: a stored matrix, points, or blocks.
 
-Costs are whole numbers: distances rounded to a grid of 2**-46 of the panel's spread. On whole numbers below
-2**53 every sum a solver forms in double precision is exact, so "optimal" and "tied" have one meaning for all
-solvers. The rounding moves the total by less than a double-precision sum over the panel would.
+Costs are whole numbers: distances rounded to a grid of 2**-46 of the panel's spread. On whole
+numbers below 2**53 every sum a solver forms in double precision is exact, so "optimal" and "tied"
+have one meaning for all solvers. The rounding moves the total by less than a double-precision sum
+over the panel would.
 """
 
 from collections.abc import Iterator
@@ -13,12 +14,16 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from intravar.matching.blocks import (
+    BLOCK_ENTRIES,
+    FloatArray,
+    IntArray,
+    PanelDistances,
+    paired_distances,
+    row_blocks,
+)
 
 GRID_BITS = 46
-# A block of this many distances (8 MB) stays near the cache and bounds the memory of a pass over all pairs.
-BLOCK_ENTRIES = 1_000_000
 
 
 class Edges(NamedTuple):
@@ -50,23 +55,15 @@ class CostSource(Protocol):
 def grid_unit(distances_from_first: FloatArray) -> float:
     """Return the power of two to which a panel's distances are rounded.
 
-    In a metric space no two patients lie farther apart than twice the largest distance from the first one,
-    so one row fixes the grid, and the matrix and the points of a panel arrive at the same one.
+    In a metric space no two patients lie farther apart than twice the largest distance from the
+    first one, so one row fixes the grid, and the matrix and the points of a panel arrive at the
+    same one.
     """
     reach = 2.0 * float(distances_from_first.max(initial=0.0))
     if reach == 0.0:
         return 1.0
     _, exponent = np.frexp(reach)
     return float(np.ldexp(1.0, int(exponent) - GRID_BITS))
-
-
-def row_blocks(n: int) -> Iterator[tuple[int, int]]:
-    """Yield row ranges whose part right of the diagonal holds about ``BLOCK_ENTRIES`` entries."""
-    start = 0
-    while start < n:
-        stop = min(n, start + max(1, BLOCK_ENTRIES // (n - start)))
-        yield start, stop
-        start = stop
 
 
 def _tiles(n: int, rows: IntArray | None) -> Iterator[tuple[IntArray | slice, int, int]]:
@@ -99,8 +96,8 @@ class MatrixCosts:
     def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
         """Return each patient with ``k`` near others.
 
-        The nearest of each of 4 k stretches of a row is found much faster than the k nearest of the row,
-        and the few near ones this misses are found when the edges are priced.
+        The nearest of each of 4 k stretches of a row is found much faster than the k nearest of
+        the row, and the few near ones this misses are found when the edges are priced.
         """
         width = -(-self.n // (4 * k))
         stretches = [
@@ -109,26 +106,26 @@ class MatrixCosts:
         near = np.stack(stretches, axis=1)
         everyone = np.arange(self.n)[:, None]
         distance = np.where(near == everyone, np.inf, self._distances[everyone, near])
-        chosen = (
-            np.argpartition(distance, k - 1, axis=1)[:, :k] if k < near.shape[1] else slice(None)
-        )
-        second = np.take_along_axis(near, chosen, axis=1) if k < near.shape[1] else near
+        k = min(k, near.shape[1])
+        chosen = np.argpartition(distance, k - 1, axis=1)[:, :k]
+        second = np.take_along_axis(near, chosen, axis=1)
         first = np.broadcast_to(everyone, second.shape)
         other = first != second
         return first[other], second[other]
 
     def _nearest_between(self, start: int, stop: int) -> IntArray:
-        """Return for each patient the nearest other one among the columns from ``start`` to ``stop``."""
+        """Return each patient's nearest other one among the columns ``start`` to ``stop``."""
         part = self._distances[:, start:stop]
         own = part[start:stop].copy()
         np.fill_diagonal(own, np.inf)
         nearest = part.argmin(axis=1)
         nearest[start:stop] = own.argmin(axis=1)
-        return nearest.astype(np.int64) + start
+        return np.asarray(nearest, dtype=np.int64) + start
 
     def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
         """Yield all pairs with ``2 cost <= limit[first] + limit[second]``."""
-        # One grid step of slack covers the rounding; the exact comparison follows on the few survivors.
+        # One grid step of slack covers the rounding; the exact comparison follows on the few
+        # survivors.
         limits = doubled_limits * (self._unit / 2.0)
         padded = limits + self._unit
         for chosen, first_row, first_column in _tiles(self.n, rows):
@@ -157,15 +154,21 @@ class PointCosts:
         _, nearest = tree.query(self._points, k=k + 1)
         # Among duplicates a patient need not come first in its own list, so it is removed by name.
         first = np.repeat(np.arange(self.n), k + 1)
-        second = nearest.astype(np.int64).ravel()
+        second = np.asarray(nearest, dtype=np.int64).ravel()
         other = first != second
-        return first[other], second[other]
+        # Chained in sorted order, all patients at one point can be assigned among themselves.
+        chain = np.lexsort(self._points.T)
+        return (
+            np.concatenate([first[other], chain[:-1], chain[:-2]]),
+            np.concatenate([second[other], chain[1:], chain[2:]]),
+        )
 
     def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
         """Yield all pairs with ``2 cost <= limit[first] + limit[second]``.
 
-        With r the limits as radii, |x - y| <= r + s is  (|x|^2 - r^2) + (|y|^2 - s^2) - 2 (x.y + r s) <= 0:
-        one matrix product finds the pairs, and the exact comparison follows on the few survivors.
+        With r the limits as radii, |x - y| <= r + s is  (|x|^2 - r^2) + (|y|^2 - s^2) - 2 (x.y + r
+        s) <= 0: one matrix product finds the pairs, and the exact comparison follows on the few
+        survivors.
         """
         radii = doubled_limits * (self._unit / 2.0) + self._unit
         centred = self._points - self._points.mean(axis=0)
@@ -178,6 +181,41 @@ class PointCosts:
         slack = 4.0 * left.shape[1] * np.finfo(np.float64).eps * float(terms)
         for chosen, first_row, first_column in _tiles(self.n, rows):
             close = left[chosen] @ right[:, first_column:] <= slack
+            yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
+
+
+class BlockCosts:
+    """Costs from distances that are computed a block at a time."""
+
+    def __init__(self, distances: PanelDistances) -> None:
+        self.n = distances.n
+        self._distances = distances
+        self._unit = grid_unit(distances.block(np.arange(1), 0)[0])
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """Return the costs of the given pairs."""
+        return np.rint(self._distances.pairs(first, second) / self._unit).astype(np.int64)
+
+    def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
+        """Return each patient with its ``k`` nearest others."""
+        height = max(1, BLOCK_ENTRIES // self.n)
+        nearest = []
+        for start in range(0, self.n, height):
+            rows = np.arange(start, min(start + height, self.n))
+            block = self._distances.block(rows, 0)
+            block[np.arange(len(rows)), rows] = np.inf
+            nearest.append(np.argpartition(block, k - 1, axis=1)[:, :k])
+        second = np.concatenate(nearest).astype(np.int64)
+        return np.repeat(np.arange(self.n), k), second.ravel()
+
+    def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
+        """Yield all pairs with ``2 cost <= limit[first] + limit[second]``."""
+        limits = doubled_limits * (self._unit / 2.0)
+        padded = limits + self._unit
+        everyone = np.arange(self.n)
+        for chosen, first_row, first_column in _tiles(self.n, rows):
+            block = self._distances.block(everyone[chosen], first_column)
+            close = block <= padded[chosen, None] + limits[None, first_column:]
             yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
 
 
@@ -201,13 +239,3 @@ def _exact(
     cost = source.cost(first, second)
     within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
     return Edges(first[within], second[within], cost[within])
-
-
-def paired_distances(points: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    """Return the Euclidean distances of the given pairs, to the last bit those of ``cdist``."""
-    # Coordinate by coordinate, because that is the order in which cdist adds up.
-    total = np.zeros(len(first))
-    for coordinate in points.T:
-        difference = coordinate[first] - coordinate[second]
-        total += difference * difference
-    return np.sqrt(total)

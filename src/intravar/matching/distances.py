@@ -1,16 +1,19 @@
 """Distances between the patients of one panel.
 
-Euclidean, weighted and Mahalanobis distances are all the Euclidean distance of transformed points, so a
-method only states its transformation; a large panel can then be paired from the points alone.
+Euclidean, weighted and Mahalanobis distances are all the Euclidean distance of transformed points,
+so a method only states its transformation; a large panel can then be paired from the points alone.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from intravar.matching.costs import FloatArray, IntArray
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
-# Tiles of this many byte-sized counters stay in the second-level cache while all trees pass over them.
+
+# Tiles of this many byte-sized counters stay in the second-level cache while all trees pass over
+# them.
 TILE_ENTRIES = 250_000
 # A byte counts up to here before it has to be emptied into a wider counter.
 BYTE_TREES = 255
@@ -26,7 +29,7 @@ def euclidean_points(covariates: FloatArray) -> FloatArray:
     >>> euclidean_points(np.array([[2.0, 4.0, 0.0, 6.0]]))
     array([[1., 2., 0., 3.]])
     """
-    return covariates / np.sqrt(covariates.shape[1])
+    return np.asarray(covariates / np.sqrt(covariates.shape[1]))
 
 
 def weighted_points(covariates: FloatArray, weights: ArrayLike) -> FloatArray:
@@ -51,6 +54,7 @@ def covariance(covariates: FloatArray) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
+    >>> from intravar.matching.distances import covariance
     >>> covariance(np.array([[0.0], [2.0]]))
     array([[2.]])
     """
@@ -92,8 +96,8 @@ def mahalanobis_points(covariates: FloatArray, covariance: FloatArray) -> FloatA
 def point_distances(points: FloatArray) -> FloatArray:
     """Return the matrix of Euclidean distances.
 
-    Differences are squared one by one: the shortcut through inner products loses half the digits for close
-    patients, and these are the ones that get paired.
+    Differences are squared one by one: the shortcut through inner products loses half the digits
+    for close patients, and these are the ones that get paired.
 
     Examples
     --------
@@ -103,7 +107,7 @@ def point_distances(points: FloatArray) -> FloatArray:
     array([[0., 5.],
            [5., 0.]])
     """
-    return cdist(points, points)
+    return np.asarray(cdist(points, points))
 
 
 def shared_leaves(leaves: ArrayLike) -> NDArray[np.uint16]:
@@ -127,7 +131,7 @@ def shared_leaves(leaves: ArrayLike) -> NDArray[np.uint16]:
            [1, 2, 1],
            [0, 1, 2]], dtype=uint16)
     """
-    by_tree = _narrow(np.asarray(leaves))
+    by_tree = narrow_leaves(np.asarray(leaves))
     trees, n = by_tree.shape
     if trees > np.iinfo(np.uint16).max:
         raise ValueError(f"at most {np.iinfo(np.uint16).max} trees can be counted, got {trees}")
@@ -135,7 +139,7 @@ def shared_leaves(leaves: ArrayLike) -> NDArray[np.uint16]:
     start = 0
     while start < n:
         stop = min(n, start + max(1, TILE_ENTRIES // (n - start)))
-        counts[start:stop, start:] = _count_tile(by_tree[:, start:stop], by_tree[:, start:])
+        counts[start:stop, start:] = count_shared_leaves(by_tree[:, start:stop], by_tree[:, start:])
         # The tile's own square is complete; what lies right of it is mirrored.
         counts[stop:, start:stop] = counts[start:stop, stop:].T
         start = stop
@@ -145,7 +149,8 @@ def shared_leaves(leaves: ArrayLike) -> NDArray[np.uint16]:
 def proximity_distances(leaves: ArrayLike) -> FloatArray:
     """Return the share of trees in which two patients fall into different leaves.
 
-    Counts are whole until the one division at the end, so equal distances are equal to the last bit.
+    Counts are whole until the one division at the end, so equal distances are equal to the last
+    bit.
 
     Parameters
     ----------
@@ -168,7 +173,7 @@ def proximity_distances(leaves: ArrayLike) -> FloatArray:
     if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(f"leaves need one column per tree, got shape {array.shape}")
     trees = array.shape[1]
-    return (trees - shared_leaves(array)) / trees
+    return np.asarray((trees - shared_leaves(array)) / trees)
 
 
 def hybrid_distances(
@@ -210,9 +215,17 @@ def _share_of_largest(distances: FloatArray) -> FloatArray:
     return distances / largest if largest > 0.0 else distances
 
 
-def _narrow(leaves: NDArray[np.generic]) -> NDArray[np.uint8] | NDArray[np.uint16] | IntArray:
-    """Renumber the leaves of each tree from zero, in the narrowest type that holds them, tree by tree."""
-    by_tree = np.array([np.unique(tree, return_inverse=True)[1] for tree in leaves.T])
+def narrow_leaves(leaves: NDArray[np.integer]) -> NDArray[np.uint8] | NDArray[np.uint16] | IntArray:
+    """Renumber each tree's leaves from zero, in the narrowest type; one row per tree."""
+    numbers = leaves.T - leaves.min(initial=0)
+    if numbers.max(initial=0) <= np.iinfo(np.uint16).max:
+        # Node numbers are small: one table of those in use replaces a sort per tree.
+        tree = np.arange(len(numbers))[:, None]
+        used = np.zeros((len(numbers), int(numbers.max(initial=0)) + 1), dtype=np.bool_)
+        used[tree, numbers] = True
+        by_tree: IntArray = (np.cumsum(used, axis=1) - 1)[tree, numbers]
+    else:
+        by_tree = np.array([np.unique(row, return_inverse=True)[1] for row in numbers])
     most = by_tree.max(initial=0)
     if most <= np.iinfo(np.uint8).max:
         return by_tree.astype(np.uint8)
@@ -221,7 +234,9 @@ def _narrow(leaves: NDArray[np.generic]) -> NDArray[np.uint8] | NDArray[np.uint1
     return by_tree
 
 
-def _count_tile(rows: NDArray[np.integer], columns: NDArray[np.integer]) -> NDArray[np.uint16]:
+def count_shared_leaves(
+    rows: NDArray[np.integer], columns: NDArray[np.integer]
+) -> NDArray[np.uint16]:
     """Count shared leaves between two sets of patients, both tree by tree."""
     shape = (rows.shape[1], columns.shape[1])
     total = np.zeros(shape, dtype=np.uint16)

@@ -1,10 +1,11 @@
 """Pairs of comparable patients within one panel, under a caliper.
 
-The default is the cycle-cover procedure of the paper's Algorithm 1: an assignment of the panel to itself,
-its edges without direction, then a greedy choice by (distance, a, b). Conventions that the algorithm leaves
-open are settled here once:
+The default is the cycle-cover procedure of the paper's Algorithm 1: an assignment of the panel to
+itself, its edges without direction, then a greedy choice by (distance, a, b). Conventions that the
+algorithm leaves open are settled here once:
 
-- the caliper and the reported distances are those of the data; numbers that settle ties never enter them;
+- the caliper and the reported distances are those of the data; numbers that settle ties never
+  enter them;
 - equally good assignments are told apart by `intravar.matching.ties`, equal distances by (a, b);
 - a panel of fewer than two patients has no pairs and no caliper (NaN);
 - missing values are refused: imputing or dropping them is a decision for the caller.
@@ -17,9 +18,18 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from intravar.matching.assignment import solve_dense, solve_points
-from intravar.matching.caliper import caliper_from_matrix, caliper_from_points
-from intravar.matching.costs import FloatArray, IntArray, paired_distances
+from intravar.matching.assignment import solve_blocks, solve_dense, solve_points
+from intravar.matching.blocks import (
+    FloatArray,
+    IntArray,
+    PanelDistances,
+    PointDistances,
+)
+from intravar.matching.caliper import (
+    CALIPER_PERCENTILE,
+    caliper_from_blocks,
+    caliper_from_matrix,
+)
 
 
 class Status(IntEnum):
@@ -30,7 +40,7 @@ class Status(IntEnum):
     OUTSIDE_CALIPER = 1
     """None of the patient's candidate edges is within the caliper."""
     LOST_IN_CYCLE = 2
-    """At least one candidate edge is within the caliper, but its other end went to a closer pair."""
+    """A candidate edge is within the caliper, but its other end went to a closer pair."""
     PANEL_TOO_SMALL = 3
     """The panel has fewer than two patients."""
 
@@ -68,13 +78,15 @@ class Pairing:
         return int(np.count_nonzero(self.status == status))
 
 
-def pair_by_assignment(distances: ArrayLike) -> Pairing:
+def pair_by_assignment(distances: ArrayLike, percentile: float = CALIPER_PERCENTILE) -> Pairing:
     """Pair a panel by assignment and greedy choice (Algorithm 1).
 
     Parameters
     ----------
     distances : array-like of shape (n, n)
         Symmetric, finite distances.
+    percentile : float
+        Of all distances; no pair lies farther apart.
 
     Returns
     -------
@@ -97,17 +109,19 @@ def pair_by_assignment(distances: ArrayLike) -> Pairing:
     sigma = solve_dense(matrix)
     first, second = undirected(sigma)
     return choose_greedily(
-        len(matrix), first, second, matrix[first, second], caliper_from_matrix(matrix)
+        len(matrix), first, second, matrix[first, second], caliper_from_matrix(matrix, percentile)
     )
 
 
-def pair_points_by_assignment(points: ArrayLike) -> Pairing:
+def pair_points_by_assignment(points: ArrayLike, percentile: float = CALIPER_PERCENTILE) -> Pairing:
     """Pair a panel of points by Algorithm 1 without holding the matrix of distances.
 
     Parameters
     ----------
     points : array-like of shape (n, p)
         Finite coordinates in a space whose Euclidean distance is the distance of the method.
+    percentile : float
+        Of all distances; no pair lies farther apart.
 
     Returns
     -------
@@ -127,8 +141,43 @@ def pair_points_by_assignment(points: ArrayLike) -> Pairing:
     if len(array) < 2:
         return too_small(len(array))
     first, second = undirected(solve_points(array))
-    distances = paired_distances(array, first, second)
-    return choose_greedily(len(array), first, second, distances, caliper_from_points(array))
+    distances = PointDistances(array)
+    return choose_greedily(
+        len(array),
+        first,
+        second,
+        distances.pairs(first, second),
+        caliper_from_blocks(distances, percentile),
+    )
+
+
+def pair_blocks_by_assignment(
+    distances: PanelDistances, percentile: float = CALIPER_PERCENTILE
+) -> Pairing:
+    """Pair a panel by Algorithm 1 from distances that are computed a block at a time.
+
+    Parameters
+    ----------
+    distances : PanelDistances
+        Of one panel.
+    percentile : float
+        Of all distances; no pair lies farther apart.
+
+    Returns
+    -------
+    Pairing
+        That of `pair_by_assignment` on the matrix of distances.
+    """
+    if distances.n < 2:
+        return too_small(distances.n)
+    first, second = undirected(solve_blocks(distances))
+    return choose_greedily(
+        distances.n,
+        first,
+        second,
+        distances.pairs(first, second),
+        caliper_from_blocks(distances, percentile),
+    )
 
 
 def undirected(sigma: IntArray) -> tuple[IntArray, IntArray]:
@@ -185,9 +234,11 @@ def checked_distances(distances: ArrayLike) -> FloatArray:
     return matrix
 
 
-def pair_with(distances: ArrayLike, choose: Callable[[FloatArray, float], Pairing]) -> Pairing:
+def pair_with(
+    distances: ArrayLike, choose: Callable[[FloatArray, float], Pairing], percentile: float
+) -> Pairing:
     """Check the distances, compute the caliper and let ``choose`` form the pairs."""
     matrix = checked_distances(distances)
     if len(matrix) < 2:
         return too_small(len(matrix))
-    return choose(matrix, caliper_from_matrix(matrix))
+    return choose(matrix, caliper_from_matrix(matrix, percentile))

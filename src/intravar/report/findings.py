@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import polars as pl
 
-from intravar.benchmark.tables.cells import CELL_SCHEMA
-from intravar.benchmark.units import CONSTANT, ORACLE
+from intravar.benchmarking.tables.cells import CELL_SCHEMA
+from intravar.benchmarking.units import CONSTANT, ORACLE
 from intravar.report.results import Results
 from intravar.report.tables import is_single, number_text
 

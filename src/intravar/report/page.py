@@ -18,7 +18,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from intravar import __version__
-from intravar.benchmark.units import ORACLE
+from intravar.benchmarking.units import ORACLE
 from intravar.report.canvas import NARROW, WIDE, Canvas, token
 from intravar.report.figures import Figure, figures_of
 from intravar.report.findings import findings

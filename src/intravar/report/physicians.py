@@ -6,14 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from intravar.benchmark.units import CONSTANT, ORACLE
+from intravar.benchmarking.units import CONSTANT, ORACLE
 from intravar.report.results import Results
 
 
 def physicians_of(results: Results, condition: str) -> dict[str, Any]:
     """Return the physicians of the first draw of a condition, column by column.
 
-    `scores` holds one list per method of the study, in the study's order; null where undefined.
+    `scores`, `low` and `high` hold one list per method of the study, in the study's order; null
+    where undefined.
     """
     rows = results.first_draw.filter(pl.col("condition") == condition)
     about = (
@@ -22,19 +23,22 @@ def physicians_of(results: Results, condition: str) -> dict[str, Any]:
         .sort("physician")
     )
     names = about.select("physician")
-    scores = {}
+    found: dict[str, dict[str, list[float | None]]] = {"score": {}, "low": {}, "high": {}}
     for method in results.methods:
-        found = rows.filter(pl.col("method") == method).select("physician", "score")
-        if found.height:
-            joined = names.join(found, on="physician", how="left", maintain_order="left")
-            scores[method] = joined["score"].to_list()
+        own = rows.filter(pl.col("method") == method).select("physician", *found)
+        if own.height:
+            joined = names.join(own, on="physician", how="left", maintain_order="left")
+            for column, by_method in found.items():
+                by_method[method] = joined[column].to_list()
     return {
         "physician": names["physician"].to_list(),
         "group": about["group"].to_list(),
         "n_patients": about["n_patients"].to_list(),
         "d_star": about["d_star"].to_list(),
         "truth": about["truth"].to_list(),
-        "scores": scores,
+        "scores": found["score"],
+        "low": found["low"],
+        "high": found["high"],
     }
 
 

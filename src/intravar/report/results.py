@@ -12,10 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from intravar.benchmark.store import RUN_SCHEMA
-from intravar.benchmark.tables import TITLES
-from intravar.benchmark.tables.across import mean_deltas
-from intravar.benchmark.units import CONSTANT, ORACLE, SCORE_SCHEMA
+from intravar.benchmarking.store import RUN_SCHEMA
+from intravar.benchmarking.tables import TITLES
+from intravar.benchmarking.tables.across import mean_deltas
+from intravar.benchmarking.units import CONSTANT, ORACLE, SCORE_SCHEMA
 from intravar.errors import InputError
 from intravar.estimators import METHODS
 from intravar.simulation.catalogue import Condition, all_conditions
@@ -173,7 +173,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
             f"'{where}' does not hold the results of a study: {', '.join(missing)} missing; "
             "name the folder that 'intravar benchmark' wrote"
         )
-    scores = _frame(where / "scores.parquet", SCORE_SCHEMA)
+    scores = _scores(where / "scores.parquet")
     if scores.is_empty():
         raise InputError(f"'{where}' holds no scores yet; run 'intravar benchmark' again")
     return Results(
@@ -184,6 +184,14 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
         _frame(where / "runs.parquet", RUN_SCHEMA),
         _tables(where / "tables"),
     )
+
+
+def _scores(path: Path) -> pl.DataFrame:
+    # Results from before scores had intervals are read as well.
+    needed = {name: kind for name, kind in SCORE_SCHEMA.items() if name not in ("low", "high")}
+    scores = _frame(path, needed)
+    absent = [name for name in SCORE_SCHEMA if name not in scores.columns]
+    return scores.with_columns(pl.lit(None, pl.Float64).alias(name) for name in absent)
 
 
 def _tables(folder: Path) -> dict[str, pl.DataFrame]:

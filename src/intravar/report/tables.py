@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from intravar.benchmark.tables import CELL_SCHEMA, TITLES
-from intravar.benchmark.tables.render import HEADINGS
+from intravar.benchmarking.tables import CELL_SCHEMA, TITLES
+from intravar.benchmarking.tables.render import HEADINGS
 from intravar.report.results import Results
 
 _PLAIN_HEADINGS = {

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from intravar.benchmark.tables.ranks import spearman
+from intravar.benchmarking.tables.ranks import spearman
 from intravar.report.canvas import Canvas, Chart
 from intravar.report.figures.marks import (
     lit,

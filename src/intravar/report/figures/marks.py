@@ -89,6 +89,8 @@ def physician_tooltip(score_title: str = "Score") -> list[alt.Tooltip]:
         alt.Tooltip("physician:N", title="Physician"),
         alt.Tooltip("label:N", title="Method"),
         alt.Tooltip("score:Q", title=score_title, format=".3f"),
+        alt.Tooltip("low:Q", title="95 % from", format=".3f"),
+        alt.Tooltip("high:Q", title="to", format=".3f"),
         alt.Tooltip("truth:Q", title="Truth (oracle)", format=".3f"),
         alt.Tooltip("d_star:Q", title="D*", format=".3f"),
         alt.Tooltip("group:O", title="Group"),

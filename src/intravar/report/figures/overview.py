@@ -10,7 +10,7 @@ from typing import Any
 
 import altair as alt
 
-from intravar.benchmark.units import ORACLE
+from intravar.benchmarking.units import ORACLE
 from intravar.report.canvas import Canvas, Chart
 from intravar.report.results import Results
 

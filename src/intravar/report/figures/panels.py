@@ -5,8 +5,8 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from intravar.benchmark.tables.ranks import spearman
-from intravar.benchmark.units import ORACLE
+from intravar.benchmarking.tables.ranks import spearman
+from intravar.benchmarking.units import ORACLE
 from intravar.report.canvas import Canvas, Chart
 from intravar.report.figures.marks import (
     IS_PICKED,
@@ -65,24 +65,24 @@ def model_scores(
 ) -> Chart:
     """Draw the score per physician of a method that only ranks."""
     rows = results.of(condition, [method])
-    return (
-        alt.Chart(canvas.data(rows))
-        .mark_point(filled=True, size=70)
-        .encode(
-            x=alt.X(
-                "physician:N",
-                title="Physician",
-                axis=alt.Axis(labelAngle=-90, labelLimit=60, labelOverlap=True, grid=False),
-            ),
-            y=alt.Y("score:Q", title="Mean squared Pearson residual"),
-            color=group_colour(canvas, _groups(rows)),
-            shape=method_shape(results, canvas, [method]),
-            opacity=lit(),
-            tooltip=physician_tooltip("Overdispersion"),
-        )
-        .properties(
-            width=width, height=_ROW * 8, title=_title(canvas, f"{results.label(method)} score")
-        )
+    base = alt.Chart(canvas.data(rows)).encode(
+        x=alt.X(
+            "physician:N",
+            title="Physician",
+            axis=alt.Axis(labelAngle=-90, labelLimit=60, labelOverlap=True, grid=False),
+        ),
+        color=group_colour(canvas, _groups(rows)),
+        opacity=lit(),
+        tooltip=physician_tooltip("Overdispersion"),
+    )
+    y = alt.Y("score:Q", title="Mean squared Pearson residual")
+    points = base.mark_point(filled=True, size=70).encode(
+        y=y, shape=method_shape(results, canvas, [method])
+    )
+    bars = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
+    layers = [bars, points] if rows["low"].count() else [points]
+    return alt.layer(*layers).properties(
+        width=width, height=_ROW * 8, title=_title(canvas, f"{results.label(method)} score")
     )
 
 
@@ -115,7 +115,13 @@ def discordance(results: Results, canvas: Canvas, condition: str, width: int) ->
         order=alt.Order("row:Q")
     )
     path = path.transform_filter(IS_PICKED).transform_window(row="row_number()")
-    return alt.layer(path, points).properties(
+    # Intervals of everyone would hide the marks; those of the picked physician are what is asked.
+    bars = (
+        base.transform_filter(IS_PICKED)
+        .mark_rule(color=canvas.ink("ink"), strokeWidth=1.5, clip=True)
+        .encode(x=alt.X("low:Q"), x2="high:Q")
+    )
+    return alt.layer(path, bars, points).properties(
         width=width, height=_ROW * len(shown), title=_title(canvas, "Discordance by method")
     )
 

@@ -120,6 +120,7 @@
   const group = find("group");
   const wanted = find("name");
   const table = find("physician-table");
+  const intervals = find("intervals");
   const labels = Object.fromEntries(data.methods.map((m) => [m.name, m.label]));
   let sorting = { column: 0, down: false };
 
@@ -134,6 +135,7 @@
     { heading: "Truth", values: found.truth, kind: "score" },
     ...Object.entries(found.scores).map(([method, values]) => ({
       heading: labels[method], values, kind: "score",
+      low: found.low[method], high: found.high[method],
     })),
   ];
 
@@ -183,6 +185,12 @@
       number.value = String(value);
       number.textContent = text(value, 3);
       cell.append(number);
+      if (intervals.checked && column.low && column.low[i] !== null) {
+        const around = document.createElement("span");
+        around.className = "interval below";
+        around.textContent = `[${text(column.low[i], 3)}, ${text(column.high[i], 3)}]`;
+        cell.append(around);
+      }
     }
     return cell;
   };
@@ -251,6 +259,10 @@
   });
   which.addEventListener("change", () => { group.value = ""; listGroups(); show(); });
   group.addEventListener("change", show);
+  intervals.addEventListener("change", show);
+  const anyLow = Object.values(data.physicians).some((found) =>
+    Object.values(found.low).some((values) => values.some((value) => value !== null)));
+  intervals.parentElement.hidden = !anyLow;
   wanted.addEventListener("input", show);
   document.querySelector(".filters").addEventListener("submit", (event) => event.preventDefault());
   listGroups();

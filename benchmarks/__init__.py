@@ -1,0 +1,1 @@
+"""Speed and memory beside literal baselines; `python -m benchmarks` runs them all."""

@@ -1,0 +1,87 @@
+"""Which tables a study has, made from its scores alone."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from intravar.benchmarking.published import GROUP_TABLES
+from intravar.benchmarking.tables.across import cross_table, mean_deltas, pass_table, window_table
+from intravar.benchmarking.tables.by_group import group_table
+from intravar.benchmarking.tables.grid import grid_table
+from intravar.benchmarking.tables.ranks import continuum_table, correlation_table
+from intravar.estimators import METHODS
+from intravar.simulation.catalogue import grid_conditions, paper_conditions
+
+TITLES = {
+    "score2_groups": "SCORE2: mean discordance by physician group, mean delta, rank correlation",
+    "copula_groups": "SCORE2 with non-HDL and LDL correlated: by physician group",
+    "lognormal_groups": "SCORE2 with lognormal HbA1c: by physician group",
+    "glmm_groups": "GLMM: mean overdispersion by physician group",
+    "cross_experiment": "Delta across SCORE2 and the 90 window rules",
+    "window_size": "Mean delta by window size",
+    "passes": "Mean delta by pass",
+    "continuum": "Continuum of physicians: rank correlation with the true discordance",
+    "rank_correlations": "SCORE2: rank correlation between methods",
+    "grid": "Mean delta by cohort size and number of physicians",
+    "seconds": "Seconds per method",
+}
+
+#: Methods on another scale than a discordance rate.
+_OTHER_SCALE = frozenset(name for name, method in METHODS.items() if method.scale != "discordance")
+
+
+def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return the tables for which the study has results, by name."""
+    scores = _in_order(scores)
+    rates = frozenset(scores["method"].unique().to_list()) - _OTHER_SCALE
+    conditions = dict(paper_conditions())
+    deltas = mean_deltas(scores, rates)
+    present = set(scores["condition"].unique().to_list())
+    tables: dict[str, pl.DataFrame] = {}
+    for condition in GROUP_TABLES:
+        if condition in present:
+            tables[f"{condition}_groups"] = group_table(scores, condition, rates)
+    if "score2" in present:
+        tables["rank_correlations"] = correlation_table(scores, "score2")
+    if any(name.startswith("pass") for name in present & conditions.keys()):
+        tables["cross_experiment"] = cross_table(deltas, conditions)
+        tables["window_size"] = window_table(deltas, conditions)
+        tables["passes"] = pass_table(deltas, conditions)
+    if "continuous" in present:
+        tables["continuum"] = continuum_table(scores)
+    if present & grid_conditions().keys():
+        tables["grid"] = grid_table(deltas)
+    tables["seconds"] = _seconds(runs)
+    glmm = [
+        table.filter(pl.col("method").is_in(_OTHER_SCALE))
+        for name, table in tables.items()
+        if name.endswith("_groups")
+    ]
+    if glmm and pl.concat(glmm).height:
+        tables["glmm_groups"] = pl.concat(glmm)
+    return {name: tables[name] for name in TITLES if name in tables and tables[name].height}
+
+
+def _in_order(scores: pl.DataFrame) -> pl.DataFrame:
+    """Sort rows as tables show them: oracle, methods in the paper's order, others, constant."""
+    order = ["oracle", *METHODS]
+    known = {name: position for position, name in enumerate(order)}
+    position = pl.col("method").replace_strict(known, default=len(order)).cast(pl.Int32)
+    last = pl.when(pl.col("method") == "constant").then(len(order) + 1).otherwise(position)
+    return scores.sort("condition", "replicate", last, "method", "physician", maintain_order=True)
+
+
+def _seconds(runs: pl.DataFrame) -> pl.DataFrame:
+    """Return the time of each method; a shared forest counts where it was used first."""
+    return (
+        runs.filter(pl.col("error").is_null() & (pl.col("seconds") > 0))
+        .group_by("method")
+        .agg(
+            pl.len().alias("runs"),
+            pl.col("seconds").median().alias("median"),
+            pl.col("seconds").max().alias("longest"),
+            pl.col("seconds").sum().alias("total"),
+            pl.col("memory_mb").max().alias("peak_memory_mb"),
+        )
+        .sort("median", "method")
+    )

@@ -1,0 +1,109 @@
+"""Tables as people read them: methods down, columns across, the paper's figure in brackets."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from intravar.benchmarking.tables.cells import CELL_SCHEMA
+from intravar.estimators import METHODS
+
+HEADINGS = {
+    "mean_delta": "mean delta",
+    "mean_abs_delta": "mean |delta|",
+    "median_delta": "median delta",
+    "percent_positive": "% positive",
+    "spearman_truth": "Spearman, oracle",
+    "spearman_d_star": "Spearman, D*",
+    "score2": "SCORE2",
+    "w1": "w = 1",
+    "w2_3": "w = 2-3",
+    "w4_6": "w = 4-6",
+    "w7_9": "w = 7-9",
+    "pass1": "pass 1",
+    "pass2": "pass 2",
+} | {f"group{group}": f"group {group}" for group in range(1, 6)}
+_SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
+
+
+def method_label(name: str) -> str:
+    """Return the name of a method as tables show it."""
+    return METHODS[name].label if name in METHODS else name.capitalize()
+
+
+def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Return the heading and the rows of a table as text.
+
+    Parameters
+    ----------
+    table
+        A table of cells, or any other table.
+    narrow
+        Whether intervals go below figures, in two decimals, instead of beside them.
+    """
+    if table.columns != list(CELL_SCHEMA):
+        return table.columns, [[_plain(value) for value in row] for row in table.iter_rows()]
+    several = table["condition"].n_unique() > 1
+    columns = table["column"].unique(maintain_order=True).to_list()
+    heading = ["condition"] * several + ["method"] + [_heading(column) for column in columns]
+    rows = []
+    for key, part in table.group_by("condition", "method", maintain_order=True):
+        condition, method = str(key[0]), str(key[1])
+        cells = {row["column"]: row for row in part.iter_rows(named=True)}
+        label = [condition] * several + [method_label(method)]
+        texts = [_cell_text(cells[column], narrow) if column in cells else "" for column in columns]
+        rows.append(label + texts)
+    return heading, rows
+
+
+def markdown(table: pl.DataFrame) -> str:
+    """Return a table in Markdown."""
+    heading, rows = text_grid(table)
+    lines = ["| " + " | ".join(heading) + " |", "|---" * len(heading) + "|"]
+    lines += ["| " + " | ".join(cell.replace("\n", "<br>") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _heading(column: str) -> str:
+    return HEADINGS.get(column, method_label(column))
+
+
+def _cell_text(cell: dict[str, object], narrow: bool) -> str:
+    value = cell["value"]
+    if value is None:
+        return "undefined"
+    column = str(cell["column"])
+    text, signed = _number(value, column), column in _SIGNED
+    low, high = cell["low"], cell["high"]
+    if low is not None and high is not None:
+        if narrow:
+            text += f"\n{_short(low, column)}{',' if signed else '-'}{_short(high, column)}"
+        else:
+            text += f" [{_number(low, column)}, {_number(high, column)}]"
+    if cell["published"] is not None:
+        mark = "" if cell["inside"] in (True, None) else "*"
+        text += f"\n({_number(cell['published'], column)}){mark}"
+    return text
+
+
+def _number(value: object, column: str) -> str:
+    number = float(value)  # type: ignore[arg-type]
+    if column == "percent_positive":
+        return f"{number:.1f}"
+    return f"{number:+.3f}" if column in _SIGNED else f"{number:.3f}"
+
+
+def _short(value: object, column: str) -> str:
+    """Return a number in as few characters as tell it from its neighbours."""
+    number = float(value)  # type: ignore[arg-type]
+    if column == "percent_positive":
+        return f"{number:.0f}"
+    if abs(number) >= 1:
+        return f"{number:.1f}"
+    text = f"{number:+.2f}" if column in _SIGNED else f"{number:.2f}"
+    return text.replace("0.", ".", 1)
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

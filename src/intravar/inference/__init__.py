@@ -1,0 +1,1 @@
+"""How sure a score is: intervals, shrinkage, reliability and ranks, for any profile."""

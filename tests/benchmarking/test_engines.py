@@ -1,0 +1,137 @@
+"""A real Dask scheduler with two workers, one of which dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+import intravar
+from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
+from intravar.benchmarking.engines import DaskEngine, LocalEngine, make_engine
+from intravar.errors import InputError
+
+distributed = pytest.importorskip("distributed")
+TESTS = str(Path(__file__).parents[1])
+
+
+def start(*command):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([TESTS, *sys.path])}
+    return subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli." + command[0], *command[1:]],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """The address of a scheduler, and its two worker processes."""
+    file = tmp_path / "scheduler.json"
+    scheduler = start(
+        "dask_scheduler",
+        "--scheduler-file",
+        str(file),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+    )
+    workers = [
+        start(
+            "dask_worker",
+            "--scheduler-file",
+            str(file),
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            "--local-directory",
+            str(tmp_path),
+        )
+        for _ in range(2)
+    ]
+    client = distributed.Client(scheduler_file=str(file), timeout=60)
+    client.wait_for_workers(2, timeout=60)
+    address = client.scheduler.address
+    client.close()
+    yield address, workers
+    for process in (*workers, scheduler):
+        process.kill()
+        process.wait()
+
+
+class KillAWorker:
+    """Kills a worker once the first unit is done."""
+
+    def __init__(self, workers):
+        self.worker = workers[0]
+        self.notes = []
+
+    def start(self, pending, kept):
+        pass
+
+    def finished(self, result):
+        if self.worker.poll() is None:
+            self.worker.send_signal(signal.SIGKILL)
+            time.sleep(0.2)
+
+    def stop(self):
+        pass
+
+    def note(self, message):
+        pass
+
+
+def test_a_cluster_gives_the_same_bits_even_when_a_worker_dies(cluster, tmp_path):
+    address, workers = cluster
+    conditions = [SMALL, WINDOW, CONTINUUM]
+    expected = intravar.benchmark(conditions, METHODS, out=tmp_path / "a", replicates=3, workers=1)
+    found = intravar.benchmark(
+        conditions,
+        METHODS,
+        out=tmp_path / "b",
+        replicates=3,
+        engine=f"dask:{address}",
+        progress=KillAWorker(workers),
+    )
+    assert workers[0].poll() is not None
+    assert_frame_equal(found.scores, expected.scores)
+
+
+def test_a_cluster_that_cannot_be_reached(tmp_path, monkeypatch):
+    monkeypatch.setattr(DaskEngine, "patience", 1)
+    with pytest.raises(InputError, match="no Dask scheduler answers at 'tcp://127.0.0.1:1'"):
+        intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine="dask:tcp://127.0.0.1:1")
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine="dask:nonsense")
+
+
+def test_a_cluster_of_our_own(tmp_path):
+    found = intravar.benchmark(SMALL, METHODS, out=tmp_path / "b", engine="dask", workers=1)
+    expected = intravar.benchmark(SMALL, METHODS, out=tmp_path / "a", workers=1)
+    assert_frame_equal(found.scores, expected.scores)
+
+
+def test_names_of_engines():
+    assert isinstance(make_engine("local", 3), LocalEngine)
+    assert make_engine("dask:tcp://1.2.3.4:5").address == "tcp://1.2.3.4:5"
+    with pytest.raises(InputError, match="unknown engine 'local:x'"):
+        make_engine("local:x")
+
+
+def threads_of_blas(_):
+    from threadpoolctl import threadpool_info
+
+    return max((pool["num_threads"] for pool in threadpool_info()), default=1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_oversubscription(workers):
+    assert set(LocalEngine(workers).run(threads_of_blas, [0, 1])) == {1}

@@ -1,0 +1,290 @@
+"""What a user of scikit-learn expects, and every edge of the input."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+import intravar
+from intravar.errors import InputError
+from intravar.estimators import METHODS, make_estimator
+from intravar.estimators.matching import MatchingEstimator
+
+# Settings under which the whole matrix of tests takes seconds; the logic is the same.
+QUICK = {
+    "learned-weights": {"n_trees": 20},
+    "rf-proximity": {"n_trees": 20},
+    "lpa-guided": {"max_profiles": 3, "n_init": 2},
+    "genetic-matching": {"generations": 1},
+}
+NAMES = list(METHODS)
+
+
+def quick(name, **parameters):
+    return make_estimator(name, **{**QUICK.get(name, {}), **parameters})
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    return intravar.simulate("score2", n_patients=400, n_physicians=5, seed=5)
+
+
+@pytest.fixture(scope="module")
+def plain(cohort):
+    X, y, physician = cohort.observed()
+    return X.to_numpy(), np.asarray(y), physician.cast(pl.String).to_numpy()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results(name, cohort):
+    model = quick(name).fit(*cohort.observed())
+    assert model.physicians_.tolist() == ["P01", "P02", "P03", "P04", "P05"]
+    assert model.n_patients_.sum() == 400
+    assert np.isfinite(model.score_).all()
+    profile = model.profile_
+    assert profile.columns[:3] == ["physician", "n_patients", "score"]
+    assert profile.columns[-1] == "reason"
+    assert profile["reason"].null_count() == 5
+    if isinstance(model, MatchingEstimator):
+        assert model.pairs_.columns == ["physician", "first", "second", "distance", "discordant"]
+        assert model.pairs_.height == model.n_pairs_.sum()
+        _, y, physician = cohort.observed()
+        first, second = model.pairs_["first"].to_numpy(), model.pairs_["second"].to_numpy()
+        assert ((y[first] != y[second]) == model.pairs_["discordant"].to_numpy()).all()
+        who = physician.cast(pl.String).to_numpy()
+        assert (who[first] == model.pairs_["physician"].to_numpy()).all()
+        assert (who[first] == who[second]).all()
+        assert (
+            model.attrition_.drop("physician", "n_patients").sum_horizontal()
+            == model.attrition_["n_patients"]
+        ).all()
+        assert (model.caliper_ > 0).all()
+        caliper = dict(zip(model.physicians_, model.caliper_, strict=True))
+        assert all(row["distance"] <= caliper[row["physician"]] for row in model.pairs_.to_dicts())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scikit_learn_interface(name, cohort):
+    model = quick(name)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    model.fit(*cohort.observed())
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.score_, model.score_)
+    assert type(model).__name__ in repr(model)
+    assert type(model).__name__ in model._repr_html_()
+    assert not hasattr(clone(model), "score_")
+    if "caliper" in model.get_params():
+        assert model.set_params(caliper=0.1).caliper == 0.1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kinds_of_tables_give_the_same(name, cohort, plain):
+    X, y, physician = cohort.observed()
+    expected = quick(name).fit(X, y, physician).score_
+    x, y_plain, who = plain
+    for given in (
+        (x, y_plain, who),
+        (x.tolist(), y_plain.tolist(), who.tolist()),
+        (pd.DataFrame(x, columns=X.columns), pd.Series(y_plain), pd.Series(who)),
+        (X.lazy(), pl.Series(y_plain), pl.Series(who)),
+        (X.to_arrow(), pa.chunked_array([y_plain]), pa.chunked_array([who.tolist()])),
+        (X, y_plain.astype(bool), pd.Categorical(who)),
+        (X, y_plain.astype(float), who),
+    ):
+        assert np.array_equal(quick(name).fit(*given).score_, expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_relabelling_physicians_changes_nothing(name, plain):
+    x, y, who = plain
+    names = {"P01": "zeta", "P02": "alpha", "P03": "mü", "P04": "7", "P05": "<b>"}
+    before = quick(name).fit(x, y, who)
+    after = quick(name).fit(x, y, np.array([names[each] for each in who]))
+    by_name = dict(zip(after.physicians_, after.score_, strict=True))
+    renamed = [by_name[names[str(each)]] for each in before.physicians_]
+    tolerance = {"rtol": 1e-6} if name == "glmm" else {"rtol": 0, "atol": 0}
+    np.testing.assert_allclose(renamed, before.score_, **tolerance)
+
+
+@pytest.mark.parametrize("name", ["euclidean", "mahalanobis", "glmm", "genetic-mahalanobis"])
+def test_order_of_rows_changes_nothing(name, plain):
+    x, y, who = plain
+    order = np.random.default_rng(1).permutation(len(y))
+    before = quick(name).fit(x, y, who)
+    after = quick(name).fit(x[order], y[order], who[order])
+    np.testing.assert_allclose(after.score_, before.score_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")
+def test_small_and_degenerate_panels(name):
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 3))
+    y = random.integers(0, 2, 60)
+    who = np.array(["one", "two", "two"] + ["many"] * 57)
+    model = quick(name).fit(x, y, who)
+    score = dict(zip(model.physicians_, model.score_, strict=True))
+    reason = dict(zip(model.physicians_, model.reason_, strict=True))
+    if isinstance(model, MatchingEstimator):
+        assert np.isnan(score["one"])
+        assert reason["one"] == "fewer than two patients"
+        assert score["two"] in (0.0, 1.0)
+        assert model.profile_.filter(physician="one")["score"].item() is None
+    assert np.isfinite(score["many"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x, y: (x, np.zeros_like(y)),
+        lambda x, y: (x, np.ones_like(y)),
+        lambda x, y: (np.column_stack([x, np.full(len(x), 7.0)]), y),
+        lambda x, y: (np.full_like(x, 3.0), y),
+        lambda x, y: (np.repeat(x[:20], 4, axis=0), y),
+        lambda x, y: (x[:, :1], y),
+        lambda x, y: (np.round(x).astype(int), y),
+        lambda x, y: (x > 0, y),
+        lambda x, y: (1e9 * x, y),
+    ],
+    ids=[
+        "nobody prescribed",
+        "everyone prescribed",
+        "constant column",
+        "all constant",
+        "duplicated patients",
+        "one covariate",
+        "whole numbers",
+        "booleans",
+        "huge",
+    ],
+)
+def test_odd_cohorts(name, change):
+    random = np.random.default_rng(2)
+    x, y = change(random.normal(size=(80, 3)), random.integers(0, 2, 80))
+    model = quick(name).fit(x, y, np.repeat(["a", "b"], 40))
+    assert np.isfinite(model.score_).all()
+    if y.min() == y.max() and isinstance(model, MatchingEstimator):
+        assert (model.score_ == 0).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")
+def test_one_physician_and_one_patient(name):
+    random = np.random.default_rng(3)
+    x, y = random.normal(size=(40, 2)), random.integers(0, 2, 40)
+    assert np.isfinite(quick(name).fit(x, y, ["only"] * 40).score_).all()
+    alone = quick(name).fit(x[:1], y[:1], ["only"])
+    assert alone.n_patients_.tolist() == [1]
+    if isinstance(alone, MatchingEstimator):
+        assert alone.reason_ == ["fewer than two patients"]
+
+
+BAD = {
+    "missing covariate": (
+        lambda x, y, who: (
+            pl.DataFrame(x, schema=["age", "bmi"]).with_columns(
+                bmi=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("bmi")
+            ),
+            y,
+            who,
+        ),
+        "column 'bmi' is missing in row 3",
+    ),
+    "infinite covariate": (
+        lambda x, y, who: (np.where(np.arange(x.size).reshape(x.shape) == 4, np.inf, x), y, who),
+        "column 'x0' is infinite in row 2",
+    ),
+    "text covariate": (
+        lambda x, y, who: (pl.DataFrame({"sex": ["m"] * len(y)}), y, who),
+        "column 'sex' is String, not a number",
+    ),
+    "decision not binary": (
+        lambda x, y, who: (x, np.where(np.arange(len(y)) == 5, 2, y), who),
+        "column 'decision' has 2 in row 5; it takes 0 and 1 only",
+    ),
+    "decision missing": (
+        lambda x, y, who: (x, [None, *y[1:].tolist()], who),
+        "column 'decision' is missing in row 0",
+    ),
+    "physician missing": (
+        lambda x, y, who: (x, y, [*who[:-1], None]),
+        "column 'physician' is missing in row 9",
+    ),
+    "lengths differ": (lambda x, y, who: (x, y[:-1], who), "decision has 9 entries for 10"),
+    "no patients": (lambda x, y, who: (x[:0], y[:0], who[:0]), "there are no patients"),
+    "no columns": (lambda x, y, who: (x[:, :0], y, who), "X has no columns"),
+    "one dimension": (lambda x, y, who: (x[:, 0], y, who), "X has 1 dimension"),
+    "not a table": (lambda x, y, who: ("x.csv", y, who), "X is a str"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_named(case):
+    change, words = BAD[case]
+    x, y = np.zeros((10, 2)) + np.arange(10)[:, None], np.arange(10) % 2
+    with pytest.raises(InputError, match=words.replace("(", r"\(")):
+        intravar.Euclidean().fit(*change(x, y, ["a"] * 10))
+
+
+def test_bad_parameters_are_named(plain):
+    with pytest.raises(InputError, match="unknown strategy 'hungarian'"):
+        intravar.Euclidean(strategy="hungarian").fit(*plain)
+    with pytest.raises(InputError, match="caliper 1.5"):
+        intravar.Euclidean(caliper=1.5).fit(*plain)
+    with pytest.raises(InputError, match="unknown method 'euclid'; did you mean 'euclidean'"):
+        make_estimator("euclid")
+
+
+def test_weights_fall_back_with_a_warning():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    for name in ("mutual-information", "learned-weights"):
+        with pytest.warns(UserWarning, match="no covariate tells anything"):
+            model = quick(name).fit(x, np.ones(60), ["a"] * 60)
+        assert model.weights_ == pytest.approx([1 / 3] * 3)
+
+
+def test_no_warning_on_ordinary_data(cohort):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in NAMES:
+            quick(name).fit(*cohort.observed())
+
+
+def test_a_wider_caliper_keeps_more_pairs(cohort):
+    few = intravar.Euclidean(caliper=0.001).fit(*cohort.observed())
+    many = intravar.Euclidean(caliper=0.5).fit(*cohort.observed())
+    assert few.n_pairs_.sum() < many.n_pairs_.sum()
+    assert (few.caliper_ < many.caliper_).all()
+
+
+def test_strategies(cohort):
+    pytest.importorskip("rustworkx")
+    fits = {
+        strategy: intravar.Euclidean(strategy=strategy).fit(*cohort.observed())
+        for strategy in ("algorithm-1", "exact", "greedy")
+    }
+    assert fits["exact"].n_pairs_.sum() >= fits["algorithm-1"].n_pairs_.sum()
+
+
+def test_glmm_keeps_what_appendices_plot(cohort):
+    model = intravar.GLMM().fit(*cohort.observed())
+    table = model.calibration()
+    assert table["n_patients"].sum() == 400
+    assert table["fitted"].is_between(0, 1).all()
+    assert model.residuals_.shape == (400,)
+    details = model.details()
+    assert sum(details["residuals"]["counts"]) == 400
+
+
+def test_integer_physicians_keep_their_order():
+    x, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    model = intravar.Euclidean().fit(x, y, np.repeat([10, 9, 2], 10))
+    assert model.physicians_.tolist() == ["2", "9", "10"]

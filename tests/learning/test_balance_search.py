@@ -1,0 +1,93 @@
+"""The fast search takes the same path as the literal one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from intravar.learning import nearest_control as module
+from intravar.learning.balance_search import BalanceLoss, search_balance
+from intravar.learning.nearest_control import NearestControl
+from panels import clinical_panel, grid_points
+from reference import balance_search as reference
+
+
+def treated_by_age(z, seed=0):
+    chance = 1 / (1 + np.exp(-z[:, 0]))
+    return (np.random.default_rng(seed).random(len(z)) < chance).astype(int)
+
+
+def test_takes_the_same_path_as_the_literal_search():
+    z = clinical_panel(400)
+    y = treated_by_age(z)
+    literal = reference.search(z, y, seed=3, generations=4)
+    for workers in (1, 2):
+        found = search_balance(z, y, seed=3, generations=4, workers=workers)
+        assert found.loss == literal.fun
+        assert np.array_equal(found.weights, literal.x / literal.x.sum())
+        assert found.n_evaluations == literal.nfev == 15 * 9 * 5
+        assert len(found.trace) == 5
+        assert found.trace[-1] == found.loss
+        assert (np.diff(found.trace) <= 0).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.sampled_from([0.0, 1e-9, 0.5, 1.0, 10.0]), min_size=4, max_size=4),
+    st.sampled_from([50, 300, 250_000]),
+)
+def test_nearest_controls_are_the_literal_ones_on_ties(seed, weights, tile):
+    """Whole-number covariates, duplicates and zero weights: the lowest control wins."""
+    points = np.column_stack([grid_points(120, 2, 2, seed), grid_points(120, 5, 2, seed + 1)])
+    treated, controls = points[:50], points[50:]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "TILE_ENTRIES", tile)
+        loss = BalanceLoss(treated, controls)
+        total = sum(weights)
+        share = np.array(weights) / total if total else np.full(4, 0.25)
+        assert np.array_equal(
+            NearestControl(treated, controls)(share),
+            reference.nearest_controls(np.array(weights), treated, controls),
+        )
+        assert loss(np.array(weights)) == reference.loss(np.array(weights), treated, controls)
+
+
+def test_nearest_controls_are_the_literal_ones_on_a_cohort():
+    z = clinical_panel(3_000)
+    y = treated_by_age(z)
+    search = NearestControl(z[y == 1], z[y == 0])
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        weights = rng.random(9) ** 4
+        expected = reference.nearest_controls(weights, z[y == 1], z[y == 0])
+        assert np.array_equal(search(weights / weights.sum()), expected)
+
+
+@pytest.mark.parametrize(("y", "what"), [(0, "treated patients"), (1, "controls")])
+def test_one_sided_cohorts_have_nothing_to_search(y, what):
+    found = search_balance(clinical_panel(10), np.full(10, y), seed=0)
+    assert found.message == f"there are no {what}"
+    assert np.isnan(found.loss)
+    assert found.n_evaluations == 0
+    assert found.weights == pytest.approx(np.full(9, 1 / 9))
+
+
+def test_degenerate_cohorts():
+    rng = np.random.default_rng(0)
+    one_covariate = search_balance(rng.normal(size=(30, 1)), np.arange(30) % 2, seed=0)
+    assert one_covariate.weights.tolist() == [1.0]
+    z = np.column_stack([rng.normal(size=(12, 2)), np.zeros(12)])
+    one_control = search_balance(z, np.arange(12) > 0, seed=0, generations=2)
+    assert one_control.loss == np.abs(z[1:].mean(axis=0) - z[0]).max()
+    same = search_balance(np.ones((10, 2)), np.arange(10) % 2, seed=0, generations=1)
+    assert same.loss == 0.0
+
+
+def test_refuses_what_it_cannot_use():
+    with pytest.raises(ValueError, match="one row per decision"):
+        search_balance(np.zeros((3, 2)), [0, 1], seed=0)
+    with pytest.raises(ValueError, match="finite"):
+        search_balance([[np.nan], [0.0]], [0, 1], seed=0)
+    with pytest.raises(ValueError, match="0 or 1"):
+        search_balance(np.zeros((2, 2)), [0, 2], seed=0)

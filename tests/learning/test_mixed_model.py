@@ -1,0 +1,211 @@
+"""Mixed model: the Newton search ends at the optimum of statsmodels' variational fit."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import check_grad
+
+from intravar.learning._expected_loss import expected_logistic_loss
+from intravar.learning._variational import VariationalProblem
+from intravar.learning.mixed_model import MixedModelFit, fit_mixed_model, pearson_residuals
+from learning_cohorts import small_cohort
+from reference import mixed_model as reference
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def assert_same_posterior(fit: MixedModelFit, literal: object, tolerance: float = 1e-4) -> None:
+    pairs = (
+        (fit.fixed_effects, "fe_mean"),
+        (fit.fixed_sd, "fe_sd"),
+        (fit.random_effects, "vc_mean"),
+        (fit.random_sd, "vc_sd"),
+        (np.array([fit.log_sd_mean]), "vcp_mean"),
+        (np.array([fit.log_sd_sd]), "vcp_sd"),
+    )
+    for ours, name in pairs:
+        np.testing.assert_allclose(
+            ours, getattr(literal, name), rtol=0, atol=tolerance, err_msg=name
+        )
+
+
+def finite(fit: MixedModelFit) -> bool:
+    arrays = (fit.fixed_effects, fit.fixed_sd, fit.random_effects, fit.random_sd)
+    scalars = (fit.log_sd_mean, fit.log_sd_sd, fit.elbo)
+    return all(np.isfinite(a).all() for a in arrays) and bool(np.isfinite(scalars).all())
+
+
+def test_equals_statsmodels_on_the_reference_cohort() -> None:
+    cohort = small_cohort(2000, 20, seed=0)
+    z = (cohort.x - cohort.x.mean(axis=0)) / cohort.x.std(axis=0)
+    fit = fit_mixed_model(z, cohort.y, cohort.physician, 20)
+    literal = reference.fit_mixed_model(z, cohort.y, cohort.physician, 20)
+    assert fit.converged
+    assert_same_posterior(fit, literal)
+    assert fit.elbo >= -literal.optim_retvals.fun - 1e-8
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n_rows=st.integers(40, 250),
+    n_columns=st.integers(1, 4),
+    n_physicians=st.integers(2, 12),
+    spread=st.sampled_from([0.0, 0.5, 2.0]),
+)
+def test_equals_statsmodels_on_random_cohorts(
+    seed: int, n_rows: int, n_columns: int, n_physicians: int, spread: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n_rows, n_columns))
+    physician = rng.integers(0, n_physicians, n_rows)
+    effect = rng.normal(scale=spread, size=n_physicians)
+    predictor = z @ rng.normal(size=n_columns) + effect[physician]
+    y = (rng.random(n_rows) < 1.0 / (1.0 + np.exp(-predictor))).astype(float)
+    y[:2] = (0.0, 1.0)
+    fit = fit_mixed_model(z, y, physician, n_physicians)
+    assert fit.converged
+    assert_same_posterior(fit, reference.fit_mixed_model(z, y, physician, n_physicians))
+
+
+def test_gradient_and_hessian_agree_with_finite_differences() -> None:
+    cohort = small_cohort(150, 4, seed=3)
+    z = (cohort.x[:, :3] - cohort.x[:, :3].mean(axis=0)) / cohort.x[:, :3].std(axis=0)
+    design = np.column_stack((np.ones(150), z))
+    problem = VariationalProblem(design, cohort.y, cohort.physician, 4, 2.0, 1.0)
+    start = problem.start()
+    width = 2 * design.shape[1] + 2
+
+    def moved(vector: FloatArray) -> object:
+        return start.moved(vector[:width], vector[width:].reshape(4, 2))
+
+    def value(vector: FloatArray) -> float:
+        state = moved(vector)
+        return problem.objective(state, problem.loss(state))  # type: ignore[arg-type]
+
+    def gradient(vector: FloatArray) -> FloatArray:
+        state = moved(vector)
+        system = problem.system(state, problem.loss(state))  # type: ignore[arg-type]
+        return np.concatenate((system.shared_gradient, system.block_gradient.ravel()))
+
+    point = np.random.default_rng(0).normal(scale=0.3, size=width + 8)
+    assert check_grad(value, gradient, point) < 1e-3
+    state = moved(point)
+    system = problem.system(state, problem.loss(state))  # type: ignore[arg-type]
+    hessian = np.zeros((point.size, point.size))
+    hessian[:width, :width] = system.shared
+    for j in range(4):
+        own = slice(width + 2 * j, width + 2 * j + 2)
+        hessian[own, own] = system.blocks[j]
+        hessian[own, :width], hessian[:width, own] = system.cross[j], system.cross[j].T
+    step = 1e-5
+    numeric = np.array(
+        [
+            (gradient(point + step * axis) - gradient(point - step * axis)) / (2.0 * step)
+            for axis in np.eye(point.size)
+        ]
+    )
+    np.testing.assert_allclose(hessian, numeric, rtol=1e-5, atol=1e-4)
+
+
+def test_expected_loss_survives_extreme_predictors() -> None:
+    loss = expected_logistic_loss(np.array([-800.0, 0.0, 800.0]), np.array([1e-12, 4.0, 1e4]))
+    for values in (loss.d_m, loss.d_v, loss.d_mm, loss.d_mv):
+        assert np.isfinite(values).all()
+    assert np.isfinite(loss.total)
+
+
+def edge_cases() -> list[tuple[str, FloatArray, FloatArray, npt.NDArray[np.intp]]]:
+    rng = np.random.default_rng(7)
+    z = rng.normal(size=(90, 2))
+    y = (rng.random(90) < 0.4).astype(float)
+    trio = np.repeat(np.arange(3), 30)
+    lonely = np.concatenate((np.zeros(89, dtype=np.intp), [1]))
+    return [
+        ("all zero", z, np.zeros(90), trio),
+        ("all one", z, np.ones(90), trio),
+        ("one physician", z, y, np.zeros(90, dtype=np.intp)),
+        ("separated", z, (z[:, 0] > 0).astype(float), trio),
+        ("separated by physician", z, (trio == 1).astype(float), trio),
+        ("constant columns", np.column_stack((z, np.full(90, 3.0), np.zeros(90))), y, trio),
+        ("single patient", z, y, lonely),
+        ("every physician once", z, y, np.arange(90)),
+        ("no covariate", np.empty((90, 0)), y, trio),
+        ("unscaled", z * 1e4 + 1e5, y, trio),
+        ("tiny scale", z * 1e-6, y, trio),
+        ("one row", z[:1], y[:1], trio[:1]),
+    ]
+
+
+@pytest.mark.parametrize("case", edge_cases(), ids=lambda case: case[0])
+def test_edge_cases_are_finite(
+    case: tuple[str, FloatArray, FloatArray, npt.NDArray[np.intp]],
+) -> None:
+    _, z, y, physician = case
+    fit = fit_mixed_model(z, y, physician)
+    assert finite(fit)
+    assert fit.converged
+    probability = fit.fitted_probability(z, physician)
+    assert ((probability >= 0.0) & (probability <= 1.0)).all()
+    assert np.isfinite(pearson_residuals(y, probability)).all()
+
+
+def test_physician_without_patients_keeps_a_zero_effect() -> None:
+    cohort = small_cohort(300, 3, seed=1)
+    z = (cohort.x - cohort.x.mean(axis=0)) / cohort.x.std(axis=0)
+    fit = fit_mixed_model(z, cohort.y, cohort.physician, 5)
+    np.testing.assert_allclose(fit.random_effects[3:], 0.0, atol=1e-9)
+    assert fit.converged
+
+
+def test_row_order_does_not_matter_and_probability_has_the_random_effect() -> None:
+    cohort = small_cohort(400, 4, seed=2)
+    z = (cohort.x - cohort.x.mean(axis=0)) / cohort.x.std(axis=0)
+    order = np.random.default_rng(0).permutation(400)
+    fit = fit_mixed_model(z, cohort.y, cohort.physician)
+    shuffled = fit_mixed_model(z[order], cohort.y[order], cohort.physician[order])
+    np.testing.assert_allclose(fit.random_effects, shuffled.random_effects, atol=1e-9)
+    probability = fit.fitted_probability(z[:1].repeat(4, axis=0), np.arange(4))
+    assert (np.argsort(probability) == np.argsort(fit.random_effects)).all()
+
+
+def test_iterations_are_bounded_and_reported() -> None:
+    cohort = small_cohort(200, 3, seed=2)
+    z = (cohort.x - cohort.x.mean(axis=0)) / cohort.x.std(axis=0)
+    fit = fit_mixed_model(z, cohort.y, cohort.physician, max_iterations=1)
+    assert not fit.converged
+    assert fit.n_iterations == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": [0.0, 1.0, 2.0]}, "only 0 and 1"),
+        ({"y": [0.0, 1.0]}, "y must have shape"),
+        ({"z": [[0.0], [np.nan], [1.0]]}, "column 0"),
+        ({"z": [0.0, 1.0, 2.0]}, "z must have shape"),
+        ({"physician_code": [0, 1, 5], "n_physicians": 3}, "must lie in 0..2"),
+        ({"physician_code": [0, -1, 0]}, "must lie in"),
+        ({"physician_code": [0.5, 1.0, 0.0]}, "whole numbers"),
+        ({"physician_code": [0, 1]}, "physician_code must have shape"),
+        ({"fixed_prior_sd": 0.0}, "positive"),
+        ({"max_iterations": 0}, "max_iterations"),
+    ],
+)
+def test_unusable_input_is_named(change: dict[str, object], message: str) -> None:
+    arguments: dict[str, object] = {
+        "z": [[0.0], [1.0], [2.0]],
+        "y": [0.0, 1.0, 0.0],
+        "physician_code": [0, 1, 0],
+    }
+    with pytest.raises(ValueError, match=message):
+        fit_mixed_model(**(arguments | change))  # type: ignore[arg-type]
+
+
+def test_pearson_residuals_are_finite_at_the_borders() -> None:
+    residual = pearson_residuals([0, 1, 0, 1], [0.0, 1.0, 1.0, 0.0])
+    assert np.isfinite(residual).all()
+    np.testing.assert_allclose(residual[:2], 0.0, atol=1e-5)
+    assert (np.abs(residual[2:]) > 1e5).all()
