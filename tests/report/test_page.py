@@ -115,6 +115,16 @@ def test_one_method_alone_makes_a_page(tmp_path: Path, methods: tuple[str, ...])
     assert "overview" in page.data["figures"]
 
 
+def test_model_alone_on_window_and_grid(tmp_path: Path) -> None:
+    folder = make_results(
+        tmp_path / "glmm",
+        ["pass1-w1-p1", "pass2-w1-p1", "grid-n5000-j5"],
+        methods=("glmm",),
+        replicates=2,
+    )
+    assert set(Page.of(make_page(read_results(folder))).data["figures"]) == {"overview"}
+
+
 def test_every_figure_has_words_and_every_table_has_headings(whole_folder: Path) -> None:
     _, page = read(whole_folder)
     plots = [e for e in page.elements if "data-figure" in e.attributes]

@@ -57,8 +57,8 @@ class Figure:
 
 
 _PANELS_READING = (
-    "Upper left: the model's score per physician, with its 95 % interval. Upper right: each mark is a physician, coloured "
-    "by group; a good method puts them where the oracle does. Lower left: the distance to the "
+    "Upper left: the model's score per physician, with its 95 % interval. Upper right: each mark "
+    "is a physician, coloured by group; a good method puts them where the oracle does. Lower left: the distance to the "
     "oracle, with the mean of a method as a thick tick. Lower right: 1 means that two methods "
     "order the physicians alike."
 )
@@ -81,9 +81,11 @@ def _draw_panels(results: Results, canvas: Canvas, condition: str) -> Chart:
     return panels(results, canvas, condition)
 
 
-def _has_table(*names: str) -> Callable[[Results], bool]:
-    return lambda results: all(
-        name in results.tables and results.tables[name].height > 0 for name in names
+def _has_rates(name: str) -> Callable[[Results], bool]:
+    """Return whether a table has a method whose score can be held against the truth."""
+    return lambda results: (
+        name in results.tables
+        and not set(results.rate_methods).isdisjoint(results.tables[name]["method"])
     )
 
 
@@ -115,7 +117,7 @@ FIGURES: tuple[Figure, ...] = (
         "Each mark is the mean delta of one condition; the box holds the middle half of them and "
         "the thick tick is their median. Right of the dashed line a method overestimates.",
         lambda results: (
-            _has_table("cross_experiment")(results)
+            _has_rates("cross_experiment")(results)
             and condition_deltas(results)["condition"].n_unique() > 1
         ),
         cross_deltas,
@@ -127,7 +129,7 @@ FIGURES: tuple[Figure, ...] = (
         "Delta by window size",
         "The more covariates a rule has, the farther right. Bars are 95 % intervals; a short grey "
         "dash is the paper's figure.",
-        _has_table("window_size"),
+        _has_rates("window_size"),
         by_window,
         partial(words.cells_in_words, table="window_size"),
         ("window_size",),
@@ -138,7 +140,7 @@ FIGURES: tuple[Figure, ...] = (
         "Filled: pass 1; hollow: pass 2. They share their rules but neither thresholds nor "
         "patients, so the two marks of a method should lie close together. Bars are 95 % "
         "intervals; a short grey dash is the paper's figure.",
-        _has_table("passes"),
+        _has_rates("passes"),
         by_pass,
         partial(words.cells_in_words, table="passes"),
         ("passes",),
@@ -148,7 +150,7 @@ FIGURES: tuple[Figure, ...] = (
         "Delta by cohort size",
         "One panel per number of physicians; within it, more patients to the right. Bars are 95 % "
         "intervals over cohorts.",
-        _has_table("grid"),
+        _has_rates("grid"),
         size_grid,
         words.grid_in_words,
         ("grid",),
