@@ -58,9 +58,9 @@ class Figure:
 
 _PANELS_READING = (
     "Upper left: the model's score per physician, with its 95 % interval. Upper right: each mark "
-    "is a physician, coloured by group; a good method puts them where the oracle does. Lower left: the distance to the "
-    "oracle, with the mean of a method as a thick tick. Lower right: 1 means that two methods "
-    "order the physicians alike."
+    "is a physician, coloured by group; a good method puts them where the oracle does. Lower left: "
+    "the distance to the oracle, with the mean of a method as a thick tick. Lower right: 1 means "
+    "that two methods order the physicians alike."
 )
 
 
