@@ -19,7 +19,7 @@ from intravar.benchmarking.tables import build_tables
 from intravar.benchmarking.tables.render import markdown
 from intravar.benchmarking.units import Replicates, Unit, UnitResult, plan, run_unit
 from intravar.errors import InputError
-from intravar.estimators import PAPER_METHODS, Estimator, make_estimator
+from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
 from intravar.simulation.catalogue import (
     Condition,
     find_condition,
@@ -151,7 +151,7 @@ def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[
         if isinstance(name, Estimator):
             chosen[name.name] = name
         elif name == "all":
-            chosen |= {method: make_estimator(method) for method in PAPER_METHODS}
+            chosen |= {method: make_estimator(method) for method in STUDY_METHODS}
         else:
             chosen[name] = make_estimator(name)
     if not chosen:
