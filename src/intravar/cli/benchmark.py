@@ -20,6 +20,7 @@ from intravar.benchmarking.tables.render import text_grid
 from intravar.cli.progress import StudyProgress
 from intravar.cli.simulation import Json
 from intravar.estimators import METHODS, PAPER_METHODS
+from intravar.report import missing_packages, write_report
 
 #: Exit code of a study that went through although some methods failed somewhere.
 SOME_FAILED = 3
@@ -143,8 +144,20 @@ def benchmark(
         typer.echo(json.dumps(study.summary(), default=str))
     else:
         _print_study(console, study)
+    _write_report(console, study)
     if study.failures.height:
         raise typer.Exit(SOME_FAILED)
+
+
+def _write_report(console: Console, study: Study) -> None:
+    if missing := missing_packages():
+        console.print(
+            f"no report without {', '.join(missing)}; get it with: pip install 'intravar[report]'",
+            markup=False,
+        )
+        return
+    page, *_ = write_report(study.folder, ("html", "svg", "latex"))
+    console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
 def _print_study(console: Console, study: Study) -> None:
