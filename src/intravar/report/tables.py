@@ -13,6 +13,7 @@ from intravar.report.results import Results
 
 _PLAIN_HEADINGS = {
     "method": "Method",
+    "condition": "Condition",
     "runs": "Runs",
     "median": "Median (s)",
     "longest": "Longest (s)",
@@ -110,7 +111,8 @@ def grid_of(results: Results, name: str) -> Grid:
         )
     headings = [HEADINGS.get(column, results.label(column)) for column in columns]
     draws = int(table["draws"].max() or 1)  # type: ignore[arg-type]
-    return Grid(name, TITLES[name], "Method", headings, rows, draws)
+    corner = "Condition" if name.startswith("stress_") else "Method"
+    return Grid(name, TITLES[name], corner, headings, rows, draws)
 
 
 def _signed(table: str, column: str) -> bool:
@@ -142,13 +144,15 @@ def _plain_grid(results: Results, name: str, table: pl.DataFrame) -> Grid:
         )
         for row in table.iter_rows(named=True)
     ]
-    headings = [_PLAIN_HEADINGS.get(column, column) for column in others]
+    headings = [_PLAIN_HEADINGS.get(column, results.label(column)) for column in others]
     return Grid(name, TITLES.get(name, name), _PLAIN_HEADINGS.get(first, first), headings, rows)
 
 
 def _plain_cell(value: Any) -> Cell | None:
     if value is None:
         return None
+    if isinstance(value, str):
+        return Cell(None, value)
     text = f"{value:,d}" if isinstance(value, int) else f"{value:,.2f}"
     return Cell(float(value), text)
 

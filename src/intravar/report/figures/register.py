@@ -15,6 +15,7 @@ from intravar.report.figures.model import calibration, fitted, residuals
 from intravar.report.figures.overview import overview
 from intravar.report.figures.panels import panels
 from intravar.report.figures.sizes import size_grid
+from intravar.report.figures.stress import has_stress, stress, stress_in_words
 from intravar.report.results import Results
 
 
@@ -154,6 +155,17 @@ FIGURES: tuple[Figure, ...] = (
         size_grid,
         words.grid_in_words,
         ("grid",),
+    ),
+    Figure(
+        "stress",
+        "Where methods break",
+        "Each row breaks one assumption. The upright tick is the oracle, who knows who was "
+        "eligible; the farther left of it a mark lies, the less a method's order of physicians "
+        "can be trusted there.",
+        has_stress,
+        stress,
+        stress_in_words,
+        ("stress_trust", "stress_spearman", "stress_delta", "stress_coverage"),
     ),
     _panels("copula", "SCORE2 with correlated cholesterols", ("copula_groups",)),
     _panels("lognormal", "SCORE2 with lognormal HbA1c", ("lognormal_groups",)),
