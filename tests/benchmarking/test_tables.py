@@ -213,7 +213,7 @@ def test_recovery_of_d_star():
     half = pl.when(pl.col("method") == "glmm").then(None).otherwise(0.05)
     scores = scores.with_columns(low=pl.col("score") - half, high=pl.col("score") + half)
     tables = build_tables(scores, RUNS)
-    coverage = tables["stress_coverage"]
+    coverage = tables["recovery_coverage"]
     here = scores.filter(condition="stress-graded", method="learned-weights", replicate=0)
     held = ((here["low"] <= here["d_star"]) & (here["d_star"] <= here["high"])).mean()
     row = coverage.filter(method="stress-graded", column="learned-weights")
@@ -229,9 +229,9 @@ def test_recovery_of_d_star():
             ]
         )
     )
-    assert "glmm" not in tables["stress_delta"]["column"].to_list()
-    assert "glmm" in tables["stress_spearman"]["column"].to_list()
-    trust = tables["stress_trust"]
+    assert "glmm" not in tables["recovery_delta"]["column"].to_list()
+    assert "glmm" in tables["recovery_spearman"]["column"].to_list()
+    trust = tables["recovery_trust"]
     assert trust["condition"].to_list() == ["continuous", "stress-graded"]
     assert trust["euclidean"].to_list() == ["ranks", "ranks"]
     assert trust["glmm"].to_list() == ["ranks", "ranks"]

@@ -29,6 +29,10 @@ def test_tables_hold_the_stored_cells_and_print_them_rounded(folder: Path, page:
     seen = 0
     for name, table in results.tables.items():
         ours = [cell for cell in page.cells if cell.table == name and not cell.published]
+        if name == "recovery_trust":
+            verdicts = [value for row in table.iter_rows() for value in row[1:]]
+            assert [cell.text for cell in ours] == verdicts
+            continue
         if name == "seconds":
             expected = [value for row in table.iter_rows() for value in row[1:]]
         else:
@@ -45,7 +49,7 @@ def test_tables_hold_the_stored_cells_and_print_them_rounded(folder: Path, page:
 def test_printed_text_is_the_number_rounded(page: Page) -> None:
     for cell in page.cells:
         if cell.value == "":
-            assert cell.text == "undefined"
+            assert cell.text in ("undefined", "all", "ranks", "no")
             continue
         value, text = float(cell.value), cell.text.replace(",", "")
         digits = len(text.partition(".")[2])

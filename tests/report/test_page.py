@@ -101,6 +101,7 @@ def test_page_has_only_what_was_run(score2_folder: Path, whole_folder: Path) -> 
     assert set(small.data["figures"]) == {
         "overview",
         "score2-panels",
+        "recovery",
         "pearson-residuals",
         "calibration",
     }

@@ -29,11 +29,11 @@ SOME_FAILED = 3
 _LONG = (
     "rank_correlations",
     "grid",
-    "stress_spearman",
-    "stress_delta",
-    "stress_error",
-    "stress_coverage",
-    "stress_trust",
+    "recovery_spearman",
+    "recovery_delta",
+    "recovery_error",
+    "recovery_coverage",
+    "recovery_trust",
 )
 
 RESAMPLING_WARNING = (

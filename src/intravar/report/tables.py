@@ -111,7 +111,7 @@ def grid_of(results: Results, name: str) -> Grid:
         )
     headings = [HEADINGS.get(column, results.label(column)) for column in columns]
     draws = int(table["draws"].max() or 1)  # type: ignore[arg-type]
-    corner = "Condition" if name.startswith("stress_") else "Method"
+    corner = "Condition" if name.startswith("recovery_") else "Method"
     return Grid(name, TITLES[name], corner, headings, rows, draws)
 
 

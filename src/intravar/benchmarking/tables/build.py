@@ -23,11 +23,11 @@ TITLES = {
     "passes": "Mean delta by pass",
     "continuum": "Continuum of physicians: rank correlation with the true discordance",
     "rank_correlations": "SCORE2: rank correlation between methods",
-    "stress_spearman": "Rank correlation with D*, by condition and method",
-    "stress_delta": "Mean delta, by condition and method",
-    "stress_error": "Mean distance to D*, by condition and method",
-    "stress_coverage": "Share of 95 % intervals that hold D*, by condition and method",
-    "stress_trust": "What can be trusted: all, the ranks, or no",
+    "recovery_spearman": "Rank correlation with D*, by condition and method",
+    "recovery_delta": "Mean delta, by condition and method",
+    "recovery_error": "Mean distance to D*, by condition and method",
+    "recovery_coverage": "Share of 95 % intervals that hold D*, by condition and method",
+    "recovery_trust": "What can be trusted: all, the ranks, or no",
     "grid": "Mean delta by cohort size and number of physicians",
     "seconds": "Seconds per method",
 }
@@ -77,10 +77,10 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
 def _recovery(scores: pl.DataFrame) -> dict[str, pl.DataFrame]:
     found = per_draw(scores)
     tables = {
-        f"stress_{measure}": recovery_matrix(found, measure, _OTHER_SCALE)
+        f"recovery_{measure}": recovery_matrix(found, measure, _OTHER_SCALE)
         for measure in ("spearman", "delta", "error", "coverage")
     }
-    return tables | {"stress_trust": trust_table(found, _OTHER_SCALE)}
+    return tables | {"recovery_trust": trust_table(found, _OTHER_SCALE)}
 
 
 def _in_order(scores: pl.DataFrame) -> pl.DataFrame:

@@ -14,8 +14,8 @@ from intravar.report.figures.continuum import CONDITION, continuum
 from intravar.report.figures.model import calibration, fitted, residuals
 from intravar.report.figures.overview import overview
 from intravar.report.figures.panels import panels
+from intravar.report.figures.recovery import has_recovery, recovery, recovery_in_words
 from intravar.report.figures.sizes import size_grid
-from intravar.report.figures.stress import has_stress, stress, stress_in_words
 from intravar.report.results import Results
 
 
@@ -157,15 +157,21 @@ FIGURES: tuple[Figure, ...] = (
         ("grid",),
     ),
     Figure(
-        "stress",
-        "Where methods break",
-        "Each row breaks one assumption. The upright tick is the oracle, who knows who was "
-        "eligible; the farther left of it a mark lies, the less a method's order of physicians "
-        "can be trusted there.",
-        has_stress,
-        stress,
-        stress_in_words,
-        ("stress_trust", "stress_spearman", "stress_delta", "stress_coverage"),
+        "recovery",
+        "How well the true discordance is recovered",
+        "Each row is a condition; those of the stress family break one assumption each. The "
+        "upright tick is the oracle, who knows who was eligible; the farther left of it a mark "
+        "lies, the less a method's order of physicians can be trusted there.",
+        has_recovery,
+        recovery,
+        recovery_in_words,
+        (
+            "recovery_trust",
+            "recovery_spearman",
+            "recovery_delta",
+            "recovery_error",
+            "recovery_coverage",
+        ),
     ),
     _panels("copula", "SCORE2 with correlated cholesterols", ("copula_groups",)),
     _panels("lognormal", "SCORE2 with lognormal HbA1c", ("lognormal_groups",)),

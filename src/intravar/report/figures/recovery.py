@@ -1,4 +1,4 @@
-"""Where methods break: rank correlation with D* by condition."""
+"""How well the true discordance is recovered: rank correlation with D* by condition."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from intravar.report.canvas import Canvas, Chart
 from intravar.report.figures.marks import method_colour, method_shape
 from intravar.report.results import Results
 
-TABLE = "stress_spearman"
+TABLE = "recovery_spearman"
 _ROW = 26
 
 
-def has_stress(results: Results) -> bool:
-    """Say whether a condition of the stress family was run."""
-    return TABLE in results.tables and any(
-        name.startswith("stress-") for name in results.tables[TABLE]["method"]
-    )
+def has_recovery(results: Results) -> bool:
+    """Say whether there are methods whose recovery can be drawn."""
+    return TABLE in results.tables and bool(results.methods)
 
 
-def stress_rows(results: Results) -> pl.DataFrame:
+def recovery_rows(results: Results) -> pl.DataFrame:
     """Return the rank correlation per condition and method; the conditions stand as rows."""
     rows = results.tables[TABLE].filter(pl.col("value").is_not_null())
     names = {method: results.label(method) for method in rows["column"].unique().to_list()}
@@ -33,9 +31,9 @@ def stress_rows(results: Results) -> pl.DataFrame:
     )
 
 
-def stress(results: Results, canvas: Canvas) -> Chart:
+def recovery(results: Results, canvas: Canvas) -> Chart:
     """Draw the rank correlation with D* of every method under every departure."""
-    rows = stress_rows(results)
+    rows = recovery_rows(results)
     shown = [method for method in results.methods if method in set(rows["method"])]
     conditions = rows["where"].unique(maintain_order=True).to_list()
     y = alt.Y("where:N", sort=conditions, title=None, axis=alt.Axis(grid=True))
@@ -72,10 +70,10 @@ def stress(results: Results, canvas: Canvas) -> Chart:
     )
 
 
-def stress_in_words(results: Results) -> str:
+def recovery_in_words(results: Results) -> str:
     """Return for every condition the best method and the oracle."""
     parts = []
-    for (where,), rows in stress_rows(results).group_by("where", maintain_order=True):
+    for (where,), rows in recovery_rows(results).group_by("where", maintain_order=True):
         values = {row["label"]: row["value"] for row in rows.iter_rows(named=True)}
         oracle = values.pop("Oracle", None)
         if values:
