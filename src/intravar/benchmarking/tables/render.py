@@ -61,9 +61,14 @@ def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], 
 def markdown(table: pl.DataFrame) -> str:
     """Return a table in Markdown."""
     heading, rows = text_grid(table)
-    lines = ["| " + " | ".join(heading) + " |", "|---" * len(heading) + "|"]
-    lines += ["| " + " | ".join(cell.replace("\n", "<br>") for cell in row) + " |" for row in rows]
+    lines = [_line(heading), "|---" * len(heading) + "|", *(_line(row) for row in rows)]
     return "\n".join(lines) + "\n"
+
+
+def _line(cells: list[str]) -> str:
+    # A bar would end the cell, an asterisk begin italics.
+    marks = {"|": "\\|", "*": "\\*", "\n": "<br>"}
+    return "| " + " | ".join("".join(marks.get(c, c) for c in cell) for cell in cells) + " |"
 
 
 def _heading(column: str) -> str:
