@@ -52,6 +52,7 @@ def manifest(
             "spearman_d_star": "rank correlation with d_star over physicians",
             "interval": "95 % percentile bootstrap, 2,000 resamples, seed 42; physicians resampled "
             "within a condition, conditions across conditions, replicates on the grid",
+            "coverage": "share of 95 % intervals that hold d_star, in per cent",
             "mcse": "Monte-Carlo standard error of a mean: over replicates if there are several, "
             "else over physicians or conditions",
             "n_undefined": "number of undefined scores, left out of means",

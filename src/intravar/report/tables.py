@@ -158,7 +158,7 @@ def _plain_cell(value: Any) -> Cell | None:
 
 
 def _cell(row: dict[str, Any], signed: bool) -> Cell:
-    digits = 1 if row["column"] == "percent_positive" else 3
+    digits = 1 if row["column"] in ("percent_positive", "coverage") else 3
 
     def text(number: float | None) -> str:
         return "" if number is None else number_text(number, digits, signed)

@@ -32,13 +32,18 @@ WINDOW_BINS = {"w1": (1, 1), "w2_3": (2, 3), "w4_6": (4, 6), "w7_9": (7, 9)}
 
 
 def mean_deltas(scores: pl.DataFrame, rates: frozenset[str]) -> pl.DataFrame:
-    """Return the mean delta per condition, replicate and method that estimates a rate."""
+    """Return the mean delta per condition, replicate and method that estimates a rate.
+
+    Beside it `coverage`, the share of the physicians' intervals that hold D*, in per cent.
+    """
+    held = pl.col("d_star").is_between(pl.col("low") - 1e-9, pl.col("high") + 1e-9)
     return (
         scores.filter(pl.col("method").is_in(rates) & (pl.col("method") != "oracle"))
         .group_by("condition", "replicate", "method", maintain_order=True)
         .agg(
             (pl.col("score") - pl.col("truth")).mean().alias("delta"),
             (pl.col("score") - pl.col("truth")).is_null().sum().alias("n_undefined"),
+            (100 * held.mean()).alias("coverage"),
         )
     )
 
@@ -54,6 +59,9 @@ def cross_table(deltas: pl.DataFrame, conditions: dict[str, Condition]) -> pl.Da
         for column, (statistic, rounding) in MEASURES.items():
             printed = printed_cell("cross_experiment", str(method), column)
             cells.append(_cell("main", str(method), column, rows, printed, statistic, rounding))
+        if rows["coverage"].is_not_null().any():
+            covered = rows.with_columns(pl.col("coverage").alias("delta"))
+            cells.append(_cell("main", str(method), "coverage", covered, None))
     return cells_table(cells)
 
 

@@ -12,6 +12,7 @@ HEADINGS = {
     "mean_abs_delta": "mean |delta|",
     "median_delta": "median delta",
     "percent_positive": "% positive",
+    "coverage": "% of intervals with D*",
     "spearman_truth": "Spearman, oracle",
     "spearman_d_star": "Spearman, D*",
     "score2": "SCORE2",
@@ -22,6 +23,7 @@ HEADINGS = {
     "pass1": "pass 1",
     "pass2": "pass 2",
 } | {f"group{group}": f"group {group}" for group in range(1, 6)}
+_PER_CENT = ("percent_positive", "coverage")
 _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
 
 
@@ -95,7 +97,7 @@ def _cell_text(cell: dict[str, object], narrow: bool) -> str:
 
 def _number(value: object, column: str) -> str:
     number = float(value)  # type: ignore[arg-type]
-    if column == "percent_positive":
+    if column in _PER_CENT:
         return f"{number:.1f}"
     return f"{number:+.3f}" if column in _SIGNED else f"{number:.3f}"
 
@@ -103,7 +105,7 @@ def _number(value: object, column: str) -> str:
 def _short(value: object, column: str) -> str:
     """Return a number in as few characters as tell it from its neighbours."""
     number = float(value)  # type: ignore[arg-type]
-    if column == "percent_positive":
+    if column in _PER_CENT:
         return f"{number:.0f}"
     if abs(number) >= 1:
         return f"{number:.1f}"
