@@ -1,0 +1,1 @@
+def omop_patients(): pass
