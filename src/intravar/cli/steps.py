@@ -42,10 +42,13 @@ class StepProgress:
             self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.measurement.run.Progress`."""
+        """See :class:`intravar.measurement.run.Progress`.
+
+        Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
+        """
         self._finish()
         self._words, self._expected, self._begun = words, seconds, time.monotonic()
-        if self._live is None:
+        if self._live is None and seconds is not None:
             about = f" (about {_time(seconds)})" if seconds and seconds >= 10 else ""
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
 
