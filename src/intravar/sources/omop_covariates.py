@@ -142,4 +142,5 @@ def _age() -> pl.Expr:
     month = pl.col("month_of_birth").fill_null(7)
     day = pl.col("day_of_birth").fill_null(1)
     had_birthday = (visit.dt.month() * 100 + visit.dt.day()) >= (month * 100 + day)
-    return visit.dt.year() - pl.col("year_of_birth") - (~had_birthday).cast(pl.Int64)
+    years = visit.dt.year() - pl.col("year_of_birth") - (~had_birthday).cast(pl.Int64)
+    return years.clip(lower_bound=0)  # shifted dates put some visits just before birth
