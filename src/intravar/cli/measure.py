@@ -24,7 +24,7 @@ from intravar.measurement.store import checked_out, private_folder, write_measur
 from intravar.measurement.suppression import SMALLEST_CELL
 
 #: Physicians that are printed; all are in the files.
-MOST_PRINTED = 25
+MOST_PRINTED = 24
 
 
 def register(app: typer.Typer) -> None:
@@ -129,9 +129,7 @@ def _print_results(console: Console, outputs: Outputs) -> None:
     table = outputs.physicians
     reportable = table.filter(pl.col("reportable")).sort("rank")
     if reportable.height:
-        console.print(_result_table(reportable.head(MOST_PRINTED), narrow=console.width < 70))
-        if reportable.height > MOST_PRINTED:
-            console.print(f"... and {reportable.height - MOST_PRINTED:,} more in physicians.csv")
+        console.print(_result_table(reportable, narrow=console.width < 70))
         console.print()
         first = reportable.row(0, named=True)["physician"]
         console.print(Text(f"{first}: {outputs.summary['lines'][first]}"))
@@ -151,9 +149,15 @@ def _result_table(rows: pl.DataFrame, *, narrow: bool) -> Table:
     shown = names[1:3] if narrow else names
     for name in shown:
         table.add_column(name, justify="right", no_wrap=True)
-    for row in rows.iter_rows(named=True):
-        cells = _cells(row)
-        table.add_row(Text(row["physician"]), *(cells[name] for name in shown))
+    for position, row in enumerate(rows.iter_rows(named=True)):
+        if rows.height > MOST_PRINTED and position == MOST_PRINTED // 2:
+            between = rows.height - MOST_PRINTED
+            table.add_row(f"... {between:,} more in physicians.csv ...")
+        if rows.height <= MOST_PRINTED or not (
+            MOST_PRINTED // 2 <= position < rows.height - MOST_PRINTED // 2
+        ):
+            cells = _cells(row)
+            table.add_row(Text(row["physician"]), *(cells[name] for name in shown))
     return table
 
 

@@ -61,13 +61,11 @@ class Check:
         """Say in words what was found; no small count is given away."""
         sizes = self.panels.table["n_patients"].to_list()
         total, hidden = self.rounded_total()
+        about = "about " if self.smallest_cell > 1 else ""
+        larger = f"{about}{total:,} patients of {len(sizes) - hidden:,} physicians"
+        smaller = f"{hidden:,} physicians with {shown(1, self.smallest_cell)} patients each"
         lines = [
-            f"{'about ' if self.smallest_cell > 1 else ''}{total:,} patients of {len(sizes) - hidden:,} physicians"
-            + (
-                f", and {hidden:,} physicians with {shown(1, self.smallest_cell)} patients each"
-                if hidden
-                else ""
-            ),
+            ", and ".join([larger] * (hidden < len(sizes)) + [smaller] * (hidden > 0)),
             self._decision_line(),
             f"{len(self.prepared.covariates)} covariates in use"
             + (f", coded in {len(self.prepared.origin)} columns" if self._coded() else ""),

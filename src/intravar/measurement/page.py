@@ -44,6 +44,7 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
         figures=figures(outputs),
         method={"name": method.name, "label": method.label, "idea": method.idea},
         pairs=pairs,
+        latent=bool(outputs.physicians["p_high"].is_not_null().any()),
     )
     return page
 
@@ -53,7 +54,8 @@ def findings(outputs: Outputs) -> list[str]:
     table = outputs.physicians
     reportable = table.filter(pl.col("reportable"))
     n, total = reportable.height, table.height
-    lines = [f"{n:,} of {total:,} physicians can be reported; the others have a reason each."]
+    others = "" if n == total else "; for the others the table gives the reason"
+    lines = [f"{n:,} of {total:,} physicians can be reported{others}."]
     if not n:
         return [f"None of {total:,} physicians can be reported; the table gives the reasons."]
     d = reportable["discordance"]

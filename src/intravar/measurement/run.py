@@ -296,6 +296,8 @@ def _fit(
         estimator = make_estimator(name)
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=seed)
+        if "n_jobs" in estimator.get_params():  # threads change the time and nothing else
+            estimator.set_params(n_jobs=-1)
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""
         tell.step(f"measuring with {name}{count}", estimate_cost(observed, name).seconds)
         started = time.perf_counter()

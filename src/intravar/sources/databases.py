@@ -37,13 +37,10 @@ _SUFFIXES: dict[str, Kind] = {
 class Database(Protocol):
     """A database opened for reading."""
 
-    #: What stands for a parameter in a query.
-    parameter: str
-
     def tables(self) -> list[str]:
         """Return the names of the tables and views."""
 
-    def fetch(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+    def fetch(self, query: str) -> pl.DataFrame:
         """Return what a query selects."""
 
     def close(self) -> None:
@@ -128,11 +125,11 @@ def quoted(name: str) -> str:
 
 def _chosen(database: Database, table: str | None, name: str) -> str:
     known = database.tables()
+    if not known:
+        raise InputError(f"{name} has no tables")
     if table is None:
         if len(known) == 1:
             return quoted(known[0])
-        if not known:
-            raise InputError(f"{name} has no tables")
         listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
         raise InputError(
             f"{name} has {len(known)} tables ({listed}); choose one with --table or --query"
@@ -143,8 +140,6 @@ def _chosen(database: Database, table: str | None, name: str) -> str:
 
 
 class _DuckDB:
-    parameter = "?"
-
     def __init__(self, path: Path) -> None:
         try:
             import duckdb
@@ -167,10 +162,12 @@ class _DuckDB:
         ).fetchall()
         return [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
 
-    def fetch(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+    def fetch(self, query: str) -> pl.DataFrame:
         try:
-            found = self._connection.execute(query, list(parameters))
-            checked_names([column[0] for column in found.description], "the query")
+            found = self._connection.sql(query)
+            if found is None:
+                raise InputError("the query selects nothing; give a SELECT")
+            checked_names(found.columns, "the query")
             return _plain_types(found.pl())
         except self._error as error:
             raise InputError(f"the query failed: {_first_line(error)}") from error
@@ -180,8 +177,6 @@ class _DuckDB:
 
 
 class _SQLite:
-    parameter = "?"
-
     def __init__(self, path: Path) -> None:
         self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
 
@@ -192,9 +187,9 @@ class _SQLite:
         ).fetchall()
         return [str(row[0]) for row in rows]
 
-    def fetch(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+    def fetch(self, query: str) -> pl.DataFrame:
         try:
-            cursor = self._connection.execute(query, list(parameters))
+            cursor = self._connection.execute(query)
             rows = cursor.fetchall()
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise InputError(f"the query failed: {_first_line(error)}") from error
@@ -205,8 +200,6 @@ class _SQLite:
 
 
 class _Postgres:
-    parameter = "%s"
-
     def __init__(self, url: str) -> None:
         try:
             import psycopg
@@ -230,9 +223,9 @@ class _Postgres:
         ).fetchall()
         return [name if schema == "public" else f"{schema}.{name}" for schema, name in rows]
 
-    def fetch(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+    def fetch(self, query: str) -> pl.DataFrame:
         try:
-            cursor = self._connection.execute(query.encode(), list(parameters) or None)
+            cursor = self._connection.execute(query.encode())
             if cursor.description is None:
                 raise InputError("the query selects nothing; give a SELECT")
             names = [column.name for column in cursor.description]
