@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -56,5 +55,3 @@ def add_locked_role(url: str, folder: Path) -> str:
         connection.execute("SELECT pg_reload_conf()")
     time.sleep(0.5)
     return url.replace("postgres:@", "locked:wrong-secret@")
-
-

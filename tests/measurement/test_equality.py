@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from omop_writer import DRUG, covariates_of, omop_frames, write_csv_folder
-from postgres import server, write_table
 
 import intravar
 from intravar import Cohort, Measurement
@@ -19,6 +17,8 @@ from intravar.benchmarking.units import Unit, run_unit
 from intravar.estimators import Observed, make_estimator
 from intravar.seeds import derived_seed
 from intravar.simulation.catalogue import find_condition
+from omop_writer import DRUG, covariates_of, omop_frames, write_csv_folder
+from postgres import server, write_table
 
 METHOD = "learned-weights"
 
@@ -133,9 +133,7 @@ def test_postgresql(cohort: Cohort, expected: pl.DataFrame, postgres: str) -> No
 
 def omop_table(source: Any, cohort: Cohort, **options: Any) -> pl.DataFrame:
     """Build the patients, with providers named as the cohort's physicians are."""
-    found = intravar.omop_patients(
-        source, drug=[DRUG], covariates=covariates_of(cohort), **options
-    )
+    found = intravar.omop_patients(source, drug=[DRUG], covariates=covariates_of(cohort), **options)
     named = pl.format("P{}", pl.col("provider_id").cast(pl.String).str.zfill(2))
     return found.table.select(
         *cohort.covariate_names,

@@ -81,9 +81,9 @@ def check(
 
 def _print_columns(console: Console, found: Check) -> None:
     table = Table(box=None, pad_edge=False)
-    names = ("column", "use", "kind", "missing", "note")
+    names = ["column", "use", "kind", "missing", "note"]
     if console.width < 70:
-        names = ("column", "use", "missing")
+        names = ["column", "use", "missing"]
     for name in names:
         table.add_column(name, overflow="fold", justify="right" if name == "missing" else "left")
     leaking = {leak.column for leak in found.prepared.leaks}

@@ -19,6 +19,7 @@ from intravar.cli.steps import StepProgress
 from intravar.measurement.assessment import MIN_RELIABILITY
 from intravar.measurement.outputs import Outputs
 from intravar.measurement.panels import MIN_PANEL
+from intravar.measurement.pseudonyms import read_key
 from intravar.measurement.run import measure as run_measure
 from intravar.measurement.store import checked_out, private_folder, write_measurement
 from intravar.measurement.suppression import SMALLEST_CELL
@@ -80,6 +81,8 @@ def measure(
     counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
     """
     checked_out(out)
+    if key is not None:
+        read_key(key)
     console = Console(stderr=True, highlight=False)
     with StepProgress(console) as progress:
         found = run_measure(
@@ -120,9 +123,7 @@ def measure(
         console.print(Text(f"warning: {warning}"))
     console.print()
     console.print(Text(f"report: {out / 'report.html'}"), soft_wrap=True)
-    console.print(
-        Text(f"kept for you alone (key, pairs): {private_folder(out)}"), soft_wrap=True
-    )
+    console.print(Text(f"kept for you alone (key, pairs): {private_folder(out)}"), soft_wrap=True)
 
 
 def _print_results(console: Console, outputs: Outputs) -> None:
@@ -152,7 +153,7 @@ def _result_table(rows: pl.DataFrame, *, narrow: bool) -> Table:
     for position, row in enumerate(rows.iter_rows(named=True)):
         if rows.height > MOST_PRINTED and position == MOST_PRINTED // 2:
             between = rows.height - MOST_PRINTED
-            table.add_row(f"... {between:,} more in physicians.csv ...")
+            table.add_row(f"... {between:,} more")
         if rows.height <= MOST_PRINTED or not (
             MOST_PRINTED // 2 <= position < rows.height - MOST_PRINTED // 2
         ):

@@ -54,9 +54,7 @@ class Observed:
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
-        cls, X: Any, y: Any, physician: Any, blocks: Iterable[tuple[int, ...]] = ()
-    ) -> Observed:
+    def of(cls, X: Any, y: Any, physician: Any, blocks: Iterable[tuple[int, ...]] = ()) -> Observed:
         """Check the input of `fit` and bring it into shape.
 
         Parameters

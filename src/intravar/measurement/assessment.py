@@ -139,7 +139,7 @@ class Assessed:
 
 
 def assess_scores(scores: Scores) -> Assessed:
-    """Placeholder for `intravar.inference.assess`: Wilson intervals and normal shrinkage.
+    """Compute Wilson intervals and normal shrinkage, in the place of `intravar.inference.assess`.
 
     Rank 1 is the most consistent physician. Ranks are expected ranks under the normal posterior,
     with the share of posterior order that lies within 95 %.

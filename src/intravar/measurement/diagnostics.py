@@ -122,9 +122,7 @@ def _root_mean_square(
     return float(np.sqrt(np.square(difference).sum(axis=1).mean()))
 
 
-def _distances(
-    pairs: pl.DataFrame, caliper: FloatArray | None, smallest_cell: int
-) -> pl.DataFrame:
+def _distances(pairs: pl.DataFrame, caliper: FloatArray | None, smallest_cell: int) -> pl.DataFrame:
     edges = np.linspace(0, 1, 21)
     if caliper is None or pairs.height < smallest_cell:
         return pl.DataFrame(schema={"from": pl.Float64, "to": pl.Float64, "share": pl.Float64})
@@ -197,9 +195,7 @@ def _agreement(estimators: dict[str, Estimator]) -> pl.DataFrame:
             enough = both.sum() >= 3 and all(
                 np.ptp(method.score_[both]) > 0 for method in (first, second)
             )
-            value = (
-                float(spearmanr(first.score_[both], second.score_[both])[0]) if enough else None
-            )
+            value = float(spearmanr(first.score_[both], second.score_[both])[0]) if enough else None
             rows.append({"method": one, "other": other, "spearman": 1.0 if one == other else value})
     return pl.DataFrame(rows, schema_overrides={"spearman": pl.Float64})
 
@@ -222,7 +218,7 @@ def _balance(prepared: Prepared) -> pl.DataFrame:
 
 
 def _overlap(observed: Observed, probability: FloatArray) -> pl.DataFrame:
-    """Overlap of each panel's predicted probabilities with those of all, in tenths of the latter."""
+    """Overlap of each panel's predicted probabilities with those of all, in tenths."""
     edges = np.unique(np.quantile(probability, np.linspace(0.1, 0.9, 9)))
     bins = np.searchsorted(edges, probability, side="right")
     everyone = np.bincount(bins, minlength=len(edges) + 1) / len(bins)
@@ -272,7 +268,7 @@ def _split_half(pairs: pl.DataFrame) -> float | None:
         ]
         if min(np.ptp(mean) for mean in means) == 0:
             continue
-        correlation = float(np.corrcoef(*means)[0, 1])
+        correlation = float(np.corrcoef(means[0], means[1])[0, 1])
         found.append(2 * correlation / (1 + correlation) if correlation > -1 else -1.0)
     return float(np.mean(found)) if found else None
 

@@ -103,7 +103,10 @@ class Drawing:
         for tick in round_ticks(*self.y) if y_ticks else ():
             a, b = self.place(self.x[0], tick)
             self.add(
-                '<line class="grid" x1="{a}" x2="{r}" y1="{b}" y2="{b}"/>', a=a, b=b, r=WIDTH - RIGHT
+                '<line class="grid" x1="{a}" x2="{r}" y1="{b}" y2="{b}"/>',
+                a=a,
+                b=b,
+                r=WIDTH - RIGHT,
             )
             self.add(
                 '<text class="tick" x="{a}" y="{b}" text-anchor="end" '

@@ -17,9 +17,7 @@ WARNING = "PATIENT-LEVEL: single patients can be recognised from this; keep it w
 _KEPT = ("row", "physician", "decision")
 
 
-def explain(
-    folder: str | os.PathLike[str], physician: str, *, most: int = 5
-) -> pl.DataFrame:
+def explain(folder: str | os.PathLike[str], physician: str, *, most: int = 5) -> pl.DataFrame:
     """Return the discordant pairs behind a physician of a stored measurement.
 
     Parameters
@@ -99,19 +97,19 @@ def side_by_side(
         one, other = by_row[pair["first"]], by_row[pair["second"]]
         if one["decision"] < other["decision"]:
             one, other = other, one
-        for name in covariates:
-            rows.append(
-                {
-                    "pair": number,
-                    "distance": pair["distance"],
-                    "row_for": one["row"],
-                    "row_against": other["row"],
-                    "covariate": name,
-                    "decided_for": _text(one[name]),
-                    "decided_against": _text(other[name]),
-                    "difference": _difference(one[name], other[name], spread[name]),
-                }
-            )
+        rows += [
+            {
+                "pair": number,
+                "distance": pair["distance"],
+                "row_for": one["row"],
+                "row_against": other["row"],
+                "covariate": name,
+                "decided_for": _text(one[name]),
+                "decided_against": _text(other[name]),
+                "difference": _difference(one[name], other[name], spread[name]),
+            }
+            for name in covariates
+        ]
     schema = {
         "pair": pl.Int64,
         "distance": pl.Float64,

@@ -241,7 +241,9 @@ def _agreement(rows: list[dict[str, Any]]) -> Markup | None:
         a, b = drawing.place(x + 0.5, y)
         text = "–" if value is None else f"{value:.2f}"
         hint = f"{row['method']} and {row['other']}: {text}"
-        drawing.bar((x + 0.04, x + 0.96), (y + 0.45, y - 0.45), hint, f"cell c{round(strength * 4)}")
+        drawing.bar(
+            (x + 0.04, x + 0.96), (y + 0.45, y - 0.45), hint, f"cell c{round(strength * 4)}"
+        )
         drawing.add(
             '<text class="cell-text" x="{a}" y="{b}" text-anchor="middle" '
             'dominant-baseline="middle">{text}</text>',

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 

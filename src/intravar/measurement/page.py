@@ -39,7 +39,9 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
         summary=outputs.summary,
         checks=outputs.checks,
         diagnostics=outputs.diagnostics,
-        physicians=outputs.physicians.sort("reportable", "rank", descending=[True, False]).to_dicts(),
+        physicians=outputs.physicians.sort(
+            "reportable", "rank", descending=[True, False]
+        ).to_dicts(),
         findings=findings(outputs),
         figures=figures(outputs),
         method={"name": method.name, "label": method.label, "idea": method.idea},

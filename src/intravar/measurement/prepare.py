@@ -172,9 +172,7 @@ def _names(column: pl.Series) -> pl.Series:
     return names
 
 
-def _rows_with_both(
-    physician: pl.Series, coded: CodedDecision
-) -> tuple[IntArray, dict[str, int]]:
+def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArray, dict[str, int]]:
     without_physician = physician.is_null().to_numpy()
     without_decision = coded.values.is_null().to_numpy() & ~without_physician
     dropped = {
@@ -255,9 +253,9 @@ def _reports(
     in_use = {column.name for column in used}
     reports = []
     for name in table.columns:
-        column, counts = table[name], (table[name].null_count(), None)
+        counts: tuple[int, int | None] = (table[name].null_count(), None)
         if name in every:
-            counts = (every[name].values.null_count(), column.n_unique())
+            counts = (every[name].values.null_count(), table[name].n_unique())
         if name in in_use:
             note = _note(every[name], encoded)
             reports.append(ColumnReport(name, every[name].kind, "covariate", *counts, note))

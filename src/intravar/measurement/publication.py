@@ -100,8 +100,7 @@ def publish(
             shown_row |= {
                 "physician": name,
                 "reportable": False,
-                "reason": too_small(int(scores.n_patients[row]), min_panel)
-                or f"{shown(1, smallest_cell)} {events}, too few to publish",
+                "reason": _reason(int(scores.n_patients[row]), events, smallest_cell, min_panel),
             }
         elif not shown_row["reportable"]:
             shown_row |= dict.fromkeys(_ONLY_IF_REPORTABLE)
@@ -115,6 +114,14 @@ def publish(
         sum(hidden),
         [name for name, one in zip(scores.physician, size_hidden, strict=True) if one],
     )
+
+
+def _reason(n_patients: int, events: str, smallest_cell: int, min_panel: int) -> str:
+    """Say why nothing is shown; where the panel is hidden, in words that fit all hidden panels."""
+    if is_small(n_patients, smallest_cell):
+        return f"{shown(1, smallest_cell)} patients, too few to publish"
+    few = f"{shown(1, smallest_cell)} {events}, too few to publish"
+    return too_small(n_patients, min_panel) or few
 
 
 def hidden_parts(scores: Scores, smallest_cell: int) -> tuple[list[bool], list[bool]]:

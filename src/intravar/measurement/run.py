@@ -33,10 +33,10 @@ class Progress(Protocol):
     """Whoever wants to know how a measurement goes on."""
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """A step begins; it will take about so many seconds, if that is known."""
+        """Take note that a step begins, and how many seconds it may take if that is known."""
 
     def note(self, words: str) -> None:
-        """Something should be said."""
+        """Say something."""
 
 
 class Silence:
@@ -92,8 +92,8 @@ class Measurement:
         lines = [
             f"{self.method}: {reportable.height} of {self.physicians.height} physicians reportable"
         ]
-        for row in self.physicians.head(20).iter_rows(named=True):
-            lines.append(f"{row['physician']}: {in_words(row)}")
+        first = self.physicians.head(20).iter_rows(named=True)
+        lines += [f"{row['physician']}: {in_words(row)}" for row in first]
         if self.physicians.height > 20:
             lines.append(f"... and {self.physicians.height - 20} more")
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])

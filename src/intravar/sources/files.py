@@ -80,9 +80,7 @@ def _nearby(path: Path) -> str:
 
 
 def _read_folder(path: Path) -> pl.DataFrame:
-    parts = sorted(
-        part for part in path.rglob("*.parquet") if not part.name.startswith((".", "_"))
-    )
+    parts = sorted(part for part in path.rglob("*.parquet") if not part.name.startswith((".", "_")))
     if parts:
         return pl.concat([_read_parquet(part) for part in parts], how="vertical_relaxed")
     lower = {entry.name.lower() for entry in path.iterdir()}
@@ -119,8 +117,8 @@ def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]
     if sheet is None:
         sheet = book.sheet_names[0]
     elif sheet not in book.sheet_names:
-        names = ", ".join(f"'{name}'" for name in book.sheet_names)
-        raise InputError(f"'{path}' has no sheet '{sheet}'; it has {names}")
+        listed = ", ".join(f"'{name}'" for name in book.sheet_names)
+        raise InputError(f"'{path}' has no sheet '{sheet}'; it has {listed}")
     header = book.load_sheet(sheet, header_row=None, n_rows=1).to_polars()
     if header.height:
         names = [str(value) for value in header.row(0) if value is not None]

@@ -166,7 +166,9 @@ def _without_earlier_drug(
         )
         .drop("first_drug")
     )
-    steps.append(("persons with a visit before they ever had the drug", left["person_id"].n_unique()))
+    steps.append(
+        ("persons with a visit before they ever had the drug", left["person_id"].n_unique())
+    )
     return left
 
 
@@ -211,9 +213,5 @@ def _decided(
         pl.col(DECISION).fill_null(0)
     )
     if provider == "drug":
-        table = table.with_columns(
-            pl.coalesce("drug_provider", "provider_id").alias("provider_id")
-        )
-    return table.select(
-        "person_id", PHYSICIAN, DECISION, "visit_start_date", "visit_occurrence_id"
-    )
+        table = table.with_columns(pl.coalesce("drug_provider", "provider_id").alias("provider_id"))
+    return table.select("person_id", PHYSICIAN, DECISION, "visit_start_date", "visit_occurrence_id")

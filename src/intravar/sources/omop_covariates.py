@@ -52,7 +52,9 @@ class OmopCovariate:
         value = ["value_as_number"] if self.kind == "measurement" else []
         found = tables.read(table, [*columns, *value], (concept, [self.concept]))
         if not found.height:
-            raise InputError(f"no row of '{table}' in '{tables.name}' has the concept {self.concept}")
+            raise InputError(
+                f"no row of '{table}' in '{tables.name}' has the concept {self.concept}"
+            )
         return found.rename({date: "date"}).drop(concept).drop_nulls("date")
 
 
@@ -117,9 +119,7 @@ def add_covariate(
     return table.with_columns(ever.cast(pl.Int8).alias(covariate.name))
 
 
-def _from_person(
-    tables: OmopTables, table: pl.DataFrame, covariate: OmopCovariate
-) -> pl.DataFrame:
+def _from_person(tables: OmopTables, table: pl.DataFrame, covariate: OmopCovariate) -> pl.DataFrame:
     persons = tables.read(
         "person",
         ["person_id", "gender_concept_id", "year_of_birth"],
@@ -129,7 +129,9 @@ def _from_person(
     if covariate.kind == "age":
         value = _age()
     elif covariate.kind == "sex":
-        value = pl.col("gender_concept_id").replace_strict(SEX, default=None, return_dtype=pl.String)
+        value = pl.col("gender_concept_id").replace_strict(
+            SEX, default=None, return_dtype=pl.String
+        )
     else:
         # A concept is a code of a category, not a number.
         value = pl.lit("concept ") + pl.col(f"{covariate.kind}_concept_id").cast(pl.String)

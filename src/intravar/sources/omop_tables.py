@@ -248,9 +248,9 @@ def _typed(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     columns = []
     for name in frame.columns:
         column = frame[name]
-        if name.endswith("_id") and name not in ("domain_id", "vocabulary_id"):
-            column = _cast(column, pl.Int64, table)
-        elif name.endswith(("_of_birth",)):
+        if (name.endswith("_id") and name not in ("domain_id", "vocabulary_id")) or name.endswith(
+            ("_of_birth",)
+        ):
             column = _cast(column, pl.Int64, table)
         elif name.endswith(("_date", "_datetime")):
             column = _dates(column, table)
@@ -263,17 +263,14 @@ def _typed(frame: pl.DataFrame, table: str) -> pl.DataFrame:
 
 
 def _cast(column: pl.Series, dtype: type[pl.DataType], table: str) -> pl.Series:
-    if dtype == pl.Int64 and column.dtype == pl.String:
-        column = column.cast(pl.Float64, strict=False).alias(column.name) if _has_point(
-            column
-        ) else column
+    if column.dtype == pl.String:  # whole numbers that once were floats end in .0
+        whole = column.str.replace(r"\.0+$", "")
+        numbers = whole.cast(dtype, strict=False)
+        _check_cast(column, numbers, table, "a number")
+        return numbers
     numbers = column.cast(dtype, strict=False)
     _check_cast(column, numbers, table, "a number")
     return numbers
-
-
-def _has_point(column: pl.Series) -> bool:
-    return bool(column.str.contains(".", literal=True).any())
 
 
 def _dates(column: pl.Series, table: str) -> pl.Series:

@@ -86,7 +86,9 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
             (name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8"
         )
     if encoding == "utf-8" and b"\x00" in data[:65_536]:
-        raise InputError(f"'{path}' is not a table but binary data; give CSV, Parquet or a database")
+        raise InputError(
+            f"'{path}' is not a table but binary data; give CSV, Parquet or a database"
+        )
     try:
         return data.decode(encoding), encoding
     except LookupError as error:
@@ -137,9 +139,7 @@ def _found_separator(first: str, path: Path) -> str:
     return max(SEPARATORS, key=lambda candidate: unquoted.count(candidate))
 
 
-def _unreadable(
-    path: Path, text: str, separator: str, width: int, error: Exception
-) -> InputError:
+def _unreadable(path: Path, text: str, separator: str, width: int, error: Exception) -> InputError:
     """Say which line does not fit: the library tells only that one does not."""
     rows = csv.reader(text.splitlines(), delimiter=separator)
     try:
@@ -161,9 +161,7 @@ def _without_index_name(table: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
-def _decimal_commas(
-    table: pl.DataFrame, as_text: Sequence[str]
-) -> tuple[pl.DataFrame, list[str]]:
+def _decimal_commas(table: pl.DataFrame, as_text: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
     changed = []
     for name in table.columns:
         column = table[name]
@@ -171,5 +169,7 @@ def _decimal_commas(
             continue
         if column.str.contains(_DECIMAL_COMMA.pattern).all(ignore_nulls=True):
             changed.append(name)
-    numbers = [pl.col(name).str.replace(",", ".", literal=True).cast(pl.Float64) for name in changed]
+    numbers = [
+        pl.col(name).str.replace(",", ".", literal=True).cast(pl.Float64) for name in changed
+    ]
     return table.with_columns(numbers), changed
