@@ -220,7 +220,7 @@ def test_every_figure_has_a_text_alternative(page: Page) -> None:
 
 def test_numbers_of_the_page_are_those_stored(page: Page, folder: Path) -> None:
     stored = pl.read_parquet(folder / "physicians.parquet")
-    values = {a["data-value"] for _, a in page.tags if a.get("data-value")}
+    values = {a[key] for _, a in page.tags for key in ("data-value", "data-high") if a.get(key)}
     for column in ("discordance", "low", "high", "shrunken", "reliability", "rank"):
         for value in stored[column].drop_nulls().to_list():
             assert str(value) in values

@@ -73,8 +73,12 @@ def _print_rule(console: Console, summary: dict[str, Any]) -> None:
         console.print(Text(f"  {row['importance']:6.3f} {bar} {row['covariate']}"))
     console.print()
     console.print(Text(f"A short tree, by the share of '{positive}':"))
+    leaves = Table.grid(padding=(0, 2))
+    leaves.add_column(justify="right", no_wrap=True)
+    leaves.add_column(overflow="fold")
     for leaf in rule["tree"]:
-        console.print(Text(f"  {leaf['words']:>11}  {leaf['when']}"))
+        leaves.add_row(leaf["words"], Text(leaf["when"]))
+    console.print(leaves)
     console.print()
     console.print("It describes what the physicians did on the whole, not what is right.")
 

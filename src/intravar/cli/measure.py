@@ -130,7 +130,7 @@ def _print_results(console: Console, outputs: Outputs) -> None:
     table = outputs.physicians
     reportable = table.filter(pl.col("reportable")).sort("rank")
     if reportable.height:
-        console.print(_result_table(reportable, narrow=console.width < 70))
+        console.print(_result_table(reportable, console.width))
         console.print()
         first = reportable.row(0, named=True)["physician"]
         console.print(Text(f"{first}: {outputs.summary['lines'][first]}"))
@@ -140,14 +140,27 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         plural = "physician" if count == 1 else "physicians"
         console.print(Text(f"not reportable: {count:,} {plural}: {reason}"))
     if not reportable.height:
-        console.print("No physician is reportable; --min-panel and --min-reliability set the bar.")
+        console.print(f"No physician is reportable. {_bars(table['reason'].to_list())}")
 
 
-def _result_table(rows: pl.DataFrame, *, narrow: bool) -> Table:
+def _bars(reasons: list[str | None]) -> str:
+    """Name the settings that decide, for the reasons that there are."""
+    told = {
+        "--min-panel": "fewer than",
+        "--min-reliability": "reliability",
+        "--smallest-cell": "too few to publish",
+    }
+    found = [
+        option for option, words in told.items() if any(words in (each or "") for each in reasons)
+    ]
+    return f"The bar is set by {' and '.join(found)}." if found else ""
+
+
+def _result_table(rows: pl.DataFrame, width: int) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column("physician", overflow="fold")
-    names = ["patients", "discordance", "95 %", "shrunken", "reliability", "rank"]
-    shown = names[1:3] if narrow else names
+    table.add_column("physician", overflow="fold", min_width=9)
+    names = ["patients", "discordance", "95 %", "shrunken", "rank", "reliability"]
+    shown = names[1:3] if width < 70 else names[:5] if width < 90 else names
     for name in shown:
         table.add_column(name, justify="right", no_wrap=True)
     for position, row in enumerate(rows.iter_rows(named=True)):

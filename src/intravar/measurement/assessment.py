@@ -160,6 +160,15 @@ def assess_scores(scores: Scores) -> Assessed:
     return Assessed(*(np.where(known, values, np.nan) for values in arrays))
 
 
+def _spread_out(assessed: Assessed, rows: npt.NDArray[np.int64], n: int) -> Assessed:
+    """Put the assessment of some physicians back in its place among all."""
+    placed = {}
+    for name, values in vars(assessed).items():
+        placed[name] = np.full(n, np.nan)
+        placed[name][rows] = values
+    return Assessed(**placed)
+
+
 def _wilson(share: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
@@ -199,8 +208,12 @@ def _ranks(mean: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray
 def result_table(
     scores: Scores, *, min_panel: int = MIN_PANEL, min_reliability: float = MIN_RELIABILITY
 ) -> pl.DataFrame:
-    """Return one row per physician with all result columns."""
-    assessed = assess_scores(scores)
+    """Return one row per physician with all result columns.
+
+    Panels below the minimum have no part in what is said about the others.
+    """
+    large = np.flatnonzero(scores.n_patients >= min_panel)
+    assessed = _spread_out(assess_scores(scores.take(large)), large, len(scores.physician))
     reasons = [
         _reason(scores, assessed, row, min_panel, min_reliability)
         for row in range(len(scores.physician))

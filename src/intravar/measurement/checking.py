@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from intravar.estimators import METHODS
+from intravar.estimators import METHODS, make_estimator
 from intravar.measurement.cost import Cost, estimate_cost
 from intravar.measurement.encoding import Missing
 from intravar.measurement.panels import MIN_PANEL, Panels, panel_sizes
@@ -233,6 +233,8 @@ def check(
     >>> found.panels.n_measurable
     10
     """
+    name = method or default_method()
+    make_estimator(name)  # an unknown name is refused before a long file is read
     read = (
         source
         if isinstance(source, Source)
@@ -254,7 +256,6 @@ def check(
         missing=missing,
         smallest_cell=smallest_cell,
     )
-    name = method or default_method()
     return Check(
         read.name,
         read.notes,

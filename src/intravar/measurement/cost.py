@@ -1,6 +1,6 @@
 """How long a measurement will take and how much memory, before it is begun.
 
-The constants were fitted on two cores of a 2.x GHz server; they are good to a factor of about two.
+The constants were fitted on a busy server of two cores; they are good to a factor of about two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intravar.estimators import Observed
+from intravar.estimators import METHODS, PAPER_METHODS, Observed
 
 #: Memory of the interpreter and its libraries, in MB.
 BASE_MB = 260.0
@@ -48,12 +48,13 @@ def estimate_cost(observed: Observed, method: str) -> Cost:
     n, p = observed.covariates.shape
     sizes = np.array([len(panel) for panel in observed.panels], dtype=np.float64)
     cores = min(2, os.cpu_count() or 1)
-    learning = 3.0 + 1.2e-5 * n * np.log2(n + 2) * max(1.0, np.sqrt(p)) / cores
-    pairing = 3e-7 * float((sizes**2 * np.log2(sizes + 2)).sum()) + 2e-3 * len(sizes)
-    if method == "glmm":
-        learning, pairing = 1.0 + 2e-6 * n * p, 0.0
-    elif method.startswith("genetic"):
+    pairing = 1.2e-8 * float((sizes**2 * np.log2(sizes + 2)).sum()) + 2e-3 * len(sizes)
+    learning = 2e-7 * n * p
+    if METHODS[method].shares == "forest" or method not in PAPER_METHODS:
+        learning = 8e-6 * n * np.log2(n + 2) * np.sqrt(p) / cores
+    if method.startswith("genetic"):
         pairing *= 30
+    around = 4.0 + 2e-5 * min(n, 30_000) * np.sqrt(p)  # the rule and the diagnostics
     table_mb = n * (p + 4) * 8 / 1e6
     panel_mb = 3 * 8 * min(float(sizes.max()) ** 2, 2.5e7) / 1e6
-    return Cost(float(learning + pairing), BASE_MB + COPIES * table_mb + panel_mb)
+    return Cost(float(learning + pairing + around), BASE_MB + COPIES * table_mb + panel_mb)
