@@ -176,7 +176,7 @@ def _result_table(rows: pl.DataFrame, width: int) -> Table:
 
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
-    size = "" if row["n_patients"] is None else f"{row['n_patients']:,}"
+    size = "hidden" if row["n_patients"] is None else f"{row['n_patients']:,}"
     return {
         "patients": size,
         "discordance": f"{row['discordance']:.3f}",

@@ -48,6 +48,7 @@ class Encoded:
     blocks: list[tuple[int, ...]] = field(default_factory=list)
     pooled: dict[str, int] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set, repr=False)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -57,7 +58,12 @@ class Encoded:
     def add(self, origin: str, columns: Sequence[pl.Series]) -> None:
         """Add the columns of one covariate."""
         first = len(self.columns)
-        self.columns += columns
+        for column in columns:
+            name = column.name
+            while name in self._names:  # a column may be called what a level of another one is
+                name += "*"
+            self._names.add(name)
+            self.columns.append(column.alias(name))
         self.origin += [origin] * len(columns)
         if len(columns) > 1:
             self.blocks.append(tuple(range(first, first + len(columns))))

@@ -63,6 +63,7 @@ def find_leaks(
 
     Examples
     --------
+    >>> import polars as pl
     >>> y = np.tile(np.array([0, 1], dtype=np.int8), 50)
     >>> told = Column("stay", "number", pl.Series("stay", y * 3.0))
     >>> find_leaks([told], y, "drug")[0].why

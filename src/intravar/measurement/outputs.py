@@ -138,7 +138,10 @@ def _rule(measurement: Measurement) -> dict[str, Any]:
     return {
         "auc": _rounded(rule.auc),
         "importance": _rows(rule.importance),
-        "dependence": _rows(rule.dependence),
+        # To four digits: the exact value would be that of one patient.
+        "dependence": [
+            row | {"value": float(f"{row['value']:.4g}")} for row in _rows(rule.dependence)
+        ],
         "tree": leaves,
     }
 

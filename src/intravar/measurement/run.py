@@ -167,8 +167,7 @@ def measure(
     Parameters
     ----------
     source
-        A path, a URL of a database, a frame, or a :class:`~intravar.measurement.checking.Check`
-        would be read from: see :func:`intravar.sources.read_source`.
+        A path, a URL of a database or a frame; see :func:`intravar.sources.read_source`.
     physician, decision, covariates, exclude, after, categorical, decision_positive, missing
         The columns and how to read them; see :func:`intravar.check`.
     method
