@@ -272,3 +272,72 @@ def test_in_a_browser(folder: Path, tmp_path: Path) -> None:
             assert len(requests) == 1
         finally:
             browser.close()
+
+
+# --- whatever the table ---
+
+
+def any_column(random: np.random.Generator, n: int) -> list[Any]:
+    """Draw a column of some kind, pleasant or not."""
+    choices: list[list[Any]] = [
+        [0.5, 1.5, 2.0, None],
+        ["a", "b", "c"],
+        [None],
+        [True, False, None],
+        ["x", "", None],
+        ["2020-01-01", "2021-02-03", None],
+        [7],
+        [float("nan"), 1.0, 2.0],
+    ]
+    kind = int(random.integers(len(choices) + 2))
+    if kind == len(choices):
+        return list(range(n))
+    if kind > len(choices):
+        return random.normal(size=n).tolist()
+    return [choices[kind][i] for i in random.integers(len(choices[kind]), size=n)]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_any_table_is_measured_or_refused_in_words(seed: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(seed)
+    n = int(random.choice([2, 10, 40, 120]))
+    table = pl.DataFrame(
+        {
+            "doctor": random.choice(["A", "B", "C"], n),
+            "drug": random.integers(0, 2, n),
+            **{f"c{i}": any_column(random, n) for i in range(random.integers(1, 4))},
+        },
+        strict=False,
+    )
+    try:
+        found = intravar.measure(
+            table,
+            physician="doctor",
+            decision="drug",
+            method="euclidean",
+            missing=["drop", "indicator", "impute"][seed % 3],  # type: ignore[arg-type]
+            min_panel=2,
+            smallest_cell=[1, 11][seed % 2],
+            min_reliability=0,
+        )
+    except InputError as error:
+        assert "\n" not in str(error)
+        return
+    found.write(tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").stat().st_size > 1000
+
+
+def test_a_failure_while_writing_leaves_the_old_result(
+    measured: Measurement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    write_measurement(measured, out)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+    def broken(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("intravar.measurement.page.render_page", broken)
+    with pytest.raises(InputError, match=f"cannot write '{out}': No space left on device"):
+        write_measurement(measured, out)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from intravar.errors import InputError
@@ -21,6 +22,8 @@ MOSTLY_DISTINCT = 0.5
 FEW_ROWS = 20
 #: More numbers than this beside a few texts are measurements, not codes of a category.
 CODE_LIKE = 20
+#: Squares of larger numbers, and single-precision copies of them, overflow.
+LARGEST_NUMBER = 1e30
 _IDENTIFIER_NAMES = re.compile(
     r"^(row_?(names?|id|number)|index|unnamed.*|id|.*[_ ](id|uuid|guid|mrn)|.*(Id|ID)|mrn|uuid)$"
 )
@@ -101,11 +104,12 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
 
 def _number(column: pl.Series, present: pl.Series, chosen: bool, note: str = "") -> Column:
     values = column.cast(pl.Float64).fill_nan(None)
-    infinite = values.is_infinite().fill_null(False)
-    if infinite.any():
-        row = int(infinite.arg_max() or 0)
+    absurd = (values.abs() > LARGEST_NUMBER).fill_null(False)
+    if absurd.any():
+        row = int(absurd.arg_max() or 0)
+        size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
         raise InputError(
-            f"column '{column.name}' is infinite in data row {row + 1}; correct it or drop the "
+            f"column '{column.name}' is {size} in data row {row + 1}; correct it or drop the "
             f"column with --exclude {column.name}"
         )
     if not chosen and _looks_like_row_numbers(column, present):
