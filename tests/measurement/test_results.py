@@ -293,7 +293,7 @@ def any_column(random: np.random.Generator, n: int) -> list[Any]:
     if kind == len(choices):
         return list(range(n))
     if kind > len(choices):
-        return random.normal(size=n).tolist()
+        return list(random.normal(size=n).tolist())
     return [choices[kind][i] for i in random.integers(len(choices[kind]), size=n)]
 
 
@@ -309,6 +309,7 @@ def test_any_table_is_measured_or_refused_in_words(seed: int, tmp_path: Path) ->
         },
         strict=False,
     )
+    refused = None
     try:
         found = intravar.measure(
             table,
@@ -321,7 +322,9 @@ def test_any_table_is_measured_or_refused_in_words(seed: int, tmp_path: Path) ->
             min_reliability=0,
         )
     except InputError as error:
-        assert "\n" not in str(error)
+        refused = str(error)
+    if refused is not None:
+        assert "\n" not in refused
         return
     found.write(tmp_path / "out")
     assert (tmp_path / "out" / "report.html").stat().st_size > 1000

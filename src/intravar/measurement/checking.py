@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from intravar.estimators import METHODS, make_estimator
@@ -66,6 +67,7 @@ class Check:
         smaller = f"{hidden:,} physicians with {shown(1, self.smallest_cell)} patients each"
         lines = [
             ", and ".join([larger] * (hidden < len(sizes)) + [smaller] * (hidden > 0)),
+            *self._panel_lines(),
             self._decision_line(),
             f"{len(self.prepared.covariates)} covariates in use"
             + (f", coded in {len(self.prepared.origin)} columns" if self._coded() else ""),
@@ -147,6 +149,21 @@ class Check:
             return None
         # To three digits: the exact share would tell the number of patients.
         return round(positive / whole, 3)
+
+    def _panel_lines(self) -> list[str]:
+        """Say how large the panels are that may be shown, to the nearest ten as all totals."""
+        sizes = [
+            size
+            for size in self.panels.table["n_patients"].to_list()
+            if not is_small(size, self.smallest_cell)
+        ]
+        if len(sizes) < 2:
+            return []
+        low, middle, high = (
+            round(value, -1) if self.smallest_cell > 1 else value
+            for value in (min(sizes), int(median(sizes)), max(sizes))
+        )
+        return [f"panels of {low:,} to {high:,} patients, {middle:,} in the middle"]
 
     def _decision_line(self) -> str:
         name, positive, _ = self.prepared.decision
