@@ -7,9 +7,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 OUT ?= results
+GRID_METHODS := euclidean,mahalanobis,learned-weights,mutual-information,rf-proximity,lpa-guided
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench docs format clean
+.PHONY: help demo test browser test-slow lint bench study grid docs format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -26,13 +27,14 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@$(PIP) install --constraint constraints.txt --editable '.$(if $(filter core,$*),,[$*])'
 	@touch '$@'
 
-demo: $(VENV)/.ready-core  ## simulate the SCORE2 cohort and set the oracle beside the paper
-	@mkdir -p '$(OUT)'
-	@$(PY) -m intravar simulate score2 --out '$(OUT)/score2.parquet'
-	@$(PY) -m intravar oracle score2
+demo: $(VENV)/.ready-report  ## run all methods on the SCORE2 cohort, beside the paper; ends with a report
+	@$(PY) -m intravar benchmark --out '$(OUT)'
 
-test: lint  ## lint, types and tests
+test: lint browser  ## lint, types and tests
 	@$(PY) -m pytest --cov --cov-report=term
+
+browser: $(VENV)/.ready-dev  ## set up the browser that the report's tests drive
+	@sh tests/report/setup_browser.sh '$(VENV)'
 
 lint: $(VENV)/.ready-dev  ## ruff and mypy
 	@$(PY) -m ruff check .
@@ -48,6 +50,14 @@ test-slow: $(VENV)/.ready-dev  ## the long statistical checks
 
 bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks
+
+study: $(VENV)/.ready-report  ## the paper's 94 conditions, all methods (about a quarter of an hour)
+	@mkdir -p '$(OUT)'
+	@$(PY) -m intravar benchmark all --out '$(OUT)/all'
+
+grid: $(VENV)/.ready-report  ## the paper's grid of cohort sizes, ten replicates (about an hour)
+	@mkdir -p '$(OUT)'
+	@$(PY) -m intravar benchmark grid --replicates 10 --methods $(GRID_METHODS) --out '$(OUT)/grid'
 
 docs: $(VENV)/.ready-docs  ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet

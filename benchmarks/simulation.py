@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import resource
 import statistics
-import subprocess
-import sys
 import time
+
+from benchmarks._fresh import in_fresh_process, peak_mb
 
 PATIENTS = 1_000_000
 PATIENTS_IN_LOOP = 10_000
@@ -24,11 +22,11 @@ def measure_vectorised() -> None:
     """Print seconds and peak memory of this very process, as JSON."""
     from intravar import simulate
 
-    imported = _peak_mb()
+    imported = peak_mb()
     begin = time.perf_counter()
     simulate("score2", n_patients=PATIENTS)
     seconds = time.perf_counter() - begin
-    print(json.dumps({"seconds": seconds, "peak_mb": _peak_mb(), "imported_mb": imported}))
+    print(json.dumps({"seconds": seconds, "peak_mb": peak_mb(), "imported_mb": imported}))
 
 
 def measure_loop() -> None:
@@ -45,29 +43,11 @@ def measure_loop() -> None:
     print(json.dumps({"seconds": time.perf_counter() - begin}))
 
 
-def _peak_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1024**2 if platform.system() == "Darwin" else 1024)
-
-
-def _in_fresh_process(function: str) -> dict[str, float]:
-    command = f"from benchmarks import simulation; simulation.{function}()"
-    printed = subprocess.run(
-        [sys.executable, "-c", command],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])},
-    ).stdout
-    found: dict[str, float] = json.loads(printed)
-    return found
-
-
 def run() -> None:
-    fast = [_in_fresh_process("measure_vectorised") for _ in range(REPEATS)]
+    fast = [in_fresh_process("simulation", "measure_vectorised") for _ in range(REPEATS)]
     seconds = statistics.median(one["seconds"] for one in fast)
     peak = max(one["peak_mb"] for one in fast)
-    loop = _in_fresh_process("measure_loop")["seconds"]
+    loop = in_fresh_process("simulation", "measure_loop")["seconds"]
     extrapolated = loop * PATIENTS / PATIENTS_IN_LOOP
     print(f"{'':28}{'patients':>12}{'seconds':>10}{'peak memory':>14}")
     print(f"{'intravar.simulate':28}{PATIENTS:>12,}{seconds:>10.2f}{peak:>11,.0f} MB")

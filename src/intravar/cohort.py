@@ -23,6 +23,7 @@ from intravar.writing import whole_file
 if TYPE_CHECKING:
     import pandas as pd
 
+    from intravar.simulation.departures import DrawnRule
     from intravar.simulation.rules import Rule
 
 TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
@@ -56,7 +57,7 @@ class Truth:
     p_high: npt.NDArray[np.float64]
     p_low: npt.NDArray[np.float64]
     group: npt.NDArray[np.int16]
-    rule: Rule | None = None
+    rule: Rule | DrawnRule | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in [

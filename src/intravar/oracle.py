@@ -9,6 +9,7 @@ import polars as pl
 from intravar.checks import PHYSICIAN
 from intravar.cohort import Cohort
 from intravar.errors import InputError
+from intravar.inference.intervals import LEVEL, discordance_interval
 
 
 def pair_discordance(
@@ -44,28 +45,7 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
     >>> oracle(simulate("score2")).columns
     ['physician', 'group', 'n_patients', 'n_eligible', 'n_pairs', 'oracle', 'd_star', 'reason']
     """
-    if cohort.truth is None:
-        raise InputError("the oracle needs the truth, and this cohort has none")
-    table = pl.DataFrame(
-        {
-            PHYSICIAN: cohort.physician.cast(pl.String),
-            "group": cohort.truth.group,
-            "eligible": cohort.truth.eligible,
-            "prescribed": cohort.truth.eligible & (cohort.decision == 1),
-            "d_star": cohort.truth.d_star,
-        }
-    )
-    counts = (
-        table.group_by(PHYSICIAN)
-        .agg(
-            pl.col("group").first().replace(0, None),
-            pl.len().cast(pl.Int64).alias("n_patients"),
-            pl.col("eligible").sum().cast(pl.Int64).alias("n_eligible"),
-            pl.col("prescribed").sum().cast(pl.Int64),
-            pl.col("d_star").first(),
-        )
-        .sort(PHYSICIAN)
-    )
+    counts = _counts(cohort)
     eligible = counts["n_eligible"]
     estimate = pair_discordance(eligible.to_numpy(), counts["prescribed"].to_numpy())
     too_few = "fewer than two eligible patients"
@@ -78,6 +58,49 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
         pl.Series("oracle", estimate).fill_nan(None),
         "d_star",
         pl.when(eligible < 2).then(pl.lit(too_few)).otherwise(None).alias("reason"),
+    )
+
+
+def oracle_interval(cohort: Cohort, level: float = LEVEL) -> pl.DataFrame:
+    """Return the oracle's interval of D* for every physician, as estimators return theirs.
+
+    Examples
+    --------
+    >>> from intravar.simulation import simulate
+    >>> oracle_interval(simulate("score2")).columns
+    ['physician', 'low', 'high', 'standard_error']
+    """
+    counts = _counts(cohort)
+    found = discordance_interval(
+        counts["prescribed"].to_numpy(), counts["n_eligible"].to_numpy(), level
+    )
+    columns = {name: pl.Series(values).fill_nan(None) for name, values in found._asdict().items()}
+    return pl.DataFrame({PHYSICIAN: counts[PHYSICIAN], **columns})
+
+
+def _counts(cohort: Cohort) -> pl.DataFrame:
+    """Return per physician the patients, the eligible ones, and those of them who got the drug."""
+    if cohort.truth is None:
+        raise InputError("the oracle needs the truth, and this cohort has none")
+    table = pl.DataFrame(
+        {
+            PHYSICIAN: cohort.physician.cast(pl.String),
+            "group": cohort.truth.group,
+            "eligible": cohort.truth.eligible,
+            "prescribed": cohort.truth.eligible & (cohort.decision == 1),
+            "d_star": cohort.truth.d_star,
+        }
+    )
+    return (
+        table.group_by(PHYSICIAN)
+        .agg(
+            pl.col("group").first().replace(0, None),
+            pl.len().cast(pl.Int64).alias("n_patients"),
+            pl.col("eligible").sum().cast(pl.Int64).alias("n_eligible"),
+            pl.col("prescribed").sum().cast(pl.Int64),
+            pl.col("d_star").first(),
+        )
+        .sort(PHYSICIAN)
     )
 
 

@@ -331,7 +331,8 @@ def test_names_of_conditions_and_methods():
     assert len(resolve_conditions("all")) == 94
     assert len(resolve_conditions("grid")) == 20
     assert len(resolve_conditions(["quick", "score2"])) == len(resolve_conditions("quick"))
-    assert [method.name for method in resolve_methods("all")][-1] == "glmm"
+    assert len(resolve_conditions("stress")) == 13
+    assert [method.name for method in resolve_methods("all")][-2:] == ["glmm", "latent-rule"]
 
 
 def test_undefined_scores_are_counted(tmp_path):

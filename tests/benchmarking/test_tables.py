@@ -37,6 +37,8 @@ def invented(conditions, replicates=1, seed=0, physicians=20):
                         f"P{j:02d}",
                         1 + j // (physicians // 5),
                         score[j],
+                        None,
+                        None,
                         truth[j],
                         truth[j],
                         500,
@@ -204,3 +206,34 @@ def test_rendering(tables):
 
 def test_an_empty_study_has_no_tables():
     assert build_tables(invented([]), RUNS.clear()) == {}
+
+
+def test_recovery_of_d_star():
+    scores = invented(["continuous", "stress-graded"], replicates=3)
+    half = pl.when(pl.col("method") == "glmm").then(None).otherwise(0.05)
+    scores = scores.with_columns(low=pl.col("score") - half, high=pl.col("score") + half)
+    tables = build_tables(scores, RUNS)
+    coverage = tables["recovery_coverage"]
+    here = scores.filter(condition="stress-graded", method="learned-weights", replicate=0)
+    held = ((here["low"] <= here["d_star"]) & (here["d_star"] <= here["high"])).mean()
+    row = coverage.filter(method="stress-graded", column="learned-weights")
+    assert row["draws"].item() == 3
+    assert 0 <= held <= 1
+    assert row["value"].item() == pytest.approx(
+        np.mean(
+            [
+                ((d["low"] <= d["d_star"]) & (d["d_star"] <= d["high"])).mean()
+                for _, d in scores.filter(
+                    condition="stress-graded", method="learned-weights"
+                ).group_by("replicate")
+            ]
+        )
+    )
+    assert "glmm" not in tables["recovery_delta"]["column"].to_list()
+    assert "glmm" in tables["recovery_spearman"]["column"].to_list()
+    trust = tables["recovery_trust"]
+    assert trust["condition"].to_list() == ["continuous", "stress-graded"]
+    assert trust["euclidean"].to_list() == ["ranks", "ranks"]
+    assert trust["glmm"].to_list() == ["ranks", "ranks"]
+    assert "constant" not in trust.columns
+    assert "Latent" not in markdown(trust)

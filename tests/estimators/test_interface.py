@@ -14,6 +14,7 @@ import intravar
 from intravar.errors import InputError
 from intravar.estimators import METHODS, make_estimator
 from intravar.estimators.matching import MatchingEstimator
+from intravar.latent.rule_learners import SplineLogit
 
 # Settings under which the whole matrix of tests takes seconds; the logic is the same.
 QUICK = {
@@ -21,6 +22,10 @@ QUICK = {
     "rf-proximity": {"n_trees": 20},
     "lpa-guided": {"max_profiles": 3, "n_init": 2},
     "genetic-matching": {"generations": 1},
+    "latent-rule": {
+        "learners": (SplineLogit(iterations=15, pilot_iterations=10),),
+        "starts": (0.0,),
+    },
 }
 NAMES = list(METHODS)
 
@@ -53,7 +58,7 @@ def test_results(name, cohort):
     if isinstance(model, MatchingEstimator):
         assert model.pairs_.columns == ["physician", "first", "second", "distance", "discordant"]
         assert model.pairs_.height == model.n_pairs_.sum()
-        X, y, physician = cohort.observed()
+        _, y, physician = cohort.observed()
         first, second = model.pairs_["first"].to_numpy(), model.pairs_["second"].to_numpy()
         assert ((y[first] != y[second]) == model.pairs_["discordant"].to_numpy()).all()
         who = physician.cast(pl.String).to_numpy()

@@ -1,6 +1,7 @@
 """A method that knows p_high, p_low and a core: all of it arrives in the results."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 
 import intravar
 from intravar.estimators import METHODS, Estimator, Observed
+from intravar.inference import Interval
 from intravar.measurement.checking import default_method
 
 
@@ -25,10 +27,13 @@ class KnowsTheRule(Estimator):
         self.p_low_ = np.full(n, 0.05)
         self.discrimination_ = self.p_high_ - self.p_low_
         self.score_ = 2 * self.p_high_ * (1 - self.p_high_)
-        self.low_, self.high_ = self.score_ - 0.04, self.score_ + 0.04
         self.reason_ = [None] * n
         self.core_ = observed.covariates[:, 0] > np.median(observed.covariates[:, 0])
-        self.anchor_mass_ = 0.25
+        self.anchors_ = SimpleNamespace(sure_eligible=0.25, sure_others=0.5)
+
+    def _interval(self, level: float) -> Interval:
+        error = np.full(len(self.score_), 0.02)
+        return Interval(self.score_ - 0.04, self.score_ + 0.04, error)
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def test_it_measures_by_default_and_all_it_knows_is_written(tmp_path: Path) -> N
     np.testing.assert_allclose(found.physicians["p_high"], np.linspace(0.6, 0.95, 5))
     assert found.physicians["n_pairs"].null_count() == 5
     np.testing.assert_allclose(found.physicians["high"] - found.physicians["low"], np.full(5, 0.08))
-    assert found.diagnostics.anchor == 0.25
+    assert found.diagnostics.anchor == {"surely_eligible": 0.25, "surely_not_eligible": 0.5}
     assert found.explain(found.physicians["physician"][0]).height > 0
     found.write(tmp_path / "out")
     written = pl.read_parquet(tmp_path / "out" / "physicians.parquet").filter(pl.col("reportable"))
@@ -53,4 +58,4 @@ def test_it_measures_by_default_and_all_it_knows_is_written(tmp_path: Path) -> N
     assert written.select("p_high", "p_low", "discrimination").null_count().sum_horizontal()[0] == 0
     page = (tmp_path / "out" / "report.html").read_text()
     assert "p high" in page
-    assert "Anchor mass of the latent rule: 0.25" in page
+    assert "Anchor mass of the latent rule: 25 % of the eligible are surely so" in page

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import intravar
+from intravar.inference import share_interval
 from intravar.measurement.assessment import Scores
 from intravar.measurement.diagnostics import without_small_bins
 from intravar.measurement.pseudonyms import Pseudonyms
@@ -31,6 +32,7 @@ def scores_of(panels: list[Counts]) -> Scores:
     unknown = np.full(len(panels), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(pairs > 0, discordant / pairs, np.nan)
+    ends = share_interval(discordant, pairs)
     return Scores(
         physician=[f"P{j}" for j in range(len(panels))],
         n_patients=n,
@@ -39,8 +41,9 @@ def scores_of(panels: list[Counts]) -> Scores:
         n_positive=n // 2,
         n_pairs=pairs.astype(np.float64),
         n_discordant=discordant.astype(np.float64),
-        low=unknown,
-        high=unknown,
+        low=ends.low,
+        high=ends.high,
+        standard_error=ends.standard_error,
         p_high=unknown,
         p_low=unknown,
         discrimination=unknown,

@@ -52,7 +52,8 @@ def scores_by_matching(matrix_of, y, physician, pair=algorithm_1):
         rows = np.flatnonzero(physician == name)
         found = pair(matrix_of(rows))
         pairs[name] = [(int(rows[a]), int(rows[b])) for a, b in found]
-        scores[name] = np.mean([y[a] != y[b] for a, b in pairs[name]])
+        discordant = [y[a] != y[b] for a, b in pairs[name]]
+        scores[name] = np.mean(discordant) if discordant else np.nan
     return scores, pairs
 
 

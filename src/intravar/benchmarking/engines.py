@@ -51,7 +51,11 @@ class LocalEngine:
             yield from (_single_threaded(work, task) for task in tasks)
             return
         parallel = joblib.Parallel(
-            n_jobs=self.workers, return_as="generator_unordered", pre_dispatch="2*n_jobs"
+            n_jobs=self.workers,
+            return_as="generator_unordered",
+            # One unit at a time: a batch would keep finished units from being stored.
+            batch_size=1,
+            pre_dispatch="2*n_jobs",
         )
         with closing(
             parallel(joblib.delayed(_single_threaded)(work, task) for task in tasks)

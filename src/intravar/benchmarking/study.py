@@ -19,12 +19,13 @@ from intravar.benchmarking.tables import build_tables
 from intravar.benchmarking.tables.render import markdown
 from intravar.benchmarking.units import Replicates, Unit, UnitResult, plan, run_unit
 from intravar.errors import InputError
-from intravar.estimators import PAPER_METHODS, Estimator, make_estimator
+from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
 from intravar.simulation.catalogue import (
     Condition,
     find_condition,
     grid_conditions,
     paper_conditions,
+    stress_conditions,
 )
 from intravar.writing import whole_file
 
@@ -46,16 +47,16 @@ class Progress(Protocol):
     """Is told how a study goes on."""
 
     def start(self, pending: Sequence[Unit], kept: int) -> None:
-        """The study begins; `kept` units were finished by an earlier run."""
+        """Hear that the study begins; `kept` units were finished by an earlier run."""
 
     def finished(self, result: UnitResult) -> None:
-        """A unit is finished and kept."""
+        """Hear that a unit is finished and kept."""
 
     def stop(self) -> None:
-        """The study ends, for whatever reason."""
+        """Hear that the study ends, for whatever reason."""
 
     def note(self, message: str) -> None:
-        """Something that a reader should know."""
+        """Hear something that a reader should know."""
 
 
 class Silence:
@@ -119,7 +120,7 @@ class Study:
 
 
 def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> list[Condition]:
-    """Return the conditions of names, `all`, `quick` and `grid` among them, each once.
+    """Return the conditions of names, each once; `all`, `quick`, `grid` and `stress` are names.
 
     Examples
     --------
@@ -136,6 +137,8 @@ def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> li
             found = [find_condition(quick) for quick in QUICK]
         elif name == "grid":
             found = list(grid_conditions().values())
+        elif name == "stress":
+            found = list(stress_conditions().values())
         else:
             found = [find_condition(name)]
         chosen |= {condition.name: condition for condition in found}
@@ -151,7 +154,7 @@ def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[
         if isinstance(name, Estimator):
             chosen[name.name] = name
         elif name == "all":
-            chosen |= {method: make_estimator(method) for method in PAPER_METHODS}
+            chosen |= {method: make_estimator(method) for method in STUDY_METHODS}
         else:
             chosen[name] = make_estimator(name)
     if not chosen:
@@ -180,7 +183,8 @@ def benchmark(
     Parameters
     ----------
     conditions
-        Names of conditions, `all` (the paper's 94), `quick` or `grid`; or conditions of your own.
+        Names of conditions, `all` (the paper's 94), `quick`, `grid` or `stress`; or conditions of
+        your own.
     methods
         Names of methods, or `all`; or unfitted estimators.
     out

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from intravar.cohort import Cohort
 from intravar.estimators.base import Estimator
 from intravar.estimators.observed import Observed
-from intravar.oracle import oracle
+from intravar.oracle import oracle, oracle_interval
 from intravar.seeds import derived_seed, stream
 from intravar.simulation.catalogue import Condition
 
@@ -39,6 +39,8 @@ SCORE_SCHEMA = {
     "physician": pl.String,
     "group": pl.Int16,
     "score": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "truth": pl.Float64,
     "d_star": pl.Float64,
     "n_patients": pl.Int64,
@@ -158,7 +160,7 @@ def run_unit(unit: Unit) -> UnitResult:
     cohort = _cohort(unit)
     truth = oracle(cohort)
     if unit.group == BASELINES:
-        scores = [_oracle_scores(truth), _constant_scores(cohort, truth)]
+        scores = [_oracle_scores(cohort, truth), _constant_scores(cohort, truth)]
         runs = [_run(unit, name, 0.0, None) for name in unit.method_names]
         details: dict[str, Any] = {"cohort": _cohort_details(cohort)}
     else:
@@ -189,7 +191,15 @@ def _cohort(unit: Unit) -> Cohort:
 def _fit_methods(
     unit: Unit, cohort: Cohort, truth: pl.DataFrame
 ) -> tuple[list[pl.DataFrame], list[dict[str, Any]], dict[str, Any]]:
-    observed = Observed.of(*cohort.observed())
+    X, y, physician = cohort.observed()
+    recorded = Observed.of(X, y, physician, keep_missing=True)
+    incomplete = bool(np.isnan(recorded.covariates).any())
+    # Methods that need complete covariates get the median, as an analyst would do it.
+    completed = (
+        Observed.of(X.with_columns(pl.all().fill_null(pl.all().median())), y, physician)
+        if incomplete
+        else recorded
+    )
     scores, runs, details = [], [], {}
     for method in unit.methods:
         estimator = clone(method)
@@ -200,7 +210,7 @@ def _fit_methods(
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                estimator.fit_observed(observed)
+                estimator.fit_observed(recorded if method.accepts_missing else completed)
             error = None
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
@@ -214,14 +224,18 @@ def _fit_methods(
 
 
 def _scores(profile: pl.DataFrame, method: str, truth: pl.DataFrame) -> pl.DataFrame:
-    n_pairs = pl.col("n_pairs") if "n_pairs" in profile.columns else pl.lit(None)
+    def known(column: str) -> pl.Expr:
+        return pl.col(column) if column in profile.columns else pl.lit(None).alias(column)
+
     return (
         profile.select(
             pl.lit(method).alias("method"),
             "physician",
             "score",
+            known("low"),
+            known("high"),
             "n_patients",
-            n_pairs.cast(pl.Int64).alias("n_pairs"),
+            known("n_pairs"),
             "reason",
         )
         .join(
@@ -230,14 +244,14 @@ def _scores(profile: pl.DataFrame, method: str, truth: pl.DataFrame) -> pl.DataF
             how="left",
             maintain_order="left",
         )
-        .select(*list(SCORE_SCHEMA)[2:])
+        .select(pl.col(name).cast(dtype) for name, dtype in list(SCORE_SCHEMA.items())[2:])
     )
 
 
-def _oracle_scores(truth: pl.DataFrame) -> pl.DataFrame:
+def _oracle_scores(cohort: Cohort, truth: pl.DataFrame) -> pl.DataFrame:
     profile = truth.select(
         "physician", "n_patients", "n_pairs", pl.col("oracle").alias("score"), "reason"
-    )
+    ).join(oracle_interval(cohort), on="physician")
     return _scores(profile, ORACLE, truth)
 
 

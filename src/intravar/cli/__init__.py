@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from intravar import __version__
-from intravar.cli import benchmark, check, explain, measure, omop, simulation
+from intravar.cli import benchmark, check, explain, measure, omop, report, simulation
 from intravar.errors import InputError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ check.register(app)
 measure.register(app)
 explain.register(app)
 omop.register(app)
+report.register(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -54,9 +55,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except InputError as error:
         typer.echo(f"intravar: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("intravar: interrupted", err=True)
-        sys.exit(130)
     except Exception as error:
         typer.echo(_report_defect(error), err=True)
         sys.exit(1)

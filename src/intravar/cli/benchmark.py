@@ -10,6 +10,7 @@ import joblib
 import polars as pl
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from intravar.benchmarking.study import Study
@@ -19,12 +20,21 @@ from intravar.benchmarking.tables.render import text_grid
 from intravar.cli.progress import StudyProgress
 from intravar.cli.simulation import Json
 from intravar.estimators import METHODS, PAPER_METHODS
+from intravar.report import missing_packages, write_report
 
 #: Exit code of a study that went through although some methods failed somewhere.
 SOME_FAILED = 3
 
 #: Tables that a narrow terminal would only make unreadable; they lie in the folder.
-_LONG = ("rank_correlations", "grid")
+_LONG = (
+    "rank_correlations",
+    "grid",
+    "recovery_spearman",
+    "recovery_delta",
+    "recovery_error",
+    "recovery_coverage",
+    "recovery_trust",
+)
 
 RESAMPLING_WARNING = (
     "warning: resampled patients meet their own copies, which agree by construction; "
@@ -67,7 +77,8 @@ def benchmark(
     conditions: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names of conditions, or all (the paper's 94), quick, grid. Default: score2.",
+            help="Names of conditions, or all (the paper's 94), quick, grid, stress. "
+            "Default: score2.",
             show_default=False,
         ),
     ] = None,
@@ -112,24 +123,41 @@ def benchmark(
     if resample_patients:
         console.print(RESAMPLING_WARNING)
     progress = StudyProgress(console, workers or joblib.cpu_count())
-    study = run_benchmark(
-        conditions or ["score2"],
-        [name.strip() for name in methods.split(",") if name.strip()],
-        out=out,
-        replicates=replicates,
-        workers=workers,
-        engine=engine,
-        fresh=fresh,
-        allow_mixed=allow_mixed,
-        replicates_are="resampled" if resample_patients else "fresh",
-        progress=progress,
-    )
+    try:
+        study = run_benchmark(
+            conditions or ["score2"],
+            [name.strip() for name in methods.split(",") if name.strip()],
+            out=out,
+            replicates=replicates,
+            workers=workers,
+            engine=engine,
+            fresh=fresh,
+            allow_mixed=allow_mixed,
+            replicates_are="resampled" if resample_patients else "fresh",
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        message = f"interrupted; what was finished lies in {out}/ and the same command goes on"
+        typer.echo(f"intravar: {message}", err=True)
+        raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(study.summary(), default=str))
     else:
         _print_study(console, study)
+    _write_report(console, study)
     if study.failures.height:
         raise typer.Exit(SOME_FAILED)
+
+
+def _write_report(console: Console, study: Study) -> None:
+    if missing := missing_packages():
+        console.print(
+            f"no report without {', '.join(missing)}; get it with: pip install 'intravar[report]'",
+            markup=False,
+        )
+        return
+    page, *_ = write_report(study.folder, ("html", "svg", "latex"))
+    console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
 def _print_study(console: Console, study: Study) -> None:
@@ -139,8 +167,9 @@ def _print_study(console: Console, study: Study) -> None:
         _print_table(console, TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):
         console.print(
-            "In brackets [ ]: 95 % interval. Below: the paper's figure, * where it lies outside "
-            "what our draws allow.\n"
+            "Beside or below a figure its 95 % interval; in ( ) the paper's figure, * where it "
+            "lies outside the interval or, with several draws, outside their range.\n",
+            markup=False,
         )
     undefined = study.scores.filter(pl.col("score").is_null())
     if undefined.height:
@@ -156,14 +185,14 @@ def _print_study(console: Console, study: Study) -> None:
 
 def _print_table(console: Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
-    heading, rows = text_grid(table, intervals=console.width >= 150)
-    if console.width < 12 * len(heading):
+    heading, rows = text_grid(table, narrow=console.width < 150)
+    if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1))
     for position, column in enumerate(heading):
         shown.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*(escape(cell) for cell in row))
     console.print(shown)
     console.print()
 

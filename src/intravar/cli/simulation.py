@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 def conditions(
     everything: Annotated[
-        bool, typer.Option("--all", help="List the grid of sizes as well.")
+        bool, typer.Option("--all", help="List the grid of sizes and the stress family as well.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -64,7 +64,7 @@ def conditions(
             str(row["physicians"]),
             str(row["seed"]),
             "" if share is None else f"{share:.3f}",
-            row["rule"],
+            "; ".join(part for part in (row["rule"], row["departures"]) if part),
         )
     Console().print(table)
 
@@ -83,6 +83,7 @@ def _condition_row(condition: Condition) -> dict[str, Any]:
         "seed": condition.seed,
         "target_share": rule.target_share if isinstance(rule, ThresholdRule) else None,
         "rule": rule.describe(),
+        "departures": condition.scenario.describe() or None,
     }
 
 

@@ -11,6 +11,7 @@ from intravar.estimators.euclidean import Euclidean
 from intravar.estimators.genetic_mahalanobis import GeneticMahalanobis
 from intravar.estimators.genetic_matching import GeneticMatching
 from intravar.estimators.glmm import GLMM
+from intravar.estimators.latent_rule import LatentRule
 from intravar.estimators.learned_weights import LearnedWeights
 from intravar.estimators.lpa_guided import LPAGuided
 from intravar.estimators.mahalanobis import Mahalanobis
@@ -33,7 +34,13 @@ PAPER_METHODS: dict[str, type[Estimator]] = {
     )
 }
 #: All methods by their name on the command line.
-METHODS: dict[str, type[Estimator]] = {**PAPER_METHODS, GeneticMatching.name: GeneticMatching}
+METHODS: dict[str, type[Estimator]] = {
+    **PAPER_METHODS,
+    LatentRule.name: LatentRule,
+    GeneticMatching.name: GeneticMatching,
+}
+#: What `all` means: the paper's eight and ours. Genetic Matching takes a search and must be named.
+STUDY_METHODS: dict[str, type[Estimator]] = {**PAPER_METHODS, LatentRule.name: LatentRule}
 
 
 def make_estimator(name: str, **parameters: Any) -> Estimator:
@@ -73,11 +80,13 @@ __all__ = [
     "GLMM",
     "METHODS",
     "PAPER_METHODS",
+    "STUDY_METHODS",
     "Estimator",
     "Euclidean",
     "GeneticMahalanobis",
     "GeneticMatching",
     "LPAGuided",
+    "LatentRule",
     "LearnedWeights",
     "Mahalanobis",
     "MutualInformation",

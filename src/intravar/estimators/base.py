@@ -11,6 +11,7 @@ import polars as pl
 from sklearn.base import BaseEstimator
 
 from intravar.estimators.observed import FloatArray, Observed
+from intravar.inference.intervals import LEVEL, Interval, checked_level
 
 Scale = Literal["discordance", "overdispersion"]
 
@@ -42,6 +43,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     supervised: ClassVar[bool]
     #: What the score measures.
     scale: ClassVar[Scale] = "discordance"
+    #: Whether covariates may be missing.
+    accepts_missing: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
 
@@ -65,7 +68,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         physician
             Physician per patient, by any name.
         """
-        return self.fit_observed(Observed.of(X, y, physician))
+        observed = Observed.of(X, y, physician, keep_missing=self.accepts_missing)
+        return self.fit_observed(observed)
 
     def fit_observed(self, observed: Observed) -> Self:
         """Score every physician of input that was checked before, sharing what others learned."""
@@ -82,16 +86,52 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     @property
     def profile_(self) -> pl.DataFrame:
-        """One row per physician: patients, score, and why it is undefined where it is."""
+        """One row per physician: patients, score, its 95 % interval, and why it is undefined."""
+        interval = self.interval()
         return pl.DataFrame(
             {
                 "physician": self.physicians_,
                 "n_patients": self.n_patients_,
                 "score": pl.Series(self.score_).fill_nan(None),
+                **{name: interval[name] for name in Interval._fields},
                 **self._profile_columns(),
                 "reason": pl.Series(self.reason_, dtype=pl.String),
             }
         )
+
+    def interval(self, level: float = LEVEL) -> pl.DataFrame:
+        """Return an interval of every physician's score.
+
+        It covers what the method's score tends to, sampling error and nothing else; how far
+        that lies from the discordance of comparable patients is not in it.
+
+        Parameters
+        ----------
+        level
+            Nominal coverage.
+
+        Returns
+        -------
+        polars.DataFrame
+            physician, low, high, standard_error; null where the score is undefined or the method
+            has no interval.
+
+        Examples
+        --------
+        >>> import intravar
+        >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
+        >>> intravar.Euclidean().fit(*cohort.observed()).interval(level=0.9).columns
+        ['physician', 'low', 'high', 'standard_error']
+        """
+        found = self._interval(checked_level(level))
+        columns = {
+            name: pl.Series(values).fill_nan(None) for name, values in found._asdict().items()
+        }
+        return pl.DataFrame({"physician": self.physicians_, **columns})
+
+    def _interval(self, level: float) -> Interval:
+        """Return the intervals in the order of `physicians_`; a method without any says so."""
+        return Interval.undefined(len(self.physicians_))
 
     def details(self) -> dict[str, Any]:
         """Return what was learned on the way, in a form that fits into JSON."""

@@ -9,6 +9,8 @@ import polars as pl
 
 from intravar.estimators.base import Estimator
 from intravar.estimators.observed import FloatArray, Observed
+from intravar.inference.intervals import Interval
+from intravar.inference.residuals import overdispersion_interval, overdispersion_standard_error
 from intravar.learning.mixed_model import MixedModelFit, fit_mixed_model, pearson_residuals
 
 #: Edges of the residuals' histogram; residuals beyond fall into the outer bins.
@@ -37,6 +39,8 @@ class GLMM(Estimator):
         Posterior means and standard deviations of the physicians' intercepts.
     fitted_probability_, residuals_
         Per patient.
+    standard_error_
+        Of the score; NaN for a panel of one patient.
     model_
         The whole variational posterior.
     """
@@ -53,6 +57,7 @@ class GLMM(Estimator):
     random_effects_sd_: FloatArray
     fitted_probability_: FloatArray
     residuals_: FloatArray
+    standard_error_: FloatArray
     model_: MixedModelFit
 
     def __init__(self, *, fixed_prior_sd: float = 2.0, log_sd_prior_sd: float = 1.0) -> None:
@@ -79,6 +84,18 @@ class GLMM(Estimator):
         self.score_ = total / self.n_patients_
         self.reason_ = [None] * len(self.physicians_)
         self._decision = np.asarray(y)
+        self.standard_error_ = overdispersion_standard_error(
+            y,
+            self.fitted_probability_,
+            self.residuals_**2,
+            observed.code,
+            np.column_stack((np.ones(len(z)), z)),
+            self.model_.fixed_sd,
+            self.model_.random_sd,
+        )
+
+    def _interval(self, level: float) -> Interval:
+        return overdispersion_interval(self.score_, self.standard_error_, self.n_patients_, level)
 
     def calibration(self, n_bins: int = CALIBRATION_BINS) -> pl.DataFrame:
         """Return observed shares against fitted probabilities, in bins of equal width."""

@@ -11,6 +11,8 @@ import polars as pl
 
 from intravar.estimators.base import Estimator
 from intravar.estimators.observed import FloatArray, IntArray, Observed
+from intravar.inference.intervals import Interval
+from intravar.inference.pairs import pair_interval
 from intravar.matching.comparison import Comparison, Strategy, pair_panel
 from intravar.matching.pairing import Pairing, Status
 
@@ -99,6 +101,18 @@ class MatchingEstimator(Estimator):
                 "n_patients": self.n_patients_,
                 **{status.name.lower(): counts[:, status] for status in Status},
             }
+        )
+
+    def _interval(self, level: float) -> Interval:
+        # The pairs lie in the order of the physicians.
+        of_physician = np.repeat(np.arange(len(self.physicians_)), self.n_pairs_)
+        return pair_interval(
+            of_physician,
+            self.pairs_["first"].to_numpy(),
+            self.pairs_["second"].to_numpy(),
+            self.pairs_["discordant"].to_numpy(),
+            len(self.physicians_),
+            level,
         )
 
     def _profile_columns(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Observed:
     Parameters
     ----------
     covariates
-        One row per patient, finite numbers.
+        One row per patient, finite numbers; NaN where missing values were kept.
     names
         Names of the columns.
     decision
@@ -54,7 +54,15 @@ class Observed:
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, X: Any, y: Any, physician: Any, blocks: Iterable[tuple[int, ...]] = ()) -> Observed:
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        physician: Any,
+        blocks: Iterable[tuple[int, ...]] = (),
+        *,
+        keep_missing: bool = False,
+    ) -> Observed:
         """Check the input of `fit` and bring it into shape.
 
         Parameters
@@ -65,8 +73,10 @@ class Observed:
             One value per patient: lists, arrays or series.
         blocks
             Positions of columns that code one covariate together.
+        keep_missing
+            Whether missing covariates are kept as NaN instead of refused.
         """
-        covariates, names = _covariates(X)
+        covariates, names = _covariates(X, keep_missing)
         decision = checked_decision(_values(y))
         labels = checked_physician(_values(physician))
         n_patients = len(covariates)
@@ -128,7 +138,7 @@ def _values(column: Any) -> Any:
     return series.to_polars() if isinstance(series, nw.Series) else list(column)
 
 
-def _covariates(X: Any) -> tuple[FloatArray, tuple[str, ...]]:
+def _covariates(X: Any, keep_missing: bool) -> tuple[FloatArray, tuple[str, ...]]:
     if isinstance(X, list | tuple):
         X = np.asarray(X)
     if isinstance(X, np.ndarray):
@@ -142,7 +152,9 @@ def _covariates(X: Any) -> tuple[FloatArray, tuple[str, ...]]:
         columns = [frame[name] for name in frame.columns]
     if not names:
         raise InputError("X has no columns; give at least one covariate")
-    table = [_column(name, values) for name, values in zip(names, columns, strict=True)]
+    table = [
+        _column(name, values, keep_missing) for name, values in zip(names, columns, strict=True)
+    ]
     return np.column_stack(table), names
 
 
@@ -158,7 +170,7 @@ def _frame(X: Any) -> pl.DataFrame:
     return table
 
 
-def _column(name: str, values: pl.Series | npt.NDArray[Any]) -> FloatArray:
+def _column(name: str, values: pl.Series | npt.NDArray[Any], keep_missing: bool) -> FloatArray:
     if isinstance(values, pl.Series):
         if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
             raise InputError(f"column '{name}' is {values.dtype}, not a number; encode or drop it")
@@ -168,7 +180,7 @@ def _column(name: str, values: pl.Series | npt.NDArray[Any]) -> FloatArray:
             numbers = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(f"column '{name}' is not a number ({error}); encode it") from error
-    bad = ~np.isfinite(numbers)
+    bad = np.isinf(numbers) if keep_missing else ~np.isfinite(numbers)
     if bad.any():
         row = int(bad.argmax())
         kind = "missing" if np.isnan(numbers[row]) else "infinite"

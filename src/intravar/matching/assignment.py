@@ -14,13 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from intravar.matching.blocks import FloatArray, IntArray, PanelDistances
 from intravar.matching.costs import BlockCosts, CostSource, Edges, MatrixCosts, PointCosts
-from intravar.matching.ties import TIE_BITS, TiedPairs, tie_breaker
+from intravar.matching.sparse import solve_sparse
+from intravar.matching.ties import TiedPairs, tie_breaker
 
 DEFAULT_NEIGHBOURS = 10
 SMALL_PANEL = 128
@@ -147,22 +145,18 @@ def _solve(source: CostSource, neighbours: int) -> IntArray:
 
 
 def _solve_small(source: CostSource) -> IntArray:
-    """Do the same on the whole matrix, which for a small panel costs less than keeping lists."""
+    """Do the same on all pairs, which for a small panel costs less than keeping lists."""
     n = source.n
-    row, column = np.divmod(np.arange(n * n), n)
-    cost = source.cost(row, column).reshape(n, n)
-    # More than twice the largest cost: giving up a forbidden edge then always pays.
-    np.fill_diagonal(cost, 4 * (cost.max() + 1))
-    sigma = np.asarray(linear_sum_assignment(cost)[1], dtype=np.int64)
-    matched = cost[np.arange(n), sigma]
-    graph = _Graph(row, column, cost.ravel(), np.arange(n + 1) * n)
-    prices = _column_prices(graph, sigma, matched, None)
-    doubled = matched - prices[sigma] + prices
-    tight = 2 * cost == doubled[:, None] + doubled[None, :]
+    first, second = np.triu_indices(n, k=1)
+    graph = _graph(source, first.astype(np.int64), second.astype(np.int64))
+    sigma, prices = solve_sparse(graph.start, graph.column, graph.cost)
+    doubled = source.cost(np.arange(n), sigma) - prices[sigma] + prices
+    tight = 2 * graph.cost == doubled[graph.row] + doubled[graph.column]
     if np.count_nonzero(tight) == n:
         return sigma
-    numbers = np.where(tight, tie_breaker(row, column).reshape(n, n), n * 2 ** (TIE_BITS + 1))
-    return np.asarray(linear_sum_assignment(numbers)[1], dtype=np.int64)
+    row, column = graph.row[tight], graph.column[tight]
+    start = np.searchsorted(row, np.arange(n + 1))
+    return solve_sparse(start, column, tie_breaker(row, column))[0]
 
 
 def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[IntArray, Edges]:
@@ -176,11 +170,9 @@ def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[I
     first, second = source.neighbours(min(max(neighbours, 1), source.n - 1))
     graph = _graph(source, np.concatenate([first, everyone]), np.concatenate([second, feasible]))
     covered = np.full(source.n, NOTHING_KNOWN, dtype=np.int64)
-    prices: IntArray | None = None
     while True:
-        sigma = _match(graph)
+        sigma, prices = solve_sparse(graph.start, graph.column, graph.cost)
         matched = source.cost(everyone, sigma)
-        prices = _column_prices(graph, sigma, matched, prices)
         doubled = matched - prices[sigma] + prices
         risen = np.flatnonzero(doubled > covered)
         limits = covered.copy()
@@ -237,39 +229,6 @@ def _graph(source: CostSource, first: IntArray, second: IntArray) -> _Graph:
     row = row[order]
     start = np.searchsorted(row, np.arange(n + 1))
     return _Graph(row, column[order], np.concatenate([cost, cost])[order], start)
-
-
-def _match(graph: _Graph) -> IntArray:
-    """Return the assignment of least total cost that uses the graph's edges."""
-    n = len(graph.start) - 1
-    # The solver drops explicit zeros; one more on every edge changes all assignments alike.
-    weights = csr_array((graph.cost + 1.0, graph.column, graph.start), shape=(n, n))
-    _, sigma = min_weight_full_bipartite_matching(weights)
-    return np.asarray(sigma, dtype=np.int64)
-
-
-def _column_prices(
-    graph: _Graph, sigma: IntArray, matched: IntArray, guess: IntArray | None
-) -> IntArray:
-    """Return dual prices v of the columns that prove the assignment optimal on the graph.
-
-    Shortest paths in the residual graph (Bellman and Ford), all patients at once. With row prices
-    ``u = matched - v[sigma]`` every edge then satisfies ``u_i + v_j <= cost_ij``, in whole numbers.
-    """
-    prices = matched[_inverse(sigma)] // 2 if guess is None else guess
-    for _ in range(len(sigma) + 1):
-        reached = (prices[sigma] - matched)[graph.column] + graph.cost
-        lowered = np.minimum.reduceat(reached, graph.start[:-1])
-        if np.array_equal(lowered, prices):
-            return prices
-        prices = lowered
-    raise RuntimeError("the sparse solver returned an assignment that is not optimal")
-
-
-def _inverse(sigma: IntArray) -> IntArray:
-    inverse = np.empty_like(sigma)
-    inverse[sigma] = np.arange(len(sigma))
-    return inverse
 
 
 def _take(edges: Edges, keep: NDArray[np.bool_] | IntArray) -> Edges:

@@ -1,7 +1,7 @@
 """From a fitted method to what is said about each physician.
 
-This is the one place where uncertainty enters. :func:`assess_scores` is to be replaced by
-`intravar.inference.assess`; everything else only arranges its columns.
+This is the one place where uncertainty across physicians enters, through `intravar.inference`.
+Rank 1 is the most consistent physician.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.estimators import Estimator, Observed
+from intravar.inference import assess
+from intravar.inference.scales import Scale
 from intravar.measurement.panels import MIN_PANEL, too_small
 
 FloatArray = npt.NDArray[np.float64]
 
 #: Reliability below which a result is not reported.
 MIN_RELIABILITY = 0.4
-#: Two-sided 95 %.
-Z = 1.959963984540054
 RESULT_COLUMNS = (
     "physician",
     "n_patients",
@@ -56,8 +56,8 @@ class Scores:
         Patients who were decided for.
     n_pairs, n_discordant
         Counts behind the discordance; NaN for a method without pairs.
-    low, high
-        The method's own interval, if it has one.
+    low, high, standard_error
+        The method's interval of each score.
     p_high, p_low, discrimination
         What the latent rule knows; NaN for the other methods.
     """
@@ -71,9 +71,11 @@ class Scores:
     n_discordant: FloatArray
     low: FloatArray
     high: FloatArray
+    standard_error: FloatArray
     p_high: FloatArray
     p_low: FloatArray
     discrimination: FloatArray
+    scale: Scale = "discordance"
 
     def take(self, rows: npt.NDArray[np.int64]) -> Scores:
         """Return the scores of some physicians."""
@@ -87,12 +89,14 @@ class Scores:
                 "n_discordant",
                 "low",
                 "high",
+                "standard_error",
                 "p_high",
                 "p_low",
                 "discrimination",
             )
         }
         return Scores(
+            scale=self.scale,
             physician=[self.physician[row] for row in rows],
             reason=[self.reason[row] for row in rows],
             **arrays,
@@ -108,6 +112,9 @@ def scores_of(estimator: Estimator, observed: Observed) -> Scores:
         found: Any = getattr(estimator, name, None)
         return np.full(n, np.nan) if found is None else np.asarray(found, dtype=np.float64)
 
+    ends = estimator.interval().with_columns(
+        pl.col("low", "high", "standard_error").cast(pl.Float64).fill_null(float("nan"))
+    )
     n_pairs = attribute("n_pairs_")
     return Scores(
         physician=[str(name) for name in estimator.physicians_],
@@ -117,11 +124,13 @@ def scores_of(estimator: Estimator, observed: Observed) -> Scores:
         n_positive=positive.astype(np.int64),
         n_pairs=n_pairs,
         n_discordant=np.rint(np.nan_to_num(estimator.score_) * n_pairs),
-        low=attribute("low_"),
-        high=attribute("high_"),
+        low=ends["low"].to_numpy(),
+        high=ends["high"].to_numpy(),
+        standard_error=ends["standard_error"].to_numpy(),
         p_high=attribute("p_high_"),
         p_low=attribute("p_low_"),
         discrimination=attribute("discrimination_"),
+        scale=estimator.scale,
     )
 
 
@@ -139,25 +148,24 @@ class Assessed:
 
 
 def assess_scores(scores: Scores) -> Assessed:
-    """Compute Wilson intervals and normal shrinkage, in the place of `intravar.inference.assess`.
+    """Shrink, rank and rate physicians; what is said about each depends on all that are given."""
+    found = assess(
+        pl.DataFrame(
+            {
+                "physician": pl.Series(scores.physician, dtype=pl.String),
+                "score": scores.discordance,
+                "low": scores.low,
+                "high": scores.high,
+                "standard_error": scores.standard_error,
+            }
+        ),
+        scale=scores.scale,
+    ).table
 
-    Rank 1 is the most consistent physician. Ranks are expected ranks under the normal posterior,
-    with the share of posterior order that lies within 95 %.
-    """
-    d, n = scores.discordance, scores.n_pairs.copy()
-    n[np.isnan(n)] = scores.n_patients[np.isnan(n)] / 2
-    known = np.isfinite(d) & (n > 0)
-    low, high = _wilson(d, n)
-    own = np.isfinite(scores.low)
-    low, high = np.where(own, scores.low, low), np.where(own, scores.high, high)
-    sampling = np.square((high - low) / (2 * Z))
-    mean, between = _moments(d[known], sampling[known])
-    reliability = between / (between + sampling) if between > 0 else np.zeros_like(d)
-    shrunken = mean + reliability * (d - mean)
-    spread = np.sqrt(reliability * sampling) if between > 0 else np.full_like(d, 1e-12)
-    rank, rank_low, rank_high = _ranks(np.where(known, shrunken, np.nan), spread)
-    arrays = (low, high, shrunken, reliability, rank, rank_low, rank_high)
-    return Assessed(*(np.where(known, values, np.nan) for values in arrays))
+    def column(name: str) -> FloatArray:
+        return found[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+    return Assessed(**{name: column(name) for name in Assessed.__dataclass_fields__})
 
 
 def _spread_out(assessed: Assessed, rows: npt.NDArray[np.int64], n: int) -> Assessed:
@@ -167,42 +175,6 @@ def _spread_out(assessed: Assessed, rows: npt.NDArray[np.int64], n: int) -> Asse
         placed[name] = np.full(n, np.nan)
         placed[name][rows] = values
     return Assessed(**placed)
-
-
-def _wilson(share: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-        half = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
-
-
-def _moments(d: FloatArray, sampling: FloatArray) -> tuple[float, float]:
-    """Return mean and variance between physicians by the method of moments."""
-    if len(d) < 2:
-        return (float(d.mean()) if len(d) else float("nan")), 0.0
-    weight = 1 / np.maximum(sampling, 1e-9)
-    mean = float(np.sum(weight * d) / weight.sum())
-    excess = float(np.sum(weight * (d - mean) ** 2)) - (len(d) - 1)
-    scale = float(weight.sum() - np.square(weight).sum() / weight.sum())
-    return mean, max(excess / scale, 0.0)
-
-
-def _ranks(mean: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    from scipy.stats import norm
-
-    known = np.flatnonzero(np.isfinite(mean))
-    rank, low, high = (np.full(len(mean), np.nan) for _ in range(3))
-    for j in known:
-        others = known[known != j]
-        behind = norm.cdf(
-            (mean[j] - mean[others]) / np.sqrt(spread[j] ** 2 + spread[others] ** 2 + 1e-24)
-        )
-        expected = 1 + behind.sum()
-        half = Z * np.sqrt(np.sum(behind * (1 - behind)))
-        rank[j] = expected
-        low[j] = max(1.0, np.floor(expected - half))
-        high[j] = min(float(len(known)), np.ceil(expected + half))
-    return rank, low, high
 
 
 def result_table(

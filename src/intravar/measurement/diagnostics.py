@@ -274,9 +274,11 @@ def _split_half(pairs: pl.DataFrame) -> float | None:
 
 
 def _anchor(main: Estimator) -> Any:
-    for name in ("anchor_mass_", "anchor_"):
-        found: Any = getattr(main, name, None)
-        if found is not None:
-            values = np.asarray(found, dtype=np.float64)
-            return round(float(values), 4) if values.ndim == 0 else np.round(values, 4).tolist()
-    return None
+    """Return what pins the level of the latent rule: shares of patients who are surely so."""
+    found: Any = getattr(main, "anchors_", None)
+    if found is None:
+        return None
+    return {
+        "surely_eligible": round(float(found.sure_eligible), 2),
+        "surely_not_eligible": round(float(found.sure_others), 2),
+    }

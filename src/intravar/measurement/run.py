@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import joblib
 import polars as pl
 
 from intravar.errors import InputError
@@ -296,7 +297,7 @@ def _fit(
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=seed)
         if "n_jobs" in estimator.get_params():  # threads change the time and nothing else
-            estimator.set_params(n_jobs=-1)
+            estimator.set_params(n_jobs=joblib.cpu_count())
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""
         tell.step(f"measuring with {name}{count}", estimate_cost(observed, name).seconds)
         started = time.perf_counter()

@@ -7,6 +7,7 @@ from intravar.simulation.catalogue import (
     grid_conditions,
     paper_conditions,
     simulate,
+    stress_conditions,
 )
 from intravar.simulation.covariates import (
     PAPER_COVARIATES,
@@ -47,4 +48,5 @@ __all__ = [
     "paper_conditions",
     "score2_risk",
     "simulate",
+    "stress_conditions",
 ]

@@ -1,4 +1,4 @@
-"""The conditions by name: the paper's 94, and its grid of sizes."""
+"""The conditions by name: the paper's 94, its grid of sizes, and the stress family."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from intravar.cohort import Cohort
 from intravar.errors import unknown_name
 from intravar.seeds import derived_seed
 from intravar.simulation.covariates import PAPER_COVARIATES, GaussianCopula, LogNormal
+from intravar.simulation.departures import DrawnRule
 from intravar.simulation.physicians import Continuum
 from intravar.simulation.rules import Rule, WindowRecipe
 from intravar.simulation.scenario import Scenario
+from intravar.simulation.stress import STRESS_SCENARIOS
 
-Family = Literal["score2", "continuous", "copula", "lognormal", "window", "grid"]
+Family = Literal["score2", "continuous", "copula", "lognormal", "window", "grid", "stress"]
 PASSES = (1, 2)
 GRID_PATIENTS = (5_000, 10_000, 20_000, 30_000)
 GRID_PHYSICIANS = (5, 10, 20, 50, 100)
@@ -49,7 +51,7 @@ class Condition:
     pass_number: int | None = None
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> Rule | DrawnRule:
         """The rule of the default draw."""
         return self.scenario.realised_rule(self.seed)
 
@@ -129,9 +131,21 @@ def grid_conditions() -> Mapping[str, Condition]:
     return {scenario.name: _condition(scenario, "grid") for scenario in scenarios}
 
 
+@cache
+def stress_conditions() -> Mapping[str, Condition]:
+    """Return the stress family, one assumption broken at a time, by name.
+
+    Examples
+    --------
+    >>> len(stress_conditions())
+    13
+    """
+    return {scenario.name: _condition(scenario, "stress") for scenario in STRESS_SCENARIOS}
+
+
 def all_conditions() -> Mapping[str, Condition]:
     """Return every condition that has a name."""
-    return {**paper_conditions(), **grid_conditions()}
+    return {**paper_conditions(), **grid_conditions(), **stress_conditions()}
 
 
 def find_condition(name: str) -> Condition:
@@ -171,7 +185,7 @@ def simulate(
     Examples
     --------
     >>> simulate("score2", seed=7, n_patients=1000, n_physicians=10)
-    score2: 1,000 patients of 10 physicians (90 to 112 each)
+    score2: 1,000 patients of 10 physicians (95 to 105 each)
     ...
     """
     if isinstance(condition, Scenario):

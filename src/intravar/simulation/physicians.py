@@ -97,24 +97,31 @@ class FiveGroups:
 
 @dataclass(frozen=True)
 class Continuum:
-    """p_high drawn uniformly, p_low the same for all."""
+    """p_high drawn uniformly, p_low the same for all or drawn uniformly from a range."""
 
     lowest: float = 0.5
     highest: float = 1.0
-    p_low: float = 0.05
+    p_low: float | tuple[float, float] = 0.05
 
     def draw(self, n_physicians: int, random: np.random.Generator) -> Physicians:
         """See :class:`PhysicianModel`."""
+        p_high = random.uniform(self.lowest, self.highest, n_physicians)
+        if isinstance(self.p_low, tuple):
+            p_low = random.uniform(*self.p_low, n_physicians)
+        else:
+            p_low = np.full(n_physicians, self.p_low)
         return Physicians(
             physician_names(n_physicians),
-            random.uniform(self.lowest, self.highest, n_physicians),
-            np.full(n_physicians, self.p_low),
+            p_high,
+            p_low,
             np.zeros(n_physicians, dtype=np.int16),
         )
 
     def describe(self) -> str:
         """See :class:`PhysicianModel`."""
-        return f"continuum, p_high ~ U({self.lowest:g}, {self.highest:g}), p_low = {self.p_low:g}"
+        low = self.p_low
+        said = f"~ U({low[0]:g}, {low[1]:g})" if isinstance(low, tuple) else f"= {low:g}"
+        return f"continuum, p_high ~ U({self.lowest:g}, {self.highest:g}), p_low {said}"
 
 
 def feasible_minimum(n_patients: int, n_physicians: int, wanted: int) -> int:
@@ -125,6 +132,8 @@ def feasible_minimum(n_patients: int, n_physicians: int, wanted: int) -> int:
     >>> feasible_minimum(10_000, 20, 90), feasible_minimum(5_000, 100, 90)
     (90, 50)
     """
+    if wanted < 0:
+        raise InputError(f"a minimum panel of {wanted} is impossible; use 0 or more")
     if n_physicians < 1:
         raise InputError(f"{n_physicians} physicians make no cohort; ask for at least one")
     if n_patients < 2 * n_physicians:

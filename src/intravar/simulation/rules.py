@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.errors import InputError, unknown_name
-from intravar.simulation.covariates import UNITS, Bernoulli, CovariateModel
+from intravar.simulation.covariates import UNITS, CovariateModel
 from intravar.simulation.score2 import Region, score2_risk
 
 BoolArray = npt.NDArray[np.bool_]
@@ -35,6 +35,15 @@ class Rule(Protocol):
         ...
 
 
+class Reads(Protocol):
+    """Anything that reads covariates by name."""
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """Names of the covariates."""
+        ...
+
+
 @runtime_checkable
 class RuleRecipe(Protocol):
     """A rule with a random part: it becomes a :class:`Rule` once its thresholds are drawn."""
@@ -44,7 +53,7 @@ class RuleRecipe(Protocol):
         ...
 
 
-def check_covariates(rule: Rule, available: tuple[str, ...]) -> None:
+def check_covariates(rule: Reads, available: tuple[str, ...]) -> None:
     """Refuse a rule that names a covariate which the cohort does not have."""
     for name in rule.covariates:
         if name not in available:
@@ -69,6 +78,11 @@ class Score2Rule:
 
     def eligible(self, covariates: pl.DataFrame) -> BoolArray:
         """See :class:`Rule`."""
+        meets: BoolArray = self.margin(covariates) >= 1
+        return meets
+
+    def margin(self, covariates: pl.DataFrame) -> npt.NDArray[np.float64]:
+        """Return the risk of every patient divided by the threshold of their age."""
         column = {name: covariates[name].to_numpy() for name in self.covariates}
         risk = score2_risk(
             age=column["age"],
@@ -81,10 +95,8 @@ class Score2Rule:
         )
         young, middle, old = self.thresholds
         age = column["age"]
-        # choose() rather than select(): one pass, and no conditions to keep in memory.
         threshold = np.where(age < 50, young, np.where(age <= 69, middle, old))
-        meets: BoolArray = risk >= threshold
-        return meets
+        return risk / threshold
 
     def describe(self) -> str:
         """See :class:`Rule`."""
@@ -186,18 +198,3 @@ class WindowRecipe:
         quantile = share ** (1 / self.width)
         thresholds = {name: model.marginal(name).quantile(quantile) for name in self.window(model)}
         return ThresholdRule(thresholds, target_share=share)
-
-
-def spares_nobody(rule: ThresholdRule, model: CovariateModel) -> bool:
-    """Whether the thresholds exclude nobody, as `male <= 1` does.
-
-    Examples
-    --------
-    >>> from intravar.simulation.covariates import PAPER_COVARIATES
-    >>> spares_nobody(ThresholdRule({"male": 1}), PAPER_COVARIATES)
-    True
-    """
-    return all(
-        isinstance(model.marginal(name), Bernoulli) and threshold >= 1
-        for name, threshold in rule.thresholds.items()
-    )

@@ -12,6 +12,7 @@ from intravar.cohort import Cohort, Truth
 from intravar.errors import InputError
 from intravar.seeds import stream
 from intravar.simulation.covariates import PAPER_COVARIATES, CovariateModel
+from intravar.simulation.departures import CaseMix, DrawnRule, IntArray, Observation
 from intravar.simulation.physicians import (
     FiveGroups,
     PhysicianModel,
@@ -37,6 +38,11 @@ class Scenario:
         The three models.
     n_patients, n_physicians
         Sizes of the cohort.
+    case_mix
+        How physicians come to see different patients; by default they do not.
+    observation
+        What happens to the covariates between the decision and the record, in order; by default
+        they are recorded as they are.
     minimum_panel
         Patients that every physician is given before the rest is spread at random; lowered to
         n_patients / n_physicians where it does not fit, and then noted in the cohort.
@@ -50,11 +56,13 @@ class Scenario:
 
     name: str
     covariates: CovariateModel = PAPER_COVARIATES
-    rule: Rule | RuleRecipe = Score2Rule()  # noqa: RUF009 -- immutable
+    rule: Rule | RuleRecipe | DrawnRule = Score2Rule()  # noqa: RUF009 -- immutable
     physicians: PhysicianModel = FiveGroups()  # noqa: RUF009 -- immutable
     n_patients: int = 10_000
     n_physicians: int = 20
     minimum_panel: int = MINIMUM_PANEL
+    case_mix: CaseMix | None = None
+    observation: tuple[Observation, ...] = ()
 
     def resized(self, n_patients: int | None, n_physicians: int | None) -> Scenario:
         """Return the scenario with other sizes where they are given."""
@@ -64,7 +72,7 @@ class Scenario:
             n_physicians=self.n_physicians if n_physicians is None else n_physicians,
         )
 
-    def realised_rule(self, seed: int) -> Rule:
+    def realised_rule(self, seed: int) -> Rule | DrawnRule:
         """Return the rule that a seed gives, its thresholds drawn."""
         rule = self.rule
         if isinstance(rule, RuleRecipe):
@@ -82,21 +90,42 @@ class Scenario:
         covariates = self.covariates.draw(
             self.n_patients, lambda name: self._stream(seed, "covariate", name)
         )
-        eligible = rule.eligible(covariates)
-        assigned = allocate(
-            self.n_patients, self.n_physicians, minimum, self._stream(seed, "allocation")
-        )
+        assigned = self._allocate(covariates, minimum, self._stream(seed, "allocation"))
+        if isinstance(rule, DrawnRule):
+            eligible = rule.draw(covariates, assigned, self._stream(seed, "eligibility"))
+        else:
+            eligible = rule.eligible(covariates)
         p_high, p_low = physicians.p_high[assigned], physicians.p_low[assigned]
         probability = np.where(eligible, p_high, p_low)
         decision = self._stream(seed, "decision").random(self.n_patients) < probability
         return Cohort(
-            covariates,
+            self._recorded(covariates, seed),
             decision,
             _named(physicians, assigned),
             Truth(eligible, p_high, p_low, physicians.group[assigned], rule),
             name=self.name,
             notes=self._notes(minimum),
         )
+
+    def describe(self) -> str:
+        """Say what is out of the ordinary about who sees whom and what is recorded."""
+        parts = [observation.describe() for observation in self.observation]
+        if self.case_mix is not None:
+            parts.append(f"physicians see patients of different {self.case_mix.covariate}")
+        return "; ".join(parts)
+
+    def _allocate(
+        self, covariates: pl.DataFrame, minimum: int, random: np.random.Generator
+    ) -> IntArray:
+        if self.case_mix is None:
+            return allocate(self.n_patients, self.n_physicians, minimum, random)
+        return self.case_mix.allocate(covariates, self.n_physicians, minimum, random)
+
+    def _recorded(self, covariates: pl.DataFrame, seed: int) -> pl.DataFrame:
+        for position, observation in enumerate(self.observation):
+            random = self._stream(seed, "observation", str(position))
+            covariates = observation.observe(covariates, random)
+        return covariates
 
     def _stream(self, seed: int, *purpose: str) -> np.random.Generator:
         return stream(seed, self.name, *purpose)
@@ -110,8 +139,6 @@ class Scenario:
         )
 
 
-def _named(
-    physicians: Physicians, assigned: np.ndarray[tuple[int], np.dtype[np.int32]]
-) -> pl.Series:
+def _named(physicians: Physicians, assigned: IntArray) -> pl.Series:
     names = pl.Series(physicians.names, dtype=pl.Categorical)
     return names.gather(assigned).alias(PHYSICIAN)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.benchmarking.bootstrap import (
+    Interval,
     Statistic,
     percentile_interval,
     row_mean,
@@ -118,11 +119,15 @@ def _cell(
             "replicate", maintain_order=True
         )
     ]
+    intervals = [percentile_interval(values, statistic) for values in draws]
+    if all(values.size == 1 for values in draws):
+        # One condition has nothing to resample: the paper prints a point there, too.
+        intervals = [Interval(found.value, np.nan, np.nan) for found in intervals]
     return cell(
         condition,
         method,
         column,
-        [percentile_interval(values, statistic) for values in draws],
+        intervals,
         printed,
         spread=standard_error(draws[0]),
         n_undefined=int(rows["n_undefined"].sum()),

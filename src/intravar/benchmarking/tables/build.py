@@ -9,8 +9,9 @@ from intravar.benchmarking.tables.across import cross_table, mean_deltas, pass_t
 from intravar.benchmarking.tables.by_group import group_table
 from intravar.benchmarking.tables.grid import grid_table
 from intravar.benchmarking.tables.ranks import continuum_table, correlation_table
+from intravar.benchmarking.tables.recovery import per_draw, recovery_matrix, trust_table
 from intravar.estimators import METHODS
-from intravar.simulation.catalogue import grid_conditions, paper_conditions
+from intravar.simulation.catalogue import grid_conditions, paper_conditions, stress_conditions
 
 TITLES = {
     "score2_groups": "SCORE2: mean discordance by physician group, mean delta, rank correlation",
@@ -22,9 +23,17 @@ TITLES = {
     "passes": "Mean delta by pass",
     "continuum": "Continuum of physicians: rank correlation with the true discordance",
     "rank_correlations": "SCORE2: rank correlation between methods",
+    "recovery_spearman": "Rank correlation with D*, by condition and method",
+    "recovery_delta": "Mean delta, by condition and method",
+    "recovery_error": "Mean distance to D*, by condition and method",
+    "recovery_coverage": "Share of 95 % intervals that hold D*, by condition and method",
+    "recovery_trust": "What can be trusted: all, the ranks, or no",
     "grid": "Mean delta by cohort size and number of physicians",
     "seconds": "Seconds per method",
 }
+
+#: Conditions for which recovery of D* is tabulated: the paper's four, and the stress family.
+_RECOVERY = ("score2", "copula", "lognormal", "continuous", *stress_conditions())
 
 #: Methods on another scale than a discordance rate.
 _OTHER_SCALE = frozenset(name for name, method in METHODS.items() if method.scale != "discordance")
@@ -49,6 +58,9 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
         tables["passes"] = pass_table(deltas, conditions)
     if "continuous" in present:
         tables["continuum"] = continuum_table(scores)
+    chosen = [name for name in _RECOVERY if name in present]
+    if chosen:
+        tables |= _recovery(scores.filter(pl.col("condition").is_in(chosen)))
     if present & grid_conditions().keys():
         tables["grid"] = grid_table(deltas)
     tables["seconds"] = _seconds(runs)
@@ -60,6 +72,15 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
     if glmm and pl.concat(glmm).height:
         tables["glmm_groups"] = pl.concat(glmm)
     return {name: tables[name] for name in TITLES if name in tables and tables[name].height}
+
+
+def _recovery(scores: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    found = per_draw(scores)
+    tables = {
+        f"recovery_{measure}": recovery_matrix(found, measure, _OTHER_SCALE)
+        for measure in ("spearman", "delta", "error", "coverage")
+    }
+    return tables | {"recovery_trust": trust_table(found, _OTHER_SCALE)}
 
 
 def _in_order(scores: pl.DataFrame) -> pl.DataFrame:

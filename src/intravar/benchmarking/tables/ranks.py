@@ -42,7 +42,7 @@ def spearman_cell(
     printed: Printed | None,
     rounding: float = ROUNDING,
 ) -> dict[str, Any]:
-    """Make the cell of a method's rank correlation with `truth` or `d_star`, physicians resampled."""
+    """Make the cell of a method's rank correlation with `truth` or `d_star`."""
     draws: list[Interval] = []
     for _, draw in rows.sort("replicate", "physician").group_by("replicate", maintain_order=True):
         score = draw["score"].fill_null(np.nan).to_numpy()

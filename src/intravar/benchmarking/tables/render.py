@@ -27,25 +27,24 @@ _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9",
 
 def method_label(name: str) -> str:
     """Return the name of a method as tables show it."""
-    return METHODS[name].label if name in METHODS else name.capitalize()
+    if name in METHODS:
+        return METHODS[name].label
+    return name.capitalize() if name in ("oracle", "constant") else name
 
 
-def text_grid(
-    table: pl.DataFrame, *, intervals: bool = True, paper: bool = True
-) -> tuple[list[str], list[list[str]]]:
+def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of a table as text.
 
     Parameters
     ----------
     table
         A table of cells, or any other table.
-    intervals
-        Whether to show intervals after figures.
-    paper
-        Whether to show the paper's figure below ours.
+    narrow
+        Whether intervals go below figures, in two decimals, instead of beside them.
     """
     if table.columns != list(CELL_SCHEMA):
-        return table.columns, [[_plain(value) for value in row] for row in table.iter_rows()]
+        heading = [_heading(column) for column in table.columns]
+        return heading, [[_plain(value) for value in row] for row in table.iter_rows()]
     several = table["condition"].n_unique() > 1
     columns = table["column"].unique(maintain_order=True).to_list()
     heading = ["condition"] * several + ["method"] + [_heading(column) for column in columns]
@@ -54,10 +53,7 @@ def text_grid(
         condition, method = str(key[0]), str(key[1])
         cells = {row["column"]: row for row in part.iter_rows(named=True)}
         label = [condition] * several + [method_label(method)]
-        texts = [
-            _cell_text(cells[column], intervals, paper) if column in cells else ""
-            for column in columns
-        ]
+        texts = [_cell_text(cells[column], narrow) if column in cells else "" for column in columns]
         rows.append(label + texts)
     return heading, rows
 
@@ -74,17 +70,20 @@ def _heading(column: str) -> str:
     return HEADINGS.get(column, method_label(column))
 
 
-def _cell_text(cell: dict[str, object], intervals: bool, paper: bool) -> str:
+def _cell_text(cell: dict[str, object], narrow: bool) -> str:
     value = cell["value"]
     if value is None:
         return "undefined"
     column = str(cell["column"])
-    text = _number(value, column)
+    text, signed = _number(value, column), column in _SIGNED
     low, high = cell["low"], cell["high"]
-    if intervals and low is not None and high is not None and column != "percent_positive":
-        text += f" [{_number(low, column)}, {_number(high, column)}]"
-    if paper and cell["published"] is not None:
-        mark = "" if cell["inside"] in (True, None) else " *"
+    if low is not None and high is not None:
+        if narrow:
+            text += f"\n{_short(low, column)}{',' if signed else '-'}{_short(high, column)}"
+        else:
+            text += f" [{_number(low, column)}, {_number(high, column)}]"
+    if cell["published"] is not None:
+        mark = "" if cell["inside"] in (True, None) else "*"
         text += f"\n({_number(cell['published'], column)}){mark}"
     return text
 
@@ -94,6 +93,17 @@ def _number(value: object, column: str) -> str:
     if column == "percent_positive":
         return f"{number:.1f}"
     return f"{number:+.3f}" if column in _SIGNED else f"{number:.3f}"
+
+
+def _short(value: object, column: str) -> str:
+    """Return a number in as few characters as tell it from its neighbours."""
+    number = float(value)  # type: ignore[arg-type]
+    if column == "percent_positive":
+        return f"{number:.0f}"
+    if abs(number) >= 1:
+        return f"{number:.1f}"
+    text = f"{number:+.2f}" if column in _SIGNED else f"{number:.2f}"
+    return text.replace("0.", ".", 1)
 
 
 def _plain(value: object) -> str:

@@ -1,0 +1,103 @@
+"""Ways to read a physician's discordance from the same held-out scores of the latent rule.
+
+soft: rates fitted to g as the learner gives it; core: share of discordant pairs among patients with
+g above 0.8; calibrated core: the same after calibration; posterior: what LatentRule does. Each
+figure is a mean over draws with its Monte-Carlo standard error; delta is against the oracle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+import intravar
+from intravar.benchmarking.tables.ranks import spearman
+from intravar.cohort import Cohort
+from intravar.estimators import Observed
+from intravar.latent.calibration import calibrate, count, starting_rates
+from intravar.latent.crossfit import physician_folds, train
+from intravar.latent.rates import rate_posterior
+from intravar.latent.rule_learners import BoostedTrees
+from intravar.oracle import pair_discordance
+
+FloatArray = NDArray[np.float64]
+CONDITIONS = ("score2", "continuous", "stress-graded", "stress-noise")
+FIRST_SEED, DRAWS = 40_000, 4
+
+
+def run() -> None:
+    print(f"{'condition':16}{'read-out':18}{'delta':>18}{'error':>18}{'Spearman, D*':>18}")
+    for condition in CONDITIONS:
+        found: dict[str, list[tuple[float, float, float]]] = {}
+        for seed in range(FIRST_SEED, FIRST_SEED + DRAWS):
+            cohort = intravar.simulate(condition, seed=seed)
+            truth = intravar.oracle(cohort)
+            oracle, d_star = truth["oracle"].to_numpy(), truth["d_star"].to_numpy()
+            for name, score in {**_readouts(cohort), "oracle": oracle}.items():
+                measures = (
+                    float(np.nanmean(score - oracle)),
+                    float(np.nanmean(np.abs(score - d_star))),
+                    spearman(score, d_star),
+                )
+                found.setdefault(name, []).append(measures)
+        for name, values in found.items():
+            mean = np.mean(values, axis=0)
+            error = np.std(values, axis=0, ddof=1) / np.sqrt(DRAWS)
+            cells = [f"{m:+.4f} ({e:.4f})" for m, e in zip(mean, error, strict=True)]
+            print(f"{condition:16}{name:18}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
+
+
+def _readouts(cohort: Cohort) -> dict[str, FloatArray]:
+    observed = Observed.of(*cohort.observed(), keep_missing=True)
+    y, who = observed.decision.astype(np.int64), observed.code
+    n_physicians = len(observed.physicians)
+    score = _held_out(observed.covariates, y, who, n_physicians)
+    counts = count(score, y, who, n_physicians)
+    fit = calibrate(counts)
+    posterior = rate_posterior(counts, fit)
+    return {
+        "soft": _soft(expit(score), y, who, n_physicians),
+        "core": _core(expit(score), y, who, n_physicians),
+        "calibrated core": _core(expit(fit.logit(score)), y, who, n_physicians),
+        "posterior": posterior.eligible_discordance().mean(),
+    }
+
+
+def _held_out(
+    x: FloatArray, y: NDArray[np.int64], who: NDArray[np.int64], n_physicians: int
+) -> FloatArray:
+    random = np.random.default_rng(0)
+    fold = physician_folds(who, 4, n_physicians, random)
+    half = physician_folds(who, 2, n_physicians, random)
+    rule = BoostedTrees().prepare(x)
+    score = np.empty(len(y))
+    for left_out in range(4):
+        rows = np.flatnonzero(fold != left_out)
+        fitted = train(rule, rows, half, y, who, n_physicians, (0.0,))
+        score[fold == left_out] = fitted[fold == left_out]
+    return score
+
+
+def _soft(
+    g: FloatArray, y: NDArray[np.int64], who: NDArray[np.int64], n_physicians: int
+) -> FloatArray:
+    high, low = starting_rates(y, who, n_physicians)
+    bounded: Callable[[FloatArray], FloatArray] = lambda p: np.clip(p, 1e-6, 1 - 1e-6)  # noqa: E731
+    for _ in range(500):
+        h, lo = high[who], low[who]
+        q = lo + (h - lo) * g
+        r = g * np.where(y == 1, h / q, (1 - h) / (1 - q))
+        high = bounded(np.bincount(who, r * y) / np.bincount(who, r))
+        low = bounded(np.bincount(who, (1 - r) * y) / np.bincount(who, 1 - r))
+    return 2 * high * (1 - high)
+
+
+def _core(
+    g: FloatArray, y: NDArray[np.int64], who: NDArray[np.int64], n_physicians: int
+) -> FloatArray:
+    inside = g > 0.8
+    n = np.bincount(who[inside], minlength=n_physicians)
+    return pair_discordance(n, np.bincount(who[inside], y[inside], minlength=n_physicians))

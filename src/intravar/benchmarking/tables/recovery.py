@@ -1,0 +1,97 @@
+"""How well each method recovers the physicians' true discordance: ranks, level, intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.benchmarking.bootstrap import Interval
+from intravar.benchmarking.tables.cells import cell, cells_table
+from intravar.benchmarking.tables.ranks import spearman
+
+#: What a method must reach in a condition to be trusted there.
+LARGEST_GAP = 0.10
+LARGEST_DELTA = 0.02
+LEAST_COVERAGE = 0.90
+#: Slack for a D* that lies on the end of an interval up to rounding.
+ROUNDING = 1e-9
+
+
+def per_draw(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return per condition, replicate and method how D* is recovered.
+
+    Columns: `spearman` with D*, `delta` (mean of score minus the oracle's estimate), `error` (mean
+    distance to D*), `coverage` (share of intervals that hold D*), `n_undefined`.
+    """
+    rows = []
+    keys = ("condition", "replicate", "method")
+    for key, draw in scores.group_by(keys, maintain_order=True):
+        score = draw["score"].fill_null(np.nan).to_numpy()
+        d_star = draw["d_star"].to_numpy()
+        held = (draw["low"] - ROUNDING <= draw["d_star"]) & (
+            draw["d_star"] <= draw["high"] + ROUNDING
+        )
+        rows.append(
+            {
+                **dict(zip(keys, key, strict=True)),
+                "spearman": spearman(score, d_star),
+                "delta": float(np.nanmean(score - draw["truth"].fill_null(np.nan).to_numpy())),
+                "error": float(np.nanmean(np.abs(score - d_star))),
+                "coverage": held.mean(),
+                "n_undefined": int(np.isnan(score).sum()),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def recovery_matrix(found: pl.DataFrame, measure: str, other_scale: frozenset[str]) -> pl.DataFrame:
+    """Return one measure by condition (down) and method (across).
+
+    Methods on another scale than a discordance have ranks only.
+    """
+    cells: list[dict[str, Any]] = []
+    for (condition, method), draws in found.group_by("condition", "method", maintain_order=True):
+        if measure != "spearman" and method in other_scale:
+            continue
+        values = draws.sort("replicate")[measure].cast(pl.Float64).fill_null(np.nan)
+        cells.append(
+            cell(
+                measure,
+                str(condition),
+                str(method),
+                [Interval(value, np.nan, np.nan) for value in values],
+                n_undefined=int(draws["n_undefined"].sum()),
+            )
+        )
+    return cells_table(cells)
+
+
+def trust_table(found: pl.DataFrame, other_scale: frozenset[str]) -> pl.DataFrame:
+    """Say for every condition and method what can be trusted: all, the ranks, or nothing.
+
+    "all": the rank correlation with D* is at most 0.10 below the oracle's, the mean delta at most
+    0.02 from zero, and at least 90 % of the intervals hold D*. "ranks": the first alone.
+    """
+    means = found.group_by("condition", "method", maintain_order=True).agg(
+        pl.col("spearman").fill_nan(None).mean(), pl.col("delta").mean(), pl.col("coverage").mean()
+    )
+    rows = []
+    for (condition,), part in means.group_by("condition", maintain_order=True):
+        known = {row["method"]: row for row in part.iter_rows(named=True)}
+        best = known["oracle"]["spearman"]
+        row: dict[str, Any] = {"condition": condition}
+        for method, values in known.items():
+            if method not in ("oracle", "constant"):
+                row[method] = _verdict(values, best, method in other_scale)
+        rows.append(row)
+    return pl.DataFrame(rows)
+
+
+def _verdict(values: dict[str, Any], best: float, ranks_only: bool) -> str:
+    if values["spearman"] is None or best - values["spearman"] > LARGEST_GAP:
+        return "no"
+    level = abs(values["delta"]) <= LARGEST_DELTA
+    covers = values["coverage"] is not None and values["coverage"] >= LEAST_COVERAGE
+    return "all" if level and covers and not ranks_only else "ranks"

@@ -1,0 +1,40 @@
+"""The command about reports."""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from intravar.cli.simulation import Json
+from intravar.report import FORMATS, parse_formats, write_report
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command("report")(report)
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder that `benchmark` wrote.", metavar="DIR")],
+    open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    formats: Annotated[
+        str,
+        typer.Option("--format", help=f"Some of {', '.join(FORMATS)}, with commas between."),
+    ] = "html",
+    as_json: Json = False,
+) -> None:
+    """Make figures, tables and the page again from stored results; nothing is run."""
+    written = write_report(folder, parse_formats(formats))
+    if as_json:
+        typer.echo(json.dumps([str(path) for path in written]))
+    else:
+        for path in written:
+            typer.echo(path)
+    if open_it:
+        pages = [path for path in written if path.suffix == ".html"]
+        for path in pages:
+            webbrowser.open(path.resolve().as_uri())

@@ -1,0 +1,138 @@
+"""Intervals of a share, and of the discordance that follows from a share.
+
+Everything here is a Beta posterior under Jeffreys' prior. As an interval of a binomial share it
+keeps close to its nominal level for few pairs and many, shares near 0 and 1 included, where the
+textbook interval collapses to a point; it also takes the fractional counts to which pairs that
+share patients are worth (see :mod:`intravar.inference.pairs`). Nothing is resampled: a bootstrap
+over patients breaks nearest-neighbour matching, because copies of a patient match each other.
+
+References
+----------
+Brown, Cai and DasGupta, Interval estimation for a binomial proportion, Stat Sci 2001;16:101-133.
+Abadie and Imbens, On the failure of the bootstrap for matching estimators, Econometrica
+2008;76:1537-1557.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv
+
+from intravar.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+#: Share of intervals that should cover what they aim at, unless told otherwise.
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """One interval per physician; NaN where there is none.
+
+    Attributes
+    ----------
+    low, high
+        The ends.
+    standard_error
+        Standard error of the score; never zero because a physician happened to have no
+        discordant pair.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    standard_error: FloatArray
+
+    @classmethod
+    def undefined(cls, n_physicians: int) -> Interval:
+        """Return what a method without intervals has to say."""
+        return cls(*(np.full(n_physicians, np.nan) for _ in range(3)))
+
+
+def checked_level(level: float) -> float:
+    """Return the level, or say why it is none."""
+    if not 0 < level < 1:
+        raise InputError(f"level {level} is impossible; it lies between 0 and 1, 0.95 for instance")
+    return level
+
+
+def share_interval(
+    successes: npt.ArrayLike, trials: npt.ArrayLike, level: float = LEVEL
+) -> Interval:
+    """Return Jeffreys' interval of a binomial share.
+
+    The ends are the quantiles of Beta(k + 1/2, n - k + 1/2), with 0 and 1 as the ends where no
+    or every trial succeeded (Brown et al. 2001). The standard error is that posterior's standard
+    deviation.
+
+    Parameters
+    ----------
+    successes, trials
+        Counts, k and n; not necessarily whole. NaN ends where n is not positive.
+    level
+        Nominal coverage.
+
+    Examples
+    --------
+    >>> found = share_interval([0, 5, 50], [50, 50, 50])
+    >>> found.low.round(3).tolist(), found.high.round(3).tolist()
+    ([0.0, 0.039, 0.951], [0.049, 0.205, 1.0])
+    """
+    tail = (1 - checked_level(level)) / 2
+    k, n = np.broadcast_arrays(
+        np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    )
+    n = np.where(n > 0, n, np.nan)
+    a, b = k + 0.5, n - k + 0.5
+    low = np.where(k <= 0, 0.0 * n, betaincinv(a, b, tail))
+    high = np.where(k >= n, 1.0 + 0.0 * n, betaincinv(a, b, 1 - tail))
+    mean = a / (a + b)
+    return Interval(low, high, np.sqrt(mean * (1 - mean) / (a + b + 1)))
+
+
+def discordance_interval(
+    prescribed: npt.ArrayLike, patients: npt.ArrayLike, level: float = LEVEL
+) -> Interval:
+    """Return the interval of 2 p (1 - p) when k of n comparable patients got the drug.
+
+    It is the image of Jeffreys' interval of p. Equal-tailed quantiles of the posterior of
+    2 p (1 - p) would not do: the function has its maximum at p = 1/2, the upper quantile lies
+    below that maximum always, and a physician who tosses a coin would never be covered. The
+    image covers at least as often as the interval of p does.
+
+    Parameters
+    ----------
+    prescribed, patients
+        k and n. NaN with fewer than two patients: there is no pair.
+    level
+        Nominal coverage.
+
+    Notes
+    -----
+    The unbiased estimate k (n - k) / (n (n - 1) / 2) may exceed 1/2 by up to 1 / (2 (n - 1)) and
+    then lies above the interval; the discordance it estimates cannot.
+
+    Examples
+    --------
+    >>> found = discordance_interval([20, 10], [20, 20])
+    >>> found.low.round(3).tolist(), found.high.round(3).tolist()
+    ([0.0, 0.415], [0.206, 0.5])
+    """
+    n = np.asarray(patients, dtype=np.float64)
+    k, n = np.broadcast_arrays(np.asarray(prescribed, dtype=np.float64), np.where(n > 1, n, np.nan))
+    p = share_interval(k, n, level)
+    ends = np.stack([2 * p.low * (1 - p.low), 2 * p.high * (1 - p.high)])
+    straddles = (p.low <= 0.5) & (p.high >= 0.5)
+    high = np.where(straddles, 0.5, ends.max(axis=0))
+    return Interval(ends.min(axis=0), high, _discordance_sd(k + 0.5, n - k + 0.5))
+
+
+def _discordance_sd(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the standard deviation of 2 p (1 - p) under p ~ Beta(a, b), from its moments."""
+    s = a + b
+    mean = 2 * a * b / (s * (s + 1))
+    square = 4 * a * (a + 1) * b * (b + 1) / (s * (s + 1) * (s + 2) * (s + 3))
+    sd: FloatArray = np.sqrt(np.maximum(square - mean**2, 0.0))
+    return sd

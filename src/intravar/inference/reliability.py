@@ -1,0 +1,159 @@
+"""Reliability: how much of the difference between physicians is real.
+
+References
+----------
+Adams, The reliability of provider profiling: a tutorial, RAND TR-653, 2009.
+van Houwelingen, Brand and Louis, Empirical Bayes methods for monitoring health care quality,
+Leiden 1999; Lingsma et al., Comparing and ranking hospitals based on outcome: results from the
+Netherlands Stroke Survey, QJM 2010;103:99-108 (rankability).
+Spearman, Correlation calculated from faulty data, Br J Psychol 1910;3:271-295; Brown, Some
+experimental results in the correlation of mental abilities, ibid. 296-322.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from intravar.inference.intervals import FloatArray
+from intravar.seeds import stream
+
+
+def reliability(between_variance: float, standard_error: npt.ArrayLike) -> FloatArray:
+    """Return signal over signal and noise for every physician, tau^2 / (tau^2 + s_i^2).
+
+    It is the squared correlation of score and true score in physicians measured as well as this
+    one. NaN where there is neither signal nor noise.
+
+    Parameters
+    ----------
+    between_variance
+        tau^2, the variance of true scores; see :func:`intravar.inference.between_variance`.
+    standard_error
+        s_i of every physician, on the same scale.
+
+    Examples
+    --------
+    >>> reliability(0.04, [0.1, 0.2, 0.4]).round(3).tolist()
+    [0.8, 0.5, 0.2]
+    """
+    noise = np.asarray(standard_error, dtype=np.float64) ** 2
+    undefined = np.full(noise.shape, np.nan)
+    total = between_variance + noise
+    return np.asarray(np.divide(between_variance, total, out=undefined, where=total > 0))
+
+
+def rankability(between_variance: float, standard_error: npt.ArrayLike) -> float:
+    """Return tau^2 / (tau^2 + median s_i^2): the share of differences that is not chance.
+
+    Lingsma et al. (2010) call less than 0.5 poor and more than 0.75 good: below, a list of ranks
+    says more about luck than about physicians.
+
+    Parameters
+    ----------
+    between_variance, standard_error
+        As in :func:`reliability`; NaN errors are left out.
+
+    Examples
+    --------
+    >>> round(rankability(0.04, [0.1, 0.2, 0.4]), 3)
+    0.5
+    """
+    noise = np.asarray(standard_error, dtype=np.float64)
+    noise = noise[~np.isnan(noise)]
+    if noise.size == 0 or np.isnan(between_variance):
+        return float("nan")
+    return float(reliability(between_variance, np.sqrt(np.median(noise**2))))
+
+
+class SplitHalf(NamedTuple):
+    """Agreement of two halves of every panel.
+
+    Attributes
+    ----------
+    half
+        Correlation between the halves over physicians, mean over splits.
+    full
+        The same stepped up to whole panels by Spearman and Brown.
+    by_split
+        Correlation of every split.
+    """
+
+    half: float
+    full: float
+    by_split: FloatArray
+
+
+def spearman_brown(correlation: npt.ArrayLike, times: float = 2.0) -> FloatArray:
+    """Return the reliability of a measurement `times` as long, k r / (1 + (k - 1) r).
+
+    Examples
+    --------
+    >>> round(float(spearman_brown(0.6)), 3)
+    0.75
+    """
+    r = np.asarray(correlation, dtype=np.float64)
+    return np.asarray(times * r / (1 + (times - 1) * r))
+
+
+def split_half(
+    score: Callable[[npt.NDArray[np.int64]], npt.ArrayLike],
+    physician: npt.ArrayLike,
+    *,
+    n_splits: int = 10,
+    seed: int = 0,
+) -> SplitHalf:
+    """Return how well scores from one half of the patients agree with those from the other.
+
+    Every panel is cut in two at random. For matching methods this is a lower bound: in half a panel
+    the nearest patient is farther away, and the step up by Spearman and Brown knows only of noise.
+
+    Parameters
+    ----------
+    score
+        From row numbers of patients to one score per physician, always in the same order; NaN
+        where undefined. A physician who is undefined in a half is left out of that split.
+    physician
+        Physician of every patient.
+    n_splits
+        How often to cut.
+    seed
+        Of the cuts.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(1)
+    >>> physician = np.repeat(np.arange(200), 20)
+    >>> y = random.random(4000) < np.linspace(0.2, 0.8, 200)[physician]
+    >>> share = lambda rows: np.bincount(physician[rows], y[rows]) / np.bincount(physician[rows])
+    >>> round(split_half(share, physician).full, 2)
+    0.72
+    """
+    names = np.asarray(physician)
+    correlations = []
+    for number in range(n_splits):
+        random = stream(seed, "split-half", str(number))
+        # Shuffled, then sorted by physician: every other patient of a panel goes to one half.
+        order = random.permutation(len(names))
+        order = order[np.argsort(names[order], kind="stable")]
+        _, start, size = np.unique(names[order], return_index=True, return_counts=True)
+        odd = (np.arange(len(names)) - np.repeat(start, size)) % 2 == 1
+        halves = [
+            np.asarray(score(np.sort(order[chosen])), dtype=np.float64) for chosen in (odd, ~odd)
+        ]
+        correlations.append(_correlation(*halves))
+    by_split = np.array(correlations)
+    defined = by_split[~np.isnan(by_split)]
+    half = float(defined.mean()) if defined.size else float("nan")
+    return SplitHalf(half, float(spearman_brown(half)), by_split)
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    both = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[both], b[both]
+    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(a, b)[0, 1])

@@ -1,0 +1,1 @@
+"""The latent rule: who is eligible as physicians' decisions show it, and how each follows it."""

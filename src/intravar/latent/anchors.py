@@ -1,0 +1,80 @@
+"""What pins the level of the rates: patients who are surely eligible, or surely not.
+
+Decisions follow q = p_low + (p_high - p_low) g. Calling another value of g "1" changes p_high and
+leaves every q, and so the likelihood, as it is. Only patients with g at 0 and 1 anchor the scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: A patient is an anchor with g below this, or above one minus this.
+NEAR = 0.05
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """How well the scale of g is anchored, and what follows from it for the discordance.
+
+    Attributes
+    ----------
+    low, high
+        Share of patients with g near 0 and near 1.
+    sure_eligible, sure_others
+        Share of the eligible, and of the others, who are surely so.
+    identified_low, identified_high
+        Range of each physician's discordance over the scales of g that fit equally well.
+    """
+
+    low: float
+    high: float
+    sure_eligible: float
+    sure_others: float
+    identified_low: Floats
+    identified_high: Floats
+
+    def complaints(self, least: float) -> list[str]:
+        """Say what is thin: fewer than a share `least` of the eligible or of the others sure."""
+        found = {
+            "the eligible are surely so": self.sure_eligible,
+            "the others are surely not": self.sure_others,
+        }
+        return [text for text, share in found.items() if share < least]
+
+
+def find_anchors(g: Floats, p_high: Floats, p_low: Floats) -> Anchors:
+    """Measure the anchors and the range of D over the admissible scales of g.
+
+    Parameters
+    ----------
+    g
+        Calibrated probability of being eligible, per patient.
+    p_high, p_low
+        Rates per physician.
+
+    Notes
+    -----
+    The value of g that is called 1 may be as low as the largest g that occurs (its 99 % quantile)
+    and as high as the p_high of all physicians allow.
+    """
+    contrast = p_high - p_low
+    able = contrast > 0.05
+    room = float(((1 - p_low[able]) / contrast[able]).min()) if able.any() else 1.0
+    top = min(float(np.quantile(g, 0.99)), 1.0)
+    scale = np.linspace(top, max(room, 1.0), 21)[:, None]
+    p = np.clip(p_low + contrast * scale, 0, 1)
+    value = 2 * p * (1 - p)
+    here = 2 * p_high * (1 - p_high)
+    return Anchors(
+        low=float(np.mean(g < NEAR)),
+        high=float(np.mean(g > 1 - NEAR)),
+        sure_eligible=float(g[g > 1 - NEAR].sum() / g.sum()),
+        sure_others=float((1 - g[g < NEAR]).sum() / (1 - g).sum()) if (g < 1).any() else 1.0,
+        identified_low=np.minimum(value.min(axis=0), here),
+        identified_high=np.maximum(value.max(axis=0), here),
+    )

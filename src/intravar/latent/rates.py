@@ -1,0 +1,301 @@
+"""Posterior of one physician's rates given the calibrated rule, on a grid fitted to the physician.
+
+Given g the decisions are Bernoulli(p_low + (p_high - p_low) g), so the likelihood of a physician
+needs only his counts per score bin.  Beta priors for p_high and p_low, shared by all physicians,
+have mean and strength estimated by marginal maximum likelihood (empirical Bayes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.special import digamma, expit, polygamma
+from scipy.stats import beta
+
+from intravar.latent.calibration import Calibration, Counts
+
+Floats = NDArray[np.float64]
+
+HIGH_CELLS = 80
+LOW_CELLS = 30
+LEAST_WEIGHT = 1e-4
+REACH = 5.0
+STRENGTH_RANGE = (1.0, 2000.0)
+
+
+@dataclass
+class RatePosterior:
+    """Posterior weights on each physician's own grid of (shift, p_high, p_low).
+
+    Attributes
+    ----------
+    high, low
+        Midpoints of the cells, one row per physician.
+    high_edge
+        Edges of the cells of p_high.
+    weight
+        Posterior mass, physician x shift x p_high x p_low.
+    share
+        Mean of g over the panel, physician x shift.
+    prior_high, prior_low
+        The two parameters of the Beta priors.
+    """
+
+    high: Floats
+    low: Floats
+    high_edge: Floats
+    weight: Floats
+    share: Floats
+    prior_high: tuple[float, float]
+    prior_low: tuple[float, float]
+
+    def mean_rates(self) -> tuple[Floats, Floats]:
+        """Posterior means of p_high and p_low."""
+        return (
+            np.asarray((self.weight.sum(axis=(1, 3)) * self.high).sum(axis=1)),
+            np.asarray((self.weight.sum(axis=(1, 2)) * self.low).sum(axis=1)),
+        )
+
+    def shift(self, points: Floats) -> Floats:
+        """Posterior mean shift of the threshold."""
+        return np.asarray(self.weight.sum(axis=(2, 3)) @ points)
+
+    def eligible_discordance(self) -> EligibleDiscordance:
+        """Posterior of 2 p_high (1 - p_high)."""
+        return EligibleDiscordance(self.weight.sum(axis=(1, 3)), self.high_edge)
+
+    def panel_discordance(self) -> PanelDiscordance:
+        """Posterior of share 2h(1 - h) + (1 - share) 2l(1 - l)."""
+        h, low = self.high[:, None, :, None], self.low[:, None, None, :]
+        share = self.share[:, :, None, None]
+        value = share * h * (1 - h) + (1 - share) * low * (1 - low)
+        value = (2 * value).reshape(len(h), -1)
+        mass = self.weight.reshape(len(h), -1)
+        order = np.argsort(value, axis=1)
+        value = np.take_along_axis(value, order, axis=1)
+        run = np.cumsum(np.take_along_axis(mass, order, axis=1), axis=1)
+        mean = (np.diff(run, axis=1, prepend=0) * value).sum(axis=1)
+        spread = (np.diff(run, axis=1, prepend=0) * (value - mean[:, None]) ** 2).sum(axis=1)
+        points = np.linspace(0, 1, 1001)
+        quantiles = [np.interp(points, r, v) for r, v in zip(run, value, strict=True)]
+        return PanelDiscordance(mean, np.sqrt(spread), points, np.array(quantiles))
+
+
+@dataclass
+class EligibleDiscordance:
+    """Posterior of a physician's discordance among eligible patients.
+
+    Attributes
+    ----------
+    mass, edge
+        Posterior mass of p_high in cells, and the cells' edges, one row per physician.
+    """
+
+    mass: Floats
+    edge: Floats
+
+    def mean(self) -> Floats:
+        """Posterior mean."""
+        p = (self.edge[:, 1:] + self.edge[:, :-1]) / 2
+        return np.asarray((self.mass * 2 * p * (1 - p)).sum(axis=1) / self.mass.sum(axis=1))
+
+    def standard_deviation(self) -> Floats:
+        """Posterior standard deviation."""
+        p = (self.edge[:, 1:] + self.edge[:, :-1]) / 2
+        off = 2 * p * (1 - p) - self.mean()[:, None]
+        return np.asarray(np.sqrt((self.mass * off**2).sum(axis=1) / self.mass.sum(axis=1)))
+
+    def interval(self, level: float) -> tuple[Floats, Floats]:
+        """Map the shortest interval of p_high through 2p(1 - p), ends and fold included."""
+        ends = np.array(
+            [shortest_interval(m, e, level) for m, e in zip(self.mass, self.edge, strict=True)]
+        ).reshape(-1, 2)
+        value = 2 * ends * (1 - ends)
+        top = np.where((ends[:, 0] <= 0.5) & (ends[:, 1] >= 0.5), 0.5, value.max(axis=1))
+        return value.min(axis=1), top
+
+
+@dataclass
+class PanelDiscordance:
+    """Posterior of a physician's discordance over the whole panel, as quantiles."""
+
+    means: Floats
+    deviations: Floats
+    points: Floats
+    quantiles: Floats
+
+    def mean(self) -> Floats:
+        """Posterior mean."""
+        return self.means
+
+    def standard_deviation(self) -> Floats:
+        """Posterior standard deviation."""
+        return self.deviations
+
+    def interval(self, level: float) -> tuple[Floats, Floats]:
+        """Return the central interval."""
+        tail = (1 - level) / 2
+        ends = np.array([np.interp([tail, 1 - tail], self.points, q) for q in self.quantiles])
+        return ends[:, 0], ends[:, 1]
+
+
+def shortest_interval(mass: Floats, edge: Floats, level: float) -> tuple[float, float]:
+    """Return the shortest run of cells that holds `level` of the mass.
+
+    Its ends are interpolated inside their cells, but an interval that reaches the last cell of
+    the unit interval with its densest part keeps the boundary.
+
+    Examples
+    --------
+    >>> shortest_interval(np.array([0.0, 0.02, 0.98]), np.array([0, 0.4, 0.8, 1.0]), 0.95)
+    (0.8..., 1.0)
+    """
+    run = np.concatenate([[0.0], np.cumsum(mass)])
+    run /= run[-1]
+    tails = np.linspace(0.0, 1 - level, 201)
+    low = np.interp(tails, run, edge)
+    high = np.interp(tails + level, run, edge)
+    if edge[-1] == 1.0:
+        high[-1] = 1.0
+    if edge[0] == 0.0:
+        low[0] = 0.0
+    best = int(np.argmin(high - low))
+    return float(low[best]), float(high[best])
+
+
+@njit(cache=True, nogil=True)
+def _grid_log_likelihood(yes, no, g, high, low, likely):  # type: ignore[no-untyped-def]
+    J = yes.shape[0]
+    U, H, L = g.shape[0], high.shape[1], low.shape[1]
+    out = np.full((J, U, H, L), -np.inf)
+    for j in range(J):
+        used = np.flatnonzero(yes[j] + no[j])
+        for u in range(U):
+            if not likely[j, u]:
+                continue
+            for a in range(H):
+                for c in range(L):
+                    total = 0.0
+                    for b in used:
+                        q = low[j, c] + (high[j, a] - low[j, c]) * g[u, b]
+                        if yes[j, b] > 0:
+                            total += yes[j, b] * np.log(max(q, 1e-300))
+                        if no[j, b] > 0:
+                            total += no[j, b] * np.log(max(1.0 - q, 1e-300))
+                    out[j, u, a, c] = total
+    return out
+
+
+def _cells(centre: Floats, spread: Floats, cells: int) -> Floats:
+    """Return edges of cells that reach `REACH` spreads to both sides within [0, 1]."""
+    low = np.clip((centre - REACH * spread).min(axis=1), 0.0, 1.0)
+    high = np.clip((centre + REACH * spread).max(axis=1), 0.0, 1.0)
+    return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, cells + 1))
+
+
+def _spread(rate: Floats, size: Floats) -> Floats:
+    """Return the standard error of a rate, never zero."""
+    smooth = (rate * size + 1) / (size + 2)
+    return np.asarray(np.sqrt(smooth * (1 - smooth) / (size + 1)))
+
+
+def rate_posterior(counts: Counts, fit: Calibration, max_iter: int = 60) -> RatePosterior:
+    """Compute the grid posterior and the empirical-Bayes priors."""
+    yes, no = counts.yes, counts.no
+    g = expit(fit.logit(counts.score)[None, :] + fit.shifts[:, None])
+    n = yes + no
+    size = n.sum(axis=1, keepdims=True)
+    likely = fit.weight > LEAST_WEIGHT
+    # effective numbers of patients that speak on p_high and on p_low
+    q = fit.p_low[:, :, None] + (fit.p_high - fit.p_low)[:, :, None] * g
+    w = n[:, None, :] / np.clip(q * (1 - q), 1e-4, None)
+    a, b, c = (w * g**2).sum(2), (w * g * (1 - g)).sum(2), (w * (1 - g) ** 2).sum(2)
+    share_high = np.clip(a - b**2 / np.maximum(c, 1e-9), 1e-9, None)
+    share_low = np.clip(c - b**2 / np.maximum(a, 1e-9), 1e-9, None)
+    edges = []
+    for rate, information, cells in (
+        (fit.p_high, share_high, HIGH_CELLS),
+        (fit.p_low, share_low, LOW_CELLS),
+    ):
+        effective = information * np.clip(rate * (1 - rate), 1e-4, None)
+        spread = np.where(likely, _spread(rate, effective), 0.0)
+        best = np.take_along_axis(rate, fit.weight.argmax(axis=1)[:, None], axis=1)
+        edges.append(_cells(np.where(likely, rate, best), spread, cells))
+    high, low = ((e[:, 1:] + e[:, :-1]) / 2 for e in edges)
+    joint = _grid_log_likelihood(yes, no, g, high, low, likely)
+    point = fit.shifts / fit.spread if g.shape[0] > 1 else np.zeros(1)
+    joint += (-0.5 * point**2)[None, :, None, None]
+    joint -= joint.max(axis=(1, 2, 3), keepdims=True)
+    likelihood = np.exp(joint)
+    cell_width = [np.diff(e, axis=1) for e in edges]
+    prior_high, prior_low = (1.0, 1.0), (1.0, 1.0)
+    for _ in range(max_iter):
+        before = prior_high + prior_low
+        factor_high = _beta_mass(high, cell_width[0], prior_high)
+        factor_low = _beta_mass(low, cell_width[1], prior_low)
+        weight = likelihood * factor_high[:, None, :, None] * factor_low[:, None, None, :]
+        weight /= weight.sum(axis=(1, 2, 3), keepdims=True)
+        prior_high = _fit_beta(weight.sum(axis=(1, 3)), high)
+        prior_low = _fit_beta(weight.sum(axis=(1, 2)), low)
+        if np.allclose(before, prior_high + prior_low, rtol=1e-3):
+            break
+    return RatePosterior(
+        high, low, edges[0], weight, (n @ g.T) / size, prior_high, prior_low,
+    )  # fmt: skip
+
+
+def _beta_mass(p: Floats, width: Floats, prior: tuple[float, float]) -> Floats:
+    value = (prior[0] - 1) * np.log(p) + (prior[1] - 1) * np.log1p(-p)
+    return np.asarray(np.exp(value - value.max(axis=1, keepdims=True)) * width)
+
+
+def _fit_beta(mass: Floats, p: Floats) -> tuple[float, float]:
+    """Maximum likelihood of a Beta law from expected logarithms (Newton steps)."""
+    mean = float((mass * p).sum() / mass.sum())
+    variance = float((mass * (p - mean) ** 2).sum() / mass.sum())
+    size = np.clip(mean * (1 - mean) / max(variance, 1e-9) - 1, *STRENGTH_RANGE)
+    s = np.array([(mass * np.log(p)).sum(), (mass * np.log1p(-p)).sum()]) / mass.sum()
+    theta = np.log(np.maximum([mean * size, (1 - mean) * size], 0.05))
+    for _ in range(50):
+        a = np.exp(theta)
+        total = a.sum()
+        slope = a * (s - digamma(a) + digamma(total))
+        bend = np.diag(a**2 * polygamma(1, a)) - np.outer(a, a) * polygamma(1, total)
+        step = np.clip(np.linalg.solve(bend + 1e-9 * np.eye(2), slope), -1, 1)
+        theta = theta + step
+        if np.abs(step).max() < 1e-6:
+            break
+    a = np.exp(theta)
+    a *= np.clip(a.sum(), *STRENGTH_RANGE) / a.sum()
+    return float(a[0]), float(a[1])
+
+
+def one_class_posterior(
+    k: Floats, n: Floats
+) -> tuple[EligibleDiscordance, Floats, tuple[float, float]]:
+    """Return the posterior when all patients count as eligible, the rates, and the prior."""
+    prior = fit_beta_binomial(k, n)
+    a, b = k + prior[0], n - k + prior[1]
+    edge = np.linspace(0, 1, 2001)
+    mass = np.diff(beta.cdf(edge[None, :], a[:, None], b[:, None]), axis=1)
+    return EligibleDiscordance(mass, np.tile(edge, (k.size, 1))), a / (a + b), prior
+
+
+def fit_beta_binomial(k: Floats, n: Floats, max_iter: int = 200) -> tuple[float, float]:
+    """Fit a Beta law to binomial rates by EM on a grid (empirical Bayes)."""
+    edge = np.linspace(0, 1, 401)
+    p = np.broadcast_to((edge[1:] + edge[:-1]) / 2, (k.size, 400))
+    like = k[:, None] * np.log(p) + (n - k)[:, None] * np.log1p(-p)
+    like = np.exp(like - like.max(axis=1, keepdims=True))
+    prior = (1.0, 1.0)
+    for _ in range(max_iter):
+        before = prior
+        mass = like * _beta_mass(p, np.ones((k.size, 1)), prior)
+        mass /= mass.sum(axis=1, keepdims=True)
+        prior = _fit_beta(mass, p)
+        if np.allclose(before, prior, rtol=1e-3):
+            break
+    return prior

@@ -1,0 +1,163 @@
+"""The parts of the latent rule: trees, splines, calibration, rates, anchors."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import beta
+
+from intravar.latent.anchors import find_anchors
+from intravar.latent.calibration import calibrate, count
+from intravar.latent.rates import fit_beta_binomial, rate_posterior, shortest_interval
+from intravar.latent.rule_learners import Rates, SplineLogit
+from intravar.latent.tree_kernel import _best_split, _histograms, bin_columns
+from reference.latent import best_gain, posterior_of_rates
+
+
+def test_bins_keep_the_order_and_mark_missing():
+    x = np.random.default_rng(0).standard_normal((3_000, 1))
+    x[5] = np.nan
+    bins = bin_columns(x)[:, 0]
+    assert bins[5] == 255
+    known = np.arange(3_000) != 5
+    order = np.argsort(x[known, 0])
+    assert (np.diff(bins[known][order].astype(int)) >= 0).all()
+    assert bins[known].max() <= 253
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_split_is_the_best_of_all(seed):
+    random = np.random.default_rng(seed)
+    x = random.integers(0, 6, (60, 3)).astype(float)
+    x[random.random(x.shape) < 0.1 * (seed % 2)] = np.nan
+    bins = bin_columns(x)
+    gradient, curvature = random.normal(size=60), random.uniform(0.1, 1, 60)
+    sums = _histograms(
+        bins,
+        np.arange(60),
+        np.zeros(60, np.int32),
+        gradient,
+        curvature,
+        np.zeros((1, 3, 256, 2)),
+        1,
+    )[0]
+    column, cut, missing_left = _best_split(sums, 2.0, 3.0)
+    left = (bins[:, column] <= cut) & (bins[:, column] != 255)
+    if missing_left:
+        left |= bins[:, column] == 255
+    gain = sum(
+        gradient[side].sum() ** 2 / (curvature[side].sum() + 2.0) for side in (left, ~left)
+    ) - gradient.sum() ** 2 / (curvature.sum() + 2.0)
+    assert gain == pytest.approx(best_gain(bins, gradient, curvature, 2.0, 3.0))
+
+
+def test_the_spline_logit_finds_a_maximum():
+    """The maximum found beats its neighbours in likelihood (rates known)."""
+    random = np.random.default_rng(1)
+    x = random.standard_normal((2_000, 2))
+    who = random.integers(0, 4, 2_000)
+    eligible = random.random(2_000) < expit(2 * x[:, 0])
+    y = (random.random(2_000) < np.where(eligible, 0.9, 0.1)).astype(np.int64)
+    rule = SplineLogit(penalty=1e-3, iterations=500).prepare(x)
+    rates = Rates(np.full(4, 0.9), np.full(4, 0.1), np.zeros(4))
+    score = rule.scores(np.arange(2_000), y, who, rates, 0.0, False)
+
+    def value(logit):
+        q = 0.1 + 0.8 * expit(logit)
+        return np.log(np.where(y == 1, q, 1 - q)).sum()
+
+    for nearby in (score + 0.05, score - 0.05, 1.05 * score, 0.95 * score):
+        assert value(score) > value(nearby)
+
+
+def test_calibration_undoes_a_timid_score():
+    random = np.random.default_rng(2)
+    true = 3 * random.standard_normal(40_000)
+    who = random.integers(0, 20, 40_000)
+    eligible = random.random(40_000) < expit(true)
+    y = (random.random(40_000) < np.where(eligible, 0.85, 0.05)).astype(np.int64)
+    fit = calibrate(count((true + 1) / 3, y, who, 20))
+    assert fit.slope == pytest.approx(3, rel=0.1)
+    assert fit.intercept == pytest.approx(-1, abs=0.25)
+    assert np.mean(fit.mean_high) == pytest.approx(0.85, abs=0.01)
+    assert (np.diff(fit.path) > -1e-6).all()
+
+
+def test_posterior_equals_a_dense_grid():
+    random = np.random.default_rng(6)
+    levels = np.array([-3.0, -1.0, 0.5, 2.0, 4.0])
+    place = random.integers(0, 5, 600)
+    who = np.repeat([0, 1], 300)
+    g = expit(levels[place])
+    eligible = random.random(600) < g
+    y = (random.random(600) < np.where(eligible, 0.75, 0.15)).astype(np.int64)
+    counts = count(levels[place], y, who, 2)
+    fit = calibrate(counts, tight=True)
+    posterior = rate_posterior(counts, fit)
+    high, low = posterior.mean_rates()
+    mean = posterior.eligible_discordance().mean()
+    for j in (0, 1):
+        mine = who == j
+        expected = posterior_of_rates(
+            y[mine],
+            expit(fit.logit(levels[place[mine]])),
+            posterior.prior_high,
+            posterior.prior_low,
+        )
+        assert (high[j], low[j], mean[j]) == pytest.approx(expected, abs=4e-3)
+
+
+def test_posterior_with_a_known_rule_is_the_beta_posterior():
+    random = np.random.default_rng(3)
+    eligible = random.integers(0, 2, 4_000)
+    who = random.integers(0, 10, 4_000)
+    y = (random.random(4_000) < np.where(eligible == 1, 0.7, 0.1)).astype(np.int64)
+    counts = count(np.where(eligible == 1, 30.0, -30.0), y, who, 10)
+    posterior = rate_posterior(counts, calibrate(counts, tight=True))
+    k = np.bincount(who[eligible == 1], y[eligible == 1])
+    n = np.bincount(who[eligible == 1])
+    a, b = k + posterior.prior_high[0], n - k + posterior.prior_high[1]
+    np.testing.assert_allclose(posterior.mean_rates()[0], a / (a + b), atol=2e-3)
+    expected = 2 * a * b / ((a + b) * (a + b + 1))
+    np.testing.assert_allclose(posterior.eligible_discordance().mean(), expected, atol=2e-3)
+
+
+def test_intervals_cover_under_a_known_rule():
+    random = np.random.default_rng(4)
+    hit = []
+    for _ in range(10):
+        p = random.uniform(0.5, 1, 40)
+        who = np.repeat(np.arange(40), 200)
+        eligible = random.integers(0, 2, who.size)
+        y = (random.random(who.size) < np.where(eligible == 1, p[who], 0.05)).astype(np.int64)
+        counts = count(np.where(eligible == 1, 30.0, -30.0), y, who, 40)
+        posterior = rate_posterior(counts, calibrate(counts, tight=True))
+        low, high = posterior.eligible_discordance().interval(0.95)
+        truth = 2 * p * (1 - p)
+        hit.append(np.mean((low <= truth) & (truth <= high)))
+    assert 0.92 < np.mean(hit) < 0.98
+
+
+def test_shortest_interval_keeps_a_boundary():
+    edge = np.linspace(0, 1, 1_001)
+    low, high = shortest_interval(np.diff(beta.cdf(edge, 100, 0.7)), edge, 0.95)
+    assert high == 1.0
+    assert low == pytest.approx(beta.ppf(0.05, 100, 0.7), abs=2e-3)
+
+
+def test_beta_binomial_prior_is_found():
+    random = np.random.default_rng(5)
+    p = random.beta(6, 2, 400)
+    a, b = fit_beta_binomial(random.binomial(100, p).astype(float), np.full(400, 100.0))
+    assert a / (a + b) == pytest.approx(0.75, abs=0.02)
+    assert a + b == pytest.approx(8, rel=0.3)
+
+
+def test_anchors_and_the_scales_that_fit_equally_well():
+    sure = find_anchors(np.repeat([0.0, 1.0], 50), np.array([0.9, 1.0]), np.array([0.1, 0.0]))
+    assert (sure.low, sure.high) == (0.5, 0.5)
+    assert sure.complaints(0.2) == []
+    # Somebody prescribes to all the eligible, so that nobody's p_high can be called higher.
+    np.testing.assert_allclose(sure.identified_low, sure.identified_high)
+    vague = find_anchors(np.linspace(0.3, 0.7, 100), np.array([0.8]), np.array([0.1]))
+    assert len(vague.complaints(0.2)) == 2
+    assert vague.identified_high[0] - vague.identified_low[0] > 0.3
