@@ -18,8 +18,12 @@ from intravar.estimators import (
     RFProximity,
     fit_methods,
 )
+from intravar.measurement.checking import check
+from intravar.measurement.explain import explain
+from intravar.measurement.run import Measurement, measure
 from intravar.oracle import oracle
 from intravar.simulation import Scenario, simulate
+from intravar.sources.omop import omop_patients
 
 __version__ = version("intravar")
 
@@ -34,6 +38,7 @@ __all__ = [
     "LatentRule",
     "LearnedWeights",
     "Mahalanobis",
+    "Measurement",
     "MutualInformation",
     "RFProximity",
     "Scenario",
@@ -41,7 +46,11 @@ __all__ = [
     "Truth",
     "__version__",
     "benchmark",
+    "check",
+    "explain",
     "fit_methods",
+    "measure",
+    "omop_patients",
     "oracle",
     "simulate",
 ]

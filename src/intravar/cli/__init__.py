@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from intravar import __version__
-from intravar.cli import benchmark, report, simulation
+from intravar.cli import benchmark, check, explain, measure, omop, report, simulation
 from intravar.errors import InputError
 
 app = typer.Typer(
@@ -24,6 +24,10 @@ app = typer.Typer(
 )
 simulation.register(app)
 benchmark.register(app)
+check.register(app)
+measure.register(app)
+explain.register(app)
+omop.register(app)
 report.register(app)
 
 

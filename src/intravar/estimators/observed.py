@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -39,6 +39,10 @@ class Observed:
         Position of every patient's physician in `physicians`.
     physicians
         Names of the physicians; in order of number where all are whole numbers, else of letters.
+    blocks
+        Positions of columns that code one covariate together, the levels of a category say. Such
+        a block is scaled as one: it weighs as much as one number, and its levels lie equally far
+        apart.
     """
 
     covariates: FloatArray
@@ -46,10 +50,19 @@ class Observed:
     decision: npt.NDArray[np.int8]
     code: IntArray
     physicians: tuple[str, ...]
+    blocks: tuple[tuple[int, ...], ...] = ()
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, X: Any, y: Any, physician: Any, *, keep_missing: bool = False) -> Observed:
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        physician: Any,
+        blocks: Iterable[tuple[int, ...]] = (),
+        *,
+        keep_missing: bool = False,
+    ) -> Observed:
         """Check the input of `fit` and bring it into shape.
 
         Parameters
@@ -58,6 +71,8 @@ class Observed:
             Covariates: a NumPy array, or a pandas, polars or other frame that narwhals reads.
         y, physician
             One value per patient: lists, arrays or series.
+        blocks
+            Positions of columns that code one covariate together.
         keep_missing
             Whether missing covariates are kept as NaN instead of refused.
         """
@@ -75,7 +90,8 @@ class Observed:
         physicians = _in_order(labels.unique().cast(pl.String).to_list())
         order = pl.Series(physicians, dtype=pl.String)
         code = labels.cast(pl.String).replace_strict(order, np.arange(len(order)))
-        return cls(covariates, names, decision, code.to_numpy().astype(np.int64), tuple(physicians))
+        codes = code.to_numpy().astype(np.int64)
+        return cls(covariates, names, decision, codes, tuple(physicians), tuple(blocks))
 
     @property
     def n_patients(self) -> int:
@@ -91,9 +107,15 @@ class Observed:
 
     @cached_property
     def standardised(self) -> FloatArray:
-        """Covariates with mean 0 and standard deviation 1 over the cohort; 0 where constant."""
+        """Covariates with mean 0 and standard deviation 1 over the cohort; 0 where constant.
+
+        The variances of a block's columns add up to 1.
+        """
         centred = self.covariates - self.covariates.mean(axis=0)
         spread = self.covariates.std(axis=0)
+        for block in self.blocks:
+            columns = list(block)
+            spread[columns] = np.sqrt(np.square(spread[columns]).sum())
         # A constant column has a rounding error for a spread, not zero.
         constant = np.ptp(self.covariates, axis=0) == 0
         centred[:, constant] = 0.0

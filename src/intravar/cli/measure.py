@@ -1,0 +1,187 @@
+"""The command `measure`: every physician of a user's own table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from intravar.cli import options
+from intravar.cli.check import print_leaks
+from intravar.cli.simulation import Json
+from intravar.cli.steps import StepProgress
+from intravar.measurement.assessment import MIN_RELIABILITY
+from intravar.measurement.outputs import Outputs
+from intravar.measurement.panels import MIN_PANEL
+from intravar.measurement.pseudonyms import read_key
+from intravar.measurement.run import measure as run_measure
+from intravar.measurement.store import checked_out, private_folder, write_measurement
+from intravar.measurement.suppression import SMALLEST_CELL
+
+#: Physicians that are printed; all are in the files.
+MOST_PRINTED = 24
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command("measure")(measure)
+
+
+def measure(
+    source: options.Input,
+    physician: options.Physician,
+    decision: options.Decision,
+    covariates: options.Covariates = None,
+    exclude: options.Exclude = None,
+    after: options.After = None,
+    categorical: options.Categorical = None,
+    decision_positive: options.Positive = None,
+    missing: options.Missing = "indicator",
+    method: options.Method = None,
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", help="Methods to set beside it, with commas between, or all."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the results.")] = Path(
+        "intravar-measurement"
+    ),
+    seed: Annotated[int, typer.Option("--seed", help="Seed of what a method draws.")] = 0,
+    min_panel: options.MinPanel = MIN_PANEL,
+    min_reliability: Annotated[
+        float, typer.Option("--min-reliability", help="Reliability below which none is reported.")
+    ] = MIN_RELIABILITY,
+    smallest_cell: options.SmallestCell = SMALLEST_CELL,
+    show_names: Annotated[
+        bool, typer.Option("--show-names", help="Write names instead of pseudonyms.")
+    ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", help="Key file of an earlier run, for the same pseudonyms."),
+    ] = None,
+    pairs_in_report: Annotated[
+        bool,
+        typer.Option("--pairs-in-report", help="Embed discordant pairs (patient-level!)."),
+    ] = False,
+    table: options.TableName = None,
+    query: options.Query = None,
+    separator: options.Separator = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how consistently each physician in your own table decides.
+
+    Results for others to read go to the folder of --out, under pseudonyms and without small
+    counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
+    """
+    checked_out(out)
+    if key is not None:
+        read_key(key)
+    console = Console(stderr=True, highlight=False)
+    with StepProgress(console) as progress:
+        found = run_measure(
+            source,
+            physician=physician,
+            decision=decision,
+            covariates=options.listed(covariates) if covariates is not None else None,
+            exclude=options.listed(exclude),
+            after=options.listed(after),
+            categorical=options.listed(categorical),
+            decision_positive=decision_positive,
+            missing=missing,  # type: ignore[arg-type]
+            method=method,
+            methods=options.listed(methods),
+            seed=seed,
+            min_panel=min_panel,
+            min_reliability=min_reliability,
+            smallest_cell=smallest_cell,
+            progress=progress,
+            table=table,
+            query=query,
+            separator=separator,
+            encoding=encoding,
+            sheet=sheet,
+        )
+        progress.step("writing the report")
+        outputs = write_measurement(
+            found, out, show_names=show_names, key=key, pairs_in_report=pairs_in_report
+        )
+    if as_json:
+        rows = outputs.physicians.to_dicts()
+        typer.echo(json.dumps(outputs.summary | {"physicians": rows}, default=str))
+        return
+    console = Console(highlight=False)
+    _print_results(console, outputs)
+    print_leaks(console, found.check.leak_lines())
+    for warning in found.warnings:
+        console.print(Text(f"warning: {warning}"))
+    console.print()
+    console.print(Text(f"report: {out / 'report.html'}"), soft_wrap=True)
+    console.print(Text(f"kept for you alone (key, pairs): {private_folder(out)}"), soft_wrap=True)
+
+
+def _print_results(console: Console, outputs: Outputs) -> None:
+    table = outputs.physicians
+    reportable = table.filter(pl.col("reportable")).sort("rank")
+    if reportable.height:
+        console.print(_result_table(reportable, console.width))
+        console.print()
+        first = reportable.row(0, named=True)["physician"]
+        console.print(Text(f"{first}: {outputs.summary['lines'][first]}"))
+    for reason, count in (
+        table.filter(~pl.col("reportable"))["reason"].value_counts(sort=True).iter_rows()
+    ):
+        plural = "physician" if count == 1 else "physicians"
+        console.print(Text(f"not reportable: {count:,} {plural}: {reason}"))
+    if not reportable.height:
+        console.print(f"No physician is reportable. {_bars(table['reason'].to_list())}")
+
+
+def _bars(reasons: list[str | None]) -> str:
+    """Name the settings that decide, for the reasons that there are."""
+    told = {
+        "--min-panel": "fewer than",
+        "--min-reliability": "reliability",
+        "--smallest-cell": "too few to publish",
+    }
+    found = [
+        option for option, words in told.items() if any(words in (each or "") for each in reasons)
+    ]
+    return f"The bar is set by {' and '.join(found)}." if found else ""
+
+
+def _result_table(rows: pl.DataFrame, width: int) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("physician", overflow="fold", min_width=9)
+    names = ["patients", "discordance", "95 %", "shrunken", "rank", "reliability"]
+    shown = names[1:3] if width < 70 else names[:5] if width < 90 else names
+    for name in shown:
+        table.add_column(name, justify="right", no_wrap=True)
+    for position, row in enumerate(rows.iter_rows(named=True)):
+        if rows.height > MOST_PRINTED and position == MOST_PRINTED // 2:
+            between = rows.height - MOST_PRINTED
+            table.add_row(f"... {between:,} more")
+        if rows.height <= MOST_PRINTED or not (
+            MOST_PRINTED // 2 <= position < rows.height - MOST_PRINTED // 2
+        ):
+            cells = _cells(row)
+            table.add_row(Text(row["physician"]), *(cells[name] for name in shown))
+    return table
+
+
+def _cells(row: dict[str, Any]) -> dict[str, str]:
+    size = "hidden" if row["n_patients"] is None else f"{row['n_patients']:,}"
+    return {
+        "patients": size,
+        "discordance": f"{row['discordance']:.3f}",
+        "95 %": f"{row['low']:.2f}–{row['high']:.2f}",
+        "shrunken": f"{row['shrunken']:.3f}",
+        "reliability": f"{row['reliability']:.2f}",
+        "rank": f"{row['rank']:.1f} ({row['rank_low']}–{row['rank_high']})",
+    }

@@ -1,0 +1,114 @@
+"""The command `omop`: a table of patients from an OMOP CDM database."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from intravar.cli.options import listed
+from intravar.cli.simulation import Json
+from intravar.errors import InputError
+from intravar.measurement.exports import safe_csv
+from intravar.measurement.suppression import SMALLEST_CELL, shown
+from intravar.sources.omop import DECISION, PHYSICIAN, WINDOW, omop_patients
+from intravar.writing import whole_file
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command("omop")(omop)
+
+
+def omop(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL",
+            help="Folder or zip of CSV files, DuckDB file, or postgresql:// URL.",
+            show_default=False,
+        ),
+    ],
+    drug: Annotated[
+        str,
+        typer.Option("--drug", help="Concepts of the drug, with commas.", show_default=False),
+    ],
+    covariates: Annotated[
+        str,
+        typer.Option(
+            "--covariates",
+            help="age, sex, race, ethnicity, measurement:CONCEPT, condition:CONCEPT, "
+            "drug:CONCEPT; name=... names a column.",
+        ),
+    ] = "age,sex",
+    out: Annotated[
+        Path, typer.Option("--out", help="Table of patients to write (.parquet or .csv).")
+    ] = Path("patients.parquet"),
+    visits: Annotated[
+        str | None, typer.Option("--visits", help="Concepts of the visits that count.")
+    ] = None,
+    eligible: Annotated[
+        str | None,
+        typer.Option("--eligible", help="What must be recorded before, as in --covariates."),
+    ] = None,
+    window: Annotated[
+        int, typer.Option("--window", help="Days within which the drug counts as given.")
+    ] = WINDOW,
+    new_users: Annotated[
+        bool, typer.Option("--new-users/--all-users", help="Leave out who had the drug before.")
+    ] = True,
+    same_day: Annotated[
+        bool, typer.Option("--same-day", help="What was recorded on the visit's day counts.")
+    ] = False,
+    provider: Annotated[
+        str, typer.Option("--provider", help="Whose decision: visit, or drug where there is one.")
+    ] = "visit",
+    descendants: Annotated[
+        bool, typer.Option("--descendants/--no-descendants", help="Descendants of the drug count.")
+    ] = True,
+    schema: Annotated[str | None, typer.Option("--schema", help="Schema of the tables.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Build a table of patients from OMOP CDM 5.4, ready for 'intravar check' and 'measure'.
+
+    One row per person at the first eligible visit: who decided, whether the drug was given, and
+    what was known before. The table is patient-level and readable by you alone.
+    """
+    if out.suffix.lower() not in (".parquet", ".csv"):
+        raise InputError(f"unknown format '{out.suffix or out.name}'; end it in .parquet or .csv")
+    found = omop_patients(
+        source,
+        drug=[_concept(text) for text in listed(drug)],
+        covariates=listed(covariates),
+        visits=[_concept(text) for text in listed(visits)],
+        eligible=listed(eligible),
+        window=window,
+        new_users=new_users,
+        same_day=same_day,
+        provider=provider,  # type: ignore[arg-type]
+        descendants=descendants,
+        schema=schema,
+    )
+    with whole_file(out) as beside:
+        os.chmod(beside, 0o600)
+        if out.suffix.lower() == ".parquet":
+            found.table.write_parquet(beside)
+        else:
+            beside.write_text(safe_csv(found.table), "utf-8")
+    steps = {words: shown(count, SMALLEST_CELL) for words, count in found.steps}
+    if as_json:
+        typer.echo(json.dumps({"out": str(out), "steps": steps}, indent=1))
+        return
+    for words, count in steps.items():
+        typer.echo(f"{words}: {count}")
+    typer.echo(f"table of patients (patient-level): {out}")
+    typer.echo(f"next: intravar check {out} --physician {PHYSICIAN} --decision {DECISION}")
+
+
+def _concept(text: str) -> int:
+    if not text.isdigit():
+        raise InputError(f"concept '{text}' is not a number; OMOP concepts are, such as 1545958")
+    return int(text)

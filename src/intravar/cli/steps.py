@@ -1,0 +1,79 @@
+"""How a measurement goes on: a bar in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+
+class StepProgress:
+    """Shows the step that runs, how long it has taken and how long it should.
+
+    Parameters
+    ----------
+    console
+        Where to show it; a terminal gets a line that moves, anything else one line per step.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._words = ""
+        self._started = self._begun = time.monotonic()
+        self._expected: float | None = None
+        self._live: Live | None = None
+
+    def __enter__(self) -> StepProgress:
+        if self._console.is_terminal:
+            self._live = Live(
+                get_renderable=self._line,
+                console=self._console,
+                refresh_per_second=4,
+                transient=True,
+            )
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._finish()
+        if self._live is not None:
+            self._live.stop()
+
+    def step(self, words: str, seconds: float | None = None) -> None:
+        """See :class:`intravar.measurement.run.Progress`.
+
+        Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
+        """
+        self._finish()
+        self._words, self._expected, self._begun = words, seconds, time.monotonic()
+        if self._live is None and seconds is not None:
+            about = f" (about {_time(seconds)})" if seconds and seconds >= 10 else ""
+            self._console.print(f"{words}{about} ...", markup=False, highlight=False)
+
+    def note(self, words: str) -> None:
+        """See :class:`intravar.measurement.run.Progress`."""
+        self._console.print(Text(words, style="bold red"))
+
+    def _finish(self) -> None:
+        if self._words and self._live is not None:
+            took = _time(time.monotonic() - self._begun)
+            self._console.print(Text(f"  done: {self._words} ({took})", style="dim"))
+        self._words = ""
+
+    def _line(self) -> Text:
+        now = time.monotonic()
+        so_far = now - self._begun
+        spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(now * 8) % 10]
+        text = f"{spinner} {self._words}: {_time(so_far)}"
+        if self._expected and self._expected >= 5:
+            share = min(so_far / self._expected, 0.99)
+            filled = round(12 * share)
+            text += f" of about {_time(self._expected)} {'━' * filled}{'╌' * (12 - filled)}"
+        return Text(text, no_wrap=True, overflow="ellipsis")
+
+
+def _time(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"

@@ -1,0 +1,1 @@
+"""From a table of patients to what can be said about each physician."""

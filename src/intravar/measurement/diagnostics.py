@@ -1,0 +1,284 @@
+"""Whether to believe a measurement: the pictures that users of matching software expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.stats import spearmanr
+
+from intravar.estimators import Estimator, Observed
+from intravar.measurement.prepare import Prepared
+from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.suppression import is_small
+from intravar.seeds import stream
+
+FloatArray = npt.NDArray[np.float64]
+#: Fractions of the caliper at which the pairs are looked at again.
+SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0)
+SPLITS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """Tables that tell whether to believe a measurement.
+
+    Attributes
+    ----------
+    love
+        Per covariate: root mean squared standardised difference within pairs, and between two
+        patients of the same physician drawn at random.
+    distances
+        Share of pairs by distance over caliper.
+    attrition
+        Per physician: patients paired, outside the caliper, lost in a cycle of the assignment.
+    sweep
+        Per fraction of the caliper: share of patients in pairs and mean discordance.
+    agreement
+        Rank correlation of every two methods.
+    balance
+        Per covariate: share of its variance that lies between physicians.
+    overlap
+        Per physician: how far the patients' predicted probabilities cover those of all patients.
+    calibration
+        Predicted against observed shares.
+    split_half
+        Reliability from random halves of the pairs; None where it cannot be had.
+    anchor
+        What the latent rule says about its anchors; None for other methods.
+    """
+
+    love: pl.DataFrame
+    distances: pl.DataFrame
+    attrition: pl.DataFrame
+    sweep: pl.DataFrame
+    agreement: pl.DataFrame
+    balance: pl.DataFrame
+    overlap: pl.DataFrame
+    calibration: pl.DataFrame
+    split_half: float | None
+    anchor: Any = None
+
+
+def diagnose(
+    prepared: Prepared,
+    estimators: dict[str, Estimator],
+    pairs: pl.DataFrame,
+    rule: SuggestedRule,
+    smallest_cell: int,
+) -> Diagnostics:
+    """Compute all tables."""
+    observed = prepared.observed
+    main = next(iter(estimators.values()))
+    caliper: Any = getattr(main, "caliper_", None)
+    of_pair = None
+    if caliper is not None and pairs.height:
+        by_name = dict(zip(main.physicians_.tolist(), np.asarray(caliper).tolist(), strict=True))
+        of_pair = np.array([by_name[name] for name in pairs["physician"].to_list()])
+    return Diagnostics(
+        love=_love(prepared, pairs),
+        distances=_distances(pairs, of_pair, smallest_cell),
+        attrition=_attrition(main),
+        sweep=_sweep(pairs, of_pair, observed),
+        agreement=_agreement(estimators),
+        balance=_balance(prepared),
+        overlap=_overlap(observed, rule.probability),
+        calibration=_safe_calibration(rule.calibration, smallest_cell),
+        split_half=_split_half(pairs),
+        anchor=_anchor(main),
+    )
+
+
+def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
+    observed = prepared.observed
+    z = observed.standardised
+    random = stream(0, "love")
+    shuffled = [random.permutation(panel) for panel in observed.panels]
+    even = [panel[: len(panel) // 2 * 2].reshape(-1, 2) for panel in shuffled]
+    strangers = np.concatenate([*even, np.empty((0, 2), dtype=np.int64)])
+    matched = pairs.select("first", "second").to_numpy()
+    rows = []
+    for name in prepared.covariates:
+        columns = [n for n, origin in enumerate(prepared.origin) if origin == name]
+        rows.append(
+            {
+                "covariate": name,
+                "within_pairs": _root_mean_square(z, matched, columns),
+                "at_random": _root_mean_square(z, strangers, columns),
+            }
+        )
+    return pl.DataFrame(rows, schema_overrides={"within_pairs": pl.Float64})
+
+
+def _root_mean_square(
+    z: FloatArray, pairs: npt.NDArray[np.int64], columns: list[int]
+) -> float | None:
+    if not len(pairs):
+        return None
+    difference = z[pairs[:, 0]][:, columns] - z[pairs[:, 1]][:, columns]
+    return float(np.sqrt(np.square(difference).sum(axis=1).mean()))
+
+
+def _distances(pairs: pl.DataFrame, caliper: FloatArray | None, smallest_cell: int) -> pl.DataFrame:
+    edges = np.linspace(0, 1, 21)
+    if caliper is None or pairs.height < smallest_cell:
+        return pl.DataFrame(schema={"from": pl.Float64, "to": pl.Float64, "share": pl.Float64})
+    ratio = pairs["distance"].to_numpy() / np.where(caliper > 0, caliper, 1.0)
+    counts, _ = np.histogram(np.clip(ratio, 0, 1), edges)
+    counts, edges = without_small_bins(counts, edges, smallest_cell)
+    return pl.DataFrame(
+        {"from": edges[:-1], "to": edges[1:], "share": counts / max(1, counts.sum())}
+    )
+
+
+def without_small_bins(
+    counts: npt.NDArray[np.int64], edges: FloatArray, smallest_cell: int
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Merge neighbours until no bin holds a small count.
+
+    Examples
+    --------
+    >>> counts, edges = without_small_bins(np.array([20, 3, 0, 9]), np.arange(5.0), 11)
+    >>> counts.tolist(), edges.tolist()
+    ([20, 12], [0.0, 1.0, 4.0])
+    """
+    merged, kept, gathered = [], [float(edges[0])], 0
+    for count, edge in zip(counts.tolist(), edges[1:].tolist(), strict=True):
+        gathered += count
+        if not is_small(gathered, smallest_cell):
+            merged.append(gathered)
+            kept.append(edge)
+            gathered = 0
+    if gathered:
+        if merged:
+            merged[-1] += gathered
+            kept[-1] = float(edges[-1])
+        else:
+            merged, kept = [gathered], [kept[0], float(edges[-1])]
+    return np.array(merged, dtype=np.int64), np.array(kept)
+
+
+def _attrition(main: Estimator) -> pl.DataFrame:
+    found: Any = getattr(main, "attrition_", None)
+    if found is None:
+        return pl.DataFrame(schema={"physician": pl.String, "n_patients": pl.Int64})
+    table: pl.DataFrame = found
+    return table
+
+
+def _sweep(pairs: pl.DataFrame, caliper: FloatArray | None, observed: Observed) -> pl.DataFrame:
+    """Tighten the caliper: pairs are chosen by distance, so those left are those of a new run."""
+    rows = []
+    if caliper is not None:
+        for fraction in SWEEP:
+            kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * caliper))
+            mean = kept.group_by("physician").agg(pl.col("discordant").mean())["discordant"].mean()
+            rows.append(
+                {
+                    "fraction": fraction,
+                    "share_paired": 2 * kept.height / observed.n_patients,
+                    "mean_discordance": mean,
+                }
+            )
+    schema = dict.fromkeys(("fraction", "share_paired", "mean_discordance"), pl.Float64)
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _agreement(estimators: dict[str, Estimator]) -> pl.DataFrame:
+    rows = []
+    for one, first in estimators.items():
+        for other, second in estimators.items():
+            both = np.isfinite(first.score_) & np.isfinite(second.score_)
+            enough = both.sum() >= 3 and all(
+                np.ptp(method.score_[both]) > 0 for method in (first, second)
+            )
+            value = float(spearmanr(first.score_[both], second.score_[both])[0]) if enough else None
+            rows.append({"method": one, "other": other, "spearman": 1.0 if one == other else value})
+    return pl.DataFrame(rows, schema_overrides={"spearman": pl.Float64})
+
+
+def _balance(prepared: Prepared) -> pl.DataFrame:
+    """Share of each covariate's variance between physicians: 0 if patients were dealt at random."""
+    observed = prepared.observed
+    z = observed.standardised
+    sizes = np.array([len(panel) for panel in observed.panels])
+    means = np.array([z[panel].mean(axis=0) for panel in observed.panels])
+    between = (sizes[:, None] * np.square(means)).sum(axis=0) / observed.n_patients
+    by_chance = (len(sizes) - 1) / observed.n_patients
+    rows = []
+    for name in prepared.covariates:
+        columns = [n for n, origin in enumerate(prepared.origin) if origin == name]
+        total = float(np.square(z[:, columns]).mean(axis=0).sum())
+        share = float(between[columns].sum()) / total if total else 0.0
+        rows.append({"covariate": name, "between_physicians": share, "by_chance": by_chance})
+    return pl.DataFrame(rows)
+
+
+def _overlap(observed: Observed, probability: FloatArray) -> pl.DataFrame:
+    """Overlap of each panel's predicted probabilities with those of all, in tenths."""
+    edges = np.unique(np.quantile(probability, np.linspace(0.1, 0.9, 9)))
+    bins = np.searchsorted(edges, probability, side="right")
+    everyone = np.bincount(bins, minlength=len(edges) + 1) / len(bins)
+    return pl.DataFrame(
+        {
+            "physician": list(observed.physicians),
+            "overlap": [
+                float(
+                    np.minimum(
+                        np.bincount(bins[panel], minlength=len(edges) + 1) / len(panel), everyone
+                    ).sum()
+                )
+                for panel in observed.panels
+            ],
+        }
+    )
+
+
+def _safe_calibration(table: pl.DataFrame, smallest_cell: int) -> pl.DataFrame:
+    """Keep the bins whose events are neither few nor nearly all."""
+    n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
+    safe = ((events == 0) | (events >= smallest_cell)) & (
+        (n - events == 0) | (n - events >= smallest_cell)
+    )
+    return table.filter(safe).select("predicted", "observed")
+
+
+def _split_half(pairs: pl.DataFrame) -> float | None:
+    """Correlate random halves of every physician's pairs, stepped up to the whole."""
+    counts = pairs.group_by("physician", maintain_order=True).len()
+    enough = counts.filter(pl.col("len") >= 4)["physician"]
+    if len(enough) < 3:
+        return None
+    used = pairs.filter(pl.col("physician").is_in(enough.implode()))
+    code = used["physician"].rank("dense").to_numpy().astype(np.int64) - 1
+    discordant = used["discordant"].to_numpy().astype(np.float64)
+    found = []
+    for split in range(SPLITS):
+        order = stream(0, "split", str(split)).permutation(len(code))
+        position = np.empty(len(code), dtype=np.int64)
+        by_code = order[np.argsort(code[order], kind="stable")]
+        position[by_code] = np.arange(len(code))
+        half = position % 2 == 0
+        means = [
+            np.bincount(code[side], discordant[side]) / np.maximum(np.bincount(code[side]), 1)
+            for side in (half, ~half)
+        ]
+        if min(np.ptp(mean) for mean in means) == 0:
+            continue
+        correlation = float(np.corrcoef(means[0], means[1])[0, 1])
+        found.append(2 * correlation / (1 + correlation) if correlation > -1 else -1.0)
+    return float(np.mean(found)) if found else None
+
+
+def _anchor(main: Estimator) -> Any:
+    """Return what pins the level of the latent rule: shares of patients who are surely so."""
+    found: Any = getattr(main, "anchors_", None)
+    if found is None:
+        return None
+    return {
+        "surely_eligible": round(float(found.sure_eligible), 2),
+        "surely_not_eligible": round(float(found.sure_others), 2),
+    }

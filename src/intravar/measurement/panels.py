@@ -1,0 +1,60 @@
+"""Panel by panel: how many patients, and who cannot be measured and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from intravar.estimators import Observed
+
+#: Patients below which a physician's result is not reported.
+MIN_PANEL = 30
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Panel sizes and who cannot be measured.
+
+    Attributes
+    ----------
+    table
+        physician, n_patients, n_positive, reason (missing where the physician can be measured).
+    """
+
+    table: pl.DataFrame
+
+    @property
+    def n_measurable(self) -> int:
+        """Physicians who can be measured."""
+        return int(self.table["reason"].null_count())
+
+
+def panel_sizes(observed: Observed, min_panel: int = MIN_PANEL) -> Panels:
+    """Count every physician's patients and say who cannot be measured.
+
+    Examples
+    --------
+    >>> observed = Observed.of([[50.0], [61.0]], [0, 1], ["Ada", "Ada"])
+    >>> panel_sizes(observed).table["reason"].to_list()
+    ['fewer than 30 patients']
+    """
+    sizes = np.array([len(panel) for panel in observed.panels], dtype=np.int64)
+    positive = np.bincount(observed.code, observed.decision, minlength=len(sizes))
+    reasons = [too_small(int(size), min_panel) for size in sizes]
+    return Panels(
+        pl.DataFrame(
+            {
+                "physician": list(observed.physicians),
+                "n_patients": sizes,
+                "n_positive": positive.astype(np.int64),
+                "reason": pl.Series(reasons, dtype=pl.String),
+            }
+        )
+    )
+
+
+def too_small(n_patients: int, min_panel: int = MIN_PANEL) -> str | None:
+    """Return why a panel is too small; None if it is large enough."""
+    return f"fewer than {min_panel} patients" if n_patients < min_panel else None

@@ -1,0 +1,206 @@
+"""The rule that the data suggest, in words: what matters, how, and a short tree.
+
+It describes what the physicians did on the whole, not what they should have done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from intravar.measurement.encoding import ABSENT
+from intravar.measurement.prepare import Prepared
+from intravar.seeds import derived_seed, stream
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+#: Patients that suffice to learn from and to test on.
+LEARN, TEST = 20_000, 10_000
+DEPTH = 3
+#: Covariates whose partial dependence is drawn.
+DRAWN = 4
+CALIBRATION_BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class SuggestedRule:
+    """What the data say about how decisions depend on covariates.
+
+    Attributes
+    ----------
+    auc
+        How well the decisions of patients held out are ranked.
+    importance
+        Per covariate: how much worse the ranking gets if its values are shuffled.
+    dependence
+        Per covariate and value: mean predicted share of positive decisions.
+    tree
+        The leaves of a short tree in words, with the share of positive decisions.
+    calibration
+        Predicted against observed shares of patients held out.
+    probability
+        Predicted share for every patient.
+    """
+
+    auc: float
+    importance: pl.DataFrame
+    dependence: pl.DataFrame
+    tree: list[dict[str, Any]]
+    calibration: pl.DataFrame
+    probability: FloatArray
+
+    def lines(self, positive: str) -> list[str]:
+        """Say it in words."""
+        first = self.importance["covariate"].head(3).to_list()
+        return [
+            f"what matters most: {', '.join(first)}",
+            *(f"{leaf['when']}: {leaf['words']} '{positive}'" for leaf in self.tree),
+        ]
+
+
+def suggest_rule(prepared: Prepared, seed: int = 0) -> SuggestedRule:
+    """Learn how the decisions depend on the covariates, over all physicians."""
+    # One thread: the model is small, and threads that wait for each other cost more than they do.
+    with threadpool_limits(limits=1):
+        return _learned(prepared, seed)
+
+
+def _learned(prepared: Prepared, seed: int) -> SuggestedRule:
+    observed = prepared.observed
+    x, y = observed.covariates, observed.decision
+    order = stream(seed, "rule", "rows").permutation(len(y))
+    n_test = min(TEST, max(1, len(y) // 3))
+    test, learn = order[:n_test], order[n_test : n_test + LEARN]
+    if len(np.unique(y[learn])) < 2:
+        learn = order
+    model = HistGradientBoostingClassifier(
+        max_iter=80,
+        max_leaf_nodes=15,
+        early_stopping=False,
+        random_state=derived_seed(seed, "rule"),
+    )
+    model.fit(x[learn], y[learn])
+    predicted = model.predict_proba(x[test])[:, 1]
+    return SuggestedRule(
+        auc=_auc(y[test], predicted),
+        importance=_importance(model, prepared, test, predicted, seed),
+        dependence=_dependence(model, prepared, learn[:2000]),
+        tree=_short_tree(prepared),
+        calibration=_calibration(y[test], predicted),
+        probability=model.predict_proba(x)[:, 1],
+    )
+
+
+def _auc(y: npt.NDArray[np.int8], predicted: FloatArray) -> float:
+    return float(roc_auc_score(y, predicted)) if len(np.unique(y)) == 2 else float("nan")
+
+
+def _importance(
+    model: Any, prepared: Prepared, test: IntArray, predicted: FloatArray, seed: int
+) -> pl.DataFrame:
+    """Shuffle one covariate at a time, all its columns together."""
+    x, y = prepared.observed.covariates[test], prepared.observed.decision[test]
+    whole = _auc(y, predicted)
+    rows = []
+    for name in prepared.covariates:
+        columns = [n for n, origin in enumerate(prepared.origin) if origin == name]
+        shuffled = x.copy()
+        shuffled[:, columns] = x[stream(seed, "shuffle", name).permutation(len(x))][:, columns]
+        rows.append(
+            {
+                "covariate": name,
+                "importance": whole - _auc(y, model.predict_proba(shuffled)[:, 1]),
+            }
+        )
+    return pl.DataFrame(rows).sort("importance", descending=True, maintain_order=True)
+
+
+def _dependence(model: Any, prepared: Prepared, rows: IntArray) -> pl.DataFrame:
+    x = prepared.observed.covariates[rows]
+    points = []
+    for column, name in enumerate(prepared.observed.names):
+        values = np.unique(np.quantile(x[:, column], np.linspace(0.05, 0.95, 9), method="nearest"))
+        if len(values) < 2:
+            values = np.unique(x[:, column])[:2]
+        for value in values:
+            changed = x.copy()
+            changed[:, column] = value
+            share = float(model.predict_proba(changed)[:, 1].mean())
+            points.append({"covariate": name, "value": float(value), "share": share})
+    return pl.DataFrame(points)
+
+
+def _calibration(y: npt.NDArray[np.int8], predicted: FloatArray) -> pl.DataFrame:
+    order = np.argsort(predicted, kind="stable")
+    bins = np.array_split(order, min(CALIBRATION_BINS, max(1, len(order) // 50)))
+    return pl.DataFrame(
+        {
+            "predicted": [float(predicted[rows].mean()) for rows in bins],
+            "observed": [float(y[rows].mean()) for rows in bins],
+            "n_patients": [len(rows) for rows in bins],
+        }
+    )
+
+
+def _short_tree(prepared: Prepared) -> list[dict[str, Any]]:
+    observed = prepared.observed
+    smallest = max(30, observed.n_patients // 50)
+    tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=smallest, random_state=0)
+    binary = {
+        name
+        for position, name in enumerate(observed.names)
+        if set(np.unique(observed.covariates[:1000, position])) <= {0.0, 1.0}
+    }
+    inner = tree.fit(observed.covariates, observed.decision).tree_
+    leaves: list[dict[str, Any]] = []
+
+    def walk(node: int, bounds: list[tuple[int, str, float]]) -> None:
+        if inner.children_left[node] == -1:
+            n = int(inner.n_node_samples[node])
+            positive = round(float(inner.value[node][0][1]) * n)
+            when = _conditions(bounds, observed.names, binary)
+            leaves.append({"when": when, "n_patients": n, "n_positive": positive, "words": ""})
+            return
+        column, cut = int(inner.feature[node]), float(inner.threshold[node])
+        walk(inner.children_left[node], [*bounds, (column, "<=", cut)])
+        walk(inner.children_right[node], [*bounds, (column, ">", cut)])
+
+    walk(0, [])
+    for leaf in leaves:
+        leaf["words"] = f"{100 * leaf['n_positive'] / leaf['n_patients']:.0f} %"
+    return sorted(leaves, key=lambda leaf: -leaf["n_positive"] / leaf["n_patients"])
+
+
+def _conditions(
+    bounds: list[tuple[int, str, float]], names: tuple[str, ...], binary: set[str]
+) -> str:
+    """Write the conditions of a leaf; bounds on one column are drawn together."""
+    if not bounds:
+        return "all patients"
+    words = []
+    for column in dict.fromkeys(column for column, _, _ in bounds):
+        above = [cut for position, sign, cut in bounds if position == column and sign == ">"]
+        below = [cut for position, sign, cut in bounds if position == column and sign == "<="]
+        words.append(_condition(names[column], above, below, names[column] in binary))
+    return " and ".join(words)
+
+
+def _condition(name: str, above: list[float], below: list[float], binary: bool) -> str:
+    if name.endswith(ABSENT):
+        return f"{name.removesuffix(ABSENT).strip()} is {'missing' if above else 'known'}"
+    covariate, is_level, level = name.partition("=")
+    if is_level:
+        return f"{covariate} is {level}" if above else f"{covariate} is not {level}"
+    if binary:
+        return f"{name} is {1 if above else 0}"
+    if above and below:
+        return f"{name} from {max(above):.4g} to {min(below):.4g}"
+    return f"{name} > {max(above):.4g}" if above else f"{name} ≤ {min(below):.4g}"

@@ -1,0 +1,159 @@
+"""The commands on a user's own table: what they do."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import intravar
+from intravar.cli import measure as command
+from omop_writer import DRUG, covariates_of, write_csv_folder
+from own_tables import COLUMNS, FAST, Run
+
+# --- what they do ---
+
+
+def test_check(run: Run, table: pl.DataFrame) -> None:
+    outcome = run("check", "patients.csv", *COLUMNS)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "about 900 patients of 6 physicians" in outcome.out
+    assert "6 of 6 physicians can be measured (30 patients or more)" in outcome.out
+    assert sorted(os.listdir()) == ["patients.csv"]
+    found = json.loads(run("check", "patients.csv", *COLUMNS, "--json").out)
+    assert found["n_physicians_measurable"] == 6
+    assert found["estimated_seconds"] > 0
+
+
+def test_measure_writes_everything(run: Run, table: pl.DataFrame) -> None:
+    outcome = run("measure", "patients.csv", *COLUMNS, *FAST, "--out", "out")
+    assert outcome.code == 0, outcome.err
+    assert "measuring with euclidean" in outcome.err
+    assert "report: out/report.html" in outcome.out
+    assert sorted(os.listdir("out")) == [
+        "checks.json",
+        "diagnostics.json",
+        "physicians.csv",
+        "physicians.parquet",
+        "report.html",
+        "summary.json",
+    ]
+    columns = [
+        "physician",
+        "n_patients",
+        "discordance",
+        "low",
+        "high",
+        "shrunken",
+        "p_high",
+        "p_low",
+        "discrimination",
+        "n_pairs",
+        "reliability",
+        "rank",
+        "rank_low",
+        "rank_high",
+        "reportable",
+        "reason",
+    ]
+    written = pl.read_parquet("out/physicians.parquet")
+    assert written.columns == columns
+    assert pl.read_csv("out/physicians.csv").columns == columns
+    summary = json.loads(Path("out/summary.json").read_text())
+    assert summary["n_physicians"] == 6
+    assert set(summary["lines"]) == set(written["physician"].to_list())
+    # Again into the same folder: it is replaced, and the pseudonyms stay.
+    again = run("measure", "patients.csv", *COLUMNS, *FAST, "--out", "out", "--json")
+    assert [row["physician"] for row in json.loads(again.out)["physicians"]] == written[
+        "physician"
+    ].to_list()
+    assert sorted(os.listdir()) == ["out", "out-private", "patients.csv"]
+
+
+def test_explain(run: Run, table: pl.DataFrame) -> None:
+    run("measure", "patients.csv", *COLUMNS, *FAST, "--out", "out")
+    pseudonym = pl.read_csv("out/physicians.csv")["physician"][0]
+    by_pseudonym = run("explain", "out", "--physician", pseudonym, "--pairs", "2")
+    assert by_pseudonym.code == 0
+    assert by_pseudonym.out.startswith("PATIENT-LEVEL")
+    names = json.loads(Path("out-private/key.json").read_text())["physicians"]
+    assert run("explain", "out", "--physician", names[pseudonym], "--pairs", "2") == by_pseudonym
+    pairs = json.loads(run("explain", "out", "--physician", pseudonym, "--json").out)["pairs"]
+    for row in pairs:
+        for side, decision in (("row_for", 1), ("row_against", 0)):
+            patient = table.row(row[side] - 1, named=True)
+            assert patient["decision"] == decision
+            assert patient["physician"] == names[pseudonym]
+    rule = run("explain", "out")
+    assert "What the decisions depend on" in rule.out
+    run("explain", "out", "--physician", pseudonym, "--out", "pairs.csv")
+    assert Path("pairs.csv").read_text().startswith("# PATIENT-LEVEL")
+    assert Path("pairs.csv").stat().st_mode & 0o077 == 0
+
+
+def test_pairs_are_in_the_report_only_if_asked_for(run: Run, table: pl.DataFrame) -> None:
+    options = [*COLUMNS, *FAST, "--out", "out", "--min-reliability", "0"]
+    run("measure", "patients.csv", *options)
+    assert "Patient-level" not in Path("out/report.html").read_text()
+    run("measure", "patients.csv", *options, "--pairs-in-report")
+    assert "Patient-level" in Path("out/report.html").read_text()
+
+
+def test_omop(run: Run, cohort: intravar.Cohort, here: Path) -> None:
+    write_csv_folder(cohort, here / "cdm")
+    asked = ",".join(["age", "sex", *covariates_of(cohort)[1:3], "condition:201826"])
+    outcome = run("omop", "cdm", "--drug", str(DRUG), "--covariates", asked, "--out", "p.parquet")
+    assert outcome.code == 0, outcome.err
+    found = pl.read_parquet("p.parquet")
+    assert found.columns[:5] == ["person_id", "provider_id", "treated", "age", "sex"]
+    assert found["age"].unique().to_list() == [59]  # born on 2 June 1960, seen on 1 June 2020
+    assert found["sex"].to_list()[:2] == ["male", "female"]
+    assert found["Type 2 diabetes"].to_list()[:2] == [1, 0]  # the second one's came afterwards
+    assert Path("p.parquet").stat().st_mode & 0o077 == 0
+    same_day = ["--window", "3", "--out", "q.parquet"]
+    assert run("omop", "cdm", "--drug", str(DRUG), *same_day).code == 0
+    assert pl.read_parquet("q.parquet")["treated"].sum() == 0
+
+
+def test_narrow_terminal(run: Run, table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    for arguments in (["check"], ["measure", *FAST, "--out", "out"]):
+        outcome = run(arguments[0], "patients.csv", *COLUMNS, *arguments[1:])
+        wide = [line for line in outcome.out.splitlines() if len(line) > 50]
+        assert all("/" in line for line in wide), wide
+
+
+# --- a defect of ours ---
+
+
+def test_a_defect_is_reported_as_such(
+    run: Run, table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr(command, "run_measure", broken)
+    outcome = run("measure", "patients.csv", *COLUMNS)
+    assert outcome.code == 1
+    assert outcome.err.startswith("intravar: this is a defect of intravar, not of your input")
+    assert "Traceback" not in outcome.err
+    log = Path(outcome.err.strip().split("please report it with ")[1])
+    assert "ZeroDivisionError: oh" in log.read_text()
+    assert not Path("intravar-measurement").exists()
+
+
+def test_as_a_program(table: pl.DataFrame, here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "intravar", "check", "patients.csv", *COLUMNS],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(intravar.__file__).parents[1])},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "can be measured" in done.stdout

@@ -1,0 +1,181 @@
+"""Whatever holds the cohort, measuring it gives exactly what the estimator gives on it."""
+
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import intravar
+from intravar import Cohort, Measurement
+from intravar.benchmarking.units import Unit, run_unit
+from intravar.estimators import Observed, make_estimator
+from intravar.seeds import derived_seed
+from intravar.simulation.catalogue import find_condition
+from omop_writer import DRUG, covariates_of, omop_frames, write_csv_folder
+from postgres import server, write_table
+
+METHOD = "learned-weights"
+
+
+@pytest.fixture(scope="module")
+def cohort() -> Cohort:
+    return intravar.simulate("score2", n_patients=1500, n_physicians=6, seed=3)
+
+
+@pytest.fixture(scope="module")
+def expected(cohort: Cohort) -> pl.DataFrame:
+    return make_estimator(METHOD).fit(*cohort.observed()).profile_
+
+
+def measured(source: Any, **options: Any) -> Measurement:
+    columns: dict[str, Any] = {"physician": "physician", "decision": "decision", "method": METHOD}
+    return intravar.measure(source, **(columns | options))
+
+
+def assert_same_table(source: Any, cohort: Cohort, **options: Any) -> None:
+    """Compare what the estimators would get, to the last bit; the rest follows from it."""
+    columns: dict[str, Any] = {"physician": "physician", "decision": "decision"}
+    found = intravar.check(source, **(columns | options)).prepared.observed
+    expected = Observed.of(*cohort.observed())
+    assert found.names == expected.names
+    assert not found.blocks
+    np.testing.assert_array_equal(found.covariates, expected.covariates)
+    np.testing.assert_array_equal(found.decision, expected.decision)
+    np.testing.assert_array_equal(found.code, expected.code)
+
+
+def assert_same(found: Measurement, expected: pl.DataFrame) -> None:
+    assert found.physicians["physician"].to_list() == expected["physician"].to_list()
+    np.testing.assert_array_equal(found.physicians["discordance"], expected["score"])
+    np.testing.assert_array_equal(found.physicians["n_pairs"], expected["n_pairs"])
+    np.testing.assert_array_equal(found.physicians["n_patients"], expected["n_patients"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files(cohort: Cohort, expected: pl.DataFrame, tmp_path: Path, suffix: str) -> None:
+    cohort.write(tmp_path / f"cohort.{suffix}")
+    assert_same(measured(tmp_path / f"cohort.{suffix}"), expected)
+
+
+def test_the_benchmark_itself(tmp_path: Path) -> None:
+    condition = find_condition("score2")
+    small = replace(condition.scenario, n_patients=1200, n_physicians=5)
+    unit = Unit(replace(condition, scenario=small), 0, "forest", (make_estimator(METHOD),))
+    benchmarked = run_unit(unit).scores
+    small.simulate(unit.seed).write(tmp_path / "cohort.csv")
+    seed = derived_seed(unit.seed, condition.name, "estimator", "0")
+    found = measured(tmp_path / "cohort.csv", seed=seed).physicians
+    np.testing.assert_array_equal(found["discordance"], benchmarked["score"])
+    np.testing.assert_array_equal(found["physician"], benchmarked["physician"])
+
+
+def test_a_folder_of_parts(cohort: Cohort, tmp_path: Path) -> None:
+    table = cohort.to_polars()
+    for part in range(3):
+        table[part * 500 : (part + 1) * 500].write_parquet(tmp_path / f"part-{part}.parquet")
+    assert_same_table(tmp_path, cohort)
+
+
+def test_frames(cohort: Cohort) -> None:
+    assert_same_table(cohort.to_polars(), cohort)
+    assert_same_table(cohort.to_polars().lazy(), cohort)
+    assert_same_table(cohort.to_pandas(), cohort)
+    assert_same_table(cohort.to_polars().to_arrow(), cohort)
+
+
+def test_workbook(cohort: Cohort, tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    pytest.importorskip("xlsxwriter")
+    # Workbooks keep 15 digits; numbers that need no more come back as they were.
+    table = cohort.to_polars().with_columns(pl.selectors.float().round(6))
+    table.write_excel(tmp_path / "cohort.xlsx")
+    assert_same_table(tmp_path / "cohort.xlsx", Cohort.from_polars(table))
+
+
+def test_duckdb(cohort: Cohort, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    file = tmp_path / "cohort.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.register("handed_over", cohort.to_polars().to_arrow())
+        connection.execute("CREATE TABLE patients AS SELECT * FROM handed_over")
+    assert_same_table(file, cohort)
+    assert_same_table(f"duckdb://{file}", cohort, query="SELECT * FROM patients")
+
+
+def test_sqlite(cohort: Cohort, tmp_path: Path) -> None:
+    table = cohort.to_polars()
+    with sqlite3.connect(tmp_path / "cohort.db") as connection:
+        names = ", ".join(f'"{name}"' for name in table.columns)
+        connection.execute(f"CREATE TABLE patients ({names})")
+        marks = ", ".join("?" * table.width)
+        connection.executemany(f"INSERT INTO patients VALUES ({marks})", table.rows())
+    connection.close()
+    assert_same_table(tmp_path / "cohort.db", cohort, table="patients")
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with server(tmp_path_factory.mktemp("postgres")) as url:
+        yield url
+
+
+def test_postgresql(cohort: Cohort, expected: pl.DataFrame, postgres: str) -> None:
+    write_table(postgres, "patients", cohort.to_polars())
+    assert_same(measured(postgres, table="patients"), expected)
+    assert_same_table(postgres, cohort, query="SELECT * FROM patients")
+
+
+def omop_table(source: Any, cohort: Cohort, **options: Any) -> pl.DataFrame:
+    """Build the patients, with providers named as the cohort's physicians are."""
+    found = intravar.omop_patients(source, drug=[DRUG], covariates=covariates_of(cohort), **options)
+    named = pl.format("P{}", pl.col("provider_id").cast(pl.String).str.zfill(2))
+    return found.table.select(
+        *cohort.covariate_names,
+        named.alias("physician"),
+        pl.col("treated").alias("decision"),
+    )
+
+
+def test_omop_from_csv_and_zip(cohort: Cohort, expected: pl.DataFrame, tmp_path: Path) -> None:
+    folder = write_csv_folder(cohort, tmp_path / "cdm")
+    assert_same(measured(omop_table(folder, cohort)), expected)
+    with zipfile.ZipFile(tmp_path / "cdm.zip", "w") as archive:
+        for file in folder.rglob("*.csv"):
+            archive.write(file, file.relative_to(folder))
+    assert_same_table(omop_table(tmp_path / "cdm.zip", cohort), cohort)
+
+
+def test_omop_from_duckdb(cohort: Cohort, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "omop.duckdb")) as connection:
+        connection.execute("CREATE SCHEMA cdm")
+        for name, frame in omop_frames(cohort).items():
+            connection.register("handed_over", frame.to_arrow())
+            connection.execute(f"CREATE TABLE cdm.{name.upper()} AS SELECT * FROM handed_over")
+            connection.unregister("handed_over")
+    assert_same_table(omop_table(tmp_path / "omop.duckdb", cohort, schema="cdm"), cohort)
+
+
+def test_omop_from_postgresql(cohort: Cohort, postgres: str) -> None:
+    for name, frame in omop_frames(cohort).items():
+        write_table(postgres, name, frame)
+    assert_same_table(omop_table(postgres, cohort), cohort)
+
+
+def test_what_is_written_is_what_was_measured(
+    cohort: Cohort, expected: pl.DataFrame, tmp_path: Path
+) -> None:
+    found = measured(cohort.to_polars(), smallest_cell=1, min_reliability=0)
+    found.write(tmp_path / "out", show_names=True)
+    written = pl.read_parquet(tmp_path / "out" / "physicians.parquet")
+    both = written.join(expected, on="physician")
+    assert both.height == expected.height
+    np.testing.assert_array_equal(both["discordance"], both["score"])
+    table = pl.read_csv(tmp_path / "out" / "physicians.csv")
+    np.testing.assert_array_equal(table["discordance"], written["discordance"])

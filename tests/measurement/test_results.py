@@ -1,0 +1,346 @@
+"""What a measurement says: assessment, pairs, rule, diagnostics, and the page."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import intravar
+from intravar import InputError, Measurement
+from intravar.estimators import Euclidean, Observed
+from intravar.measurement.assessment import in_words, result_table
+from intravar.measurement.explain import explain
+from intravar.measurement.outputs import outputs_of
+from intravar.measurement.pairs import pairs_behind
+from intravar.measurement.store import write_measurement
+
+EVIL = [
+    "<script>alert(1)</script>",
+    "\"quoted\" & 'more'",
+    "\u202eright to left",
+    "x" * 200,
+    "🩺 Dr",
+    "{{ 7 * 7 }}",
+]
+
+
+@pytest.fixture(scope="module")
+def cohort() -> intravar.Cohort:
+    return intravar.simulate("score2", n_patients=2400, n_physicians=6, seed=2)
+
+
+@pytest.fixture(scope="module")
+def measured(cohort: intravar.Cohort) -> Measurement:
+    names = dict(zip([f"P0{n}" for n in range(1, 7)], EVIL, strict=True))
+    table = cohort.to_polars().with_columns(pl.col("physician").replace_strict(names))
+    return intravar.measure(
+        table.rename({"age": "<b>age</b>"}),
+        physician="physician",
+        decision="decision",
+        method="euclidean",
+        methods=["mahalanobis", "glmm"],
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(measured: Measurement, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("results") / "out"
+    write_measurement(measured, out, show_names=True)
+    return out
+
+
+def test_the_score_is_the_estimators(measured: Measurement) -> None:
+    fitted = measured.estimators["euclidean"]
+    np.testing.assert_array_equal(measured.physicians["discordance"], fitted.score_)
+
+
+def test_intervals_hold_the_estimate_and_shrinkage_moves_towards_the_mean(
+    measured: Measurement,
+) -> None:
+    table = measured.physicians
+    assert (table["low"] <= table["discordance"]).all()
+    assert (table["discordance"] <= table["high"]).all()
+    assert table["reliability"].is_between(0, 1).all()
+    assert table["shrunken"].std() < table["discordance"].std()  # type: ignore[operator]
+    assert (table["rank_low"] <= table["rank"]).all()
+    assert (table["rank"] <= table["rank_high"]).all()
+    assert table["rank"].sum() == pytest.approx(21)
+
+
+def test_not_reportable_has_a_reason(measured: Measurement) -> None:
+    strict = result_table(measured.scores, min_panel=10_000)
+    assert strict["reason"].to_list() == ["fewer than 10000 patients"] * 6
+    assert not strict["reportable"].any()
+    sure = result_table(measured.scores, min_reliability=1.0)
+    assert sure["reason"].to_list() == ["reliability below 1"] * 6
+    assert in_words(sure.row(0, named=True)) == "not reportable: reliability below 1"
+
+
+def test_explained_pairs_are_discordant_and_close(measured: Measurement) -> None:
+    name = measured.physicians["physician"][0]
+    pairs = measured.pairs.filter((pl.col("physician") == name) & pl.col("discordant"))
+    shown = measured.explain(name, most=3)
+    assert shown["pair"].n_unique() == 3
+    np.testing.assert_allclose(
+        shown.unique("pair", maintain_order=True)["distance"], pairs["distance"].sort()[:3]
+    )
+    assert set(shown["covariate"]) == set(measured.check.prepared.covariates)
+    with pytest.raises(InputError, match="give 1 or more"):
+        measured.explain(name, most=0)
+
+
+def test_pairs_of_a_core() -> None:
+    """A method without pairs but with a core: its patients are paired by nearness."""
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(60, 2)), random.integers(0, 2, 60)
+    observed = Observed.of(x, y, ["a", "b"] * 30)
+    method = Euclidean().fit_observed(observed)
+    del method.pairs_
+    assert pairs_behind(method, observed).height == 0
+    core = np.arange(60) < 40
+    method.core_ = core
+    pairs = pairs_behind(method, observed)
+    used = np.concatenate([pairs["first"].to_numpy(), pairs["second"].to_numpy()])
+    assert len(np.unique(used)) == len(used) >= 30
+    assert core[used].all()
+    assert (observed.code[pairs["first"]] == observed.code[pairs["second"]]).all()
+    np.testing.assert_array_equal(pairs["discordant"], y[pairs["first"]] != y[pairs["second"]])
+    method.core_ = None
+    method.eligible_probability_ = np.where(core, 1.0, 0.0)
+    assert pairs_behind(method, observed).equals(pairs)
+
+
+def test_diagnostics(measured: Measurement) -> None:
+    found = measured.diagnostics
+    assert (found.love["within_pairs"] < found.love["at_random"]).all()
+    assert found.distances["share"].sum() == pytest.approx(1)
+    sweep = found.sweep.to_dicts()
+    assert sweep[-1]["share_paired"] == pytest.approx(2 * measured.pairs.height / 2400)
+    assert sweep[-1]["mean_discordance"] == pytest.approx(measured.physicians["discordance"].mean())
+    assert found.split_half is not None
+    assert -1 <= found.split_half <= 1
+    assert (found.overlap["overlap"] <= 1).all()
+    assert found.agreement.height == 9
+    # Patients were dealt out at random: hardly any variance lies between physicians.
+    assert found.balance["between_physicians"].max() < 0.02  # type: ignore[operator]
+
+
+def test_tightening_the_caliper_is_what_a_new_run_finds(cohort: intravar.Cohort) -> None:
+    observed = Observed.of(*cohort.observed())
+    wide, tight = (Euclidean(caliper=c).fit_observed(observed) for c in (0.25, 0.01))
+    limit = dict(zip(tight.physicians_, tight.caliper_, strict=True))
+    kept = wide.pairs_.filter(
+        pl.col("distance") <= pl.col("physician").replace_strict(limit, return_dtype=pl.Float64)
+    )
+    assert (
+        kept.select("first", "second")
+        .sort("first")
+        .equals(tight.pairs_.select("first", "second").sort("first"))
+    )
+
+
+def test_the_rule_finds_what_matters(measured: Measurement) -> None:
+    assert "<b>age</b>" in measured.rule.importance["covariate"].head(2).to_list()
+    assert measured.rule.auc > 0.6
+    shares = [leaf["n_positive"] / leaf["n_patients"] for leaf in measured.rule.tree]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(leaf["n_patients"] for leaf in measured.rule.tree) == 2400
+    assert measured.rule.lines("1")[0].startswith("what matters most: ")
+
+
+def test_the_measurement_explains_itself(measured: Measurement) -> None:
+    text = repr(measured)
+    assert text.startswith("euclidean: ")
+    assert "of 100 pairs of comparable patients, about" in text
+
+
+def test_explain_without_the_private_folder(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "summary.json").write_bytes((folder / "summary.json").read_bytes())
+    with pytest.raises(InputError, match="explain where the measurement was made"):
+        explain(tmp_path / "out", "anyone")
+    with pytest.raises(InputError, match="unknown physician 'anyone'"):
+        explain(folder, "anyone")
+
+
+# --- the page ---
+
+
+class Page(HTMLParser):
+    """Collects the tags and the cells of the table of physicians."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Page:
+    parsed = Page()
+    parsed.feed((folder / "report.html").read_text("utf-8"))
+    return parsed
+
+
+def test_names_are_escaped_everywhere(page: Page, folder: Path) -> None:
+    assert [tag for tag, _ in page.tags].count("script") == 1
+    assert "b" not in {tag for tag, _ in page.tags}
+    text = "".join(page.text)
+    for name in EVIL:
+        assert name in text
+    assert "49" not in re.findall(r"<td>(\d+)</td>", (folder / "report.html").read_text())
+
+
+def test_the_page_reaches_for_nothing(page: Page) -> None:
+    policy = next(a["content"] for _, a in page.tags if a.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    for tag, attributes in page.tags:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form"}
+        assert not {"src", "href", "onclick", "onload"} & set(attributes)
+
+
+def test_every_figure_has_a_text_alternative(page: Page) -> None:
+    pictures = [attributes for tag, attributes in page.tags if tag == "svg"]
+    assert len(pictures) >= 12
+    assert all(attributes.get("role") == "img" for attributes in pictures)
+    assert [tag for tag, _ in page.tags].count("desc") == len(pictures)
+
+
+def test_numbers_of_the_page_are_those_stored(page: Page, folder: Path) -> None:
+    stored = pl.read_parquet(folder / "physicians.parquet")
+    values = {a[key] for _, a in page.tags for key in ("data-value", "data-high") if a.get(key)}
+    for column in ("discordance", "low", "high", "shrunken", "reliability", "rank"):
+        for value in stored[column].drop_nulls().to_list():
+            assert str(value) in values
+
+
+def test_what_is_written_is_json(folder: Path, measured: Measurement) -> None:
+    names = {name: name for name in measured.scores.physician}
+    outputs = outputs_of(measured, names)
+    for name in ("summary", "checks", "diagnostics"):
+        stored = json.loads((folder / f"{name}.json").read_text("utf-8"))
+        expected: dict[str, Any] = json.loads(json.dumps(getattr(outputs, name), default=str))
+        assert stored == expected
+
+
+def test_in_a_browser(folder: Path, tmp_path: Path) -> None:
+    """The page opens from a file without an error or a request, and sorts and filters."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    chromium = Path("/usr/bin/chromium")
+    if not chromium.exists():
+        pytest.skip("no Chromium; on Debian: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=str(chromium),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        try:
+            tab = browser.new_page(viewport={"width": 380, "height": 800})
+            problems: list[str] = []
+            requests: list[str] = []
+            tab.on("console", lambda message: problems.append(message.text))
+            tab.on("pageerror", lambda error: problems.append(str(error)))
+            tab.on("request", lambda request: requests.append(request.url))
+            tab.goto((folder / "report.html").as_uri())
+            assert tab.evaluate("document.documentElement.scrollWidth") <= 380
+            first = "#physicians tbody tr:not([hidden]) td:first-child"
+            tab.get_by_role("button", name="shrunken").click()
+            up = tab.locator(first).all_text_contents()
+            tab.get_by_role("button", name="shrunken").click()
+            down = tab.locator(first).all_text_contents()
+            assert sorted(up) == sorted(down) == sorted(EVIL)
+            reportable = pl.read_parquet(folder / "physicians.parquet").drop_nulls("shrunken")
+            n = reportable.height
+            assert up[:n] == reportable.sort("shrunken")["physician"].to_list()
+            assert down[:n] == up[:n][::-1]
+            tab.get_by_label("Find a physician or a reason").fill("quoted")
+            assert tab.locator(first).all_text_contents() == [EVIL[1]]
+            assert tab.locator("#status").text_content() == "1 of 6 physicians"
+            assert problems == []
+            assert len(requests) == 1
+        finally:
+            browser.close()
+
+
+# --- whatever the table ---
+
+
+def any_column(random: np.random.Generator, n: int) -> list[Any]:
+    """Draw a column of some kind, pleasant or not."""
+    choices: list[list[Any]] = [
+        [0.5, 1.5, 2.0, None],
+        ["a", "b", "c"],
+        [None],
+        [True, False, None],
+        ["x", "", None],
+        ["2020-01-01", "2021-02-03", None],
+        [7],
+        [float("nan"), 1.0, 2.0],
+    ]
+    kind = int(random.integers(len(choices) + 2))
+    if kind == len(choices):
+        return list(range(n))
+    if kind > len(choices):
+        return list(random.normal(size=n).tolist())
+    return [choices[kind][i] for i in random.integers(len(choices[kind]), size=n)]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_any_table_is_measured_or_refused_in_words(seed: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(seed)
+    n = int(random.choice([2, 10, 40, 120]))
+    table = pl.DataFrame(
+        {
+            "doctor": random.choice(["A", "B", "C"], n),
+            "drug": random.integers(0, 2, n),
+            **{f"c{i}": any_column(random, n) for i in range(random.integers(1, 4))},
+        },
+        strict=False,
+    )
+    refused = None
+    try:
+        found = intravar.measure(
+            table,
+            physician="doctor",
+            decision="drug",
+            method="euclidean",
+            missing=["drop", "indicator", "impute"][seed % 3],  # type: ignore[arg-type]
+            min_panel=2,
+            smallest_cell=[1, 11][seed % 2],
+            min_reliability=0,
+        )
+    except InputError as error:
+        refused = str(error)
+    if refused is not None:
+        assert "\n" not in refused
+        return
+    found.write(tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").stat().st_size > 1000
+
+
+def test_a_failure_while_writing_leaves_the_old_result(
+    measured: Measurement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    write_measurement(measured, out)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+    def broken(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("intravar.measurement.page.render_page", broken)
+    with pytest.raises(InputError, match=f"cannot write '{out}': No space left on device"):
+        write_measurement(measured, out)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
