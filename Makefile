@@ -31,7 +31,7 @@ demo: $(VENV)/.ready-report  ## run all methods on the SCORE2 cohort, beside the
 	@$(PY) -m intravar benchmark --out '$(OUT)'
 
 test: lint browser  ## lint, types and tests
-	@$(PY) -m pytest --cov --cov-report=term
+	@$(PY) -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
 
 browser: $(VENV)/.ready-dev  ## set up the browser that the report's tests drive
 	@sh tests/report/setup_browser.sh '$(VENV)'
