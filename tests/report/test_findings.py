@@ -109,4 +109,4 @@ def test_means_over_draws_are_called_so(tmp_path: Path) -> None:
     assert "95 % interval" not in text
     grid = grid_of(read_results(folder), "score2_groups")
     assert "Means over 3 draws." in grid.note
-    assert "bootstrap interval of the first draw" in grid.note
+    assert "the range that holds 95 % of single draws" in grid.note

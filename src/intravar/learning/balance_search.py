@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import differential_evolution
+from threadpoolctl import threadpool_limits
 
 from intravar.learning.nearest_control import FloatArray, NearestControl
 
@@ -98,7 +99,8 @@ def search_balance(
         equal = np.full(p, 1.0 / max(p, 1))
         return BalanceSearch(equal, float("nan"), np.empty(0), 0, False, f"there are no {what}")
     trace: list[float] = []
-    with ThreadPoolExecutor(workers) as pool:
+    # The products are small: threads of BLAS would only get in each other's way.
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
 
         def evaluate(
             loss: Callable[[FloatArray], float], population: Iterable[FloatArray]

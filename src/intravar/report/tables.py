@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from intravar.benchmarking.tables import CELL_SCHEMA, TITLES
-from intravar.benchmarking.tables.render import HEADINGS
+from intravar.benchmarking.tables.render import HEADINGS, shown_interval
 from intravar.report.results import Results
 
 _PLAIN_HEADINGS = {
@@ -65,8 +65,8 @@ class Grid:
         if several:
             parts.append(f"Means over {self.draws} draws.")
         if self.has_intervals:
-            whose = "95 % bootstrap interval" + (" of the first draw" if several else "")
-            parts.append(f"In brackets: {whose}.")
+            single = "the range that holds 95 % of single draws"
+            parts.append(f"In brackets: {single if several else '95 % bootstrap interval'}.")
         if self.has_paper:
             where = "the range that holds 95 % of single draws" if several else "our interval"
             parts.append(f"Paper: the published figure, * where it lies outside {where}.")
@@ -163,7 +163,7 @@ def _cell(row: dict[str, Any], signed: bool) -> Cell:
     def text(number: float | None) -> str:
         return "" if number is None else number_text(number, digits, signed)
 
-    low, high = row["low"], row["high"]
+    low, high = shown_interval(row)
     single = row["mcse"] is None and low == high
     if single:
         low = high = None

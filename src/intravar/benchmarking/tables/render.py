@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from intravar.benchmarking.tables.cells import CELL_SCHEMA
@@ -77,13 +79,27 @@ def _heading(column: str) -> str:
     return HEADINGS.get(column, method_label(column))
 
 
-def _cell_text(cell: dict[str, object], narrow: bool) -> str:
+def shown_interval(cell: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Return the interval that goes with a cell's value.
+
+    One draw: its bootstrap interval. Several: the range that holds 95 % of single draws, within
+    what the measure can take.
+    """
+    if cell["draws"] is None or cell["draws"] < 2 or cell["draw_low"] is None:
+        return cell["low"], cell["high"]
+    low, high = cell["draw_low"], cell["draw_high"]
+    if cell["column"].startswith("spearman") or cell["condition"] in ("spearman", "coverage"):
+        return max(low, -1.0), min(high, 1.0)
+    return low, high
+
+
+def _cell_text(cell: dict[str, Any], narrow: bool) -> str:
     value = cell["value"]
     if value is None:
         return "undefined"
     column = str(cell["column"])
     text, signed = _number(value, column), column in _SIGNED
-    low, high = cell["low"], cell["high"]
+    low, high = shown_interval(cell)
     if low is not None and high is not None:
         if narrow:
             text += f"\n{_short(low, column)}{',' if signed else '-'}{_short(high, column)}"
