@@ -1,8 +1,7 @@
 """The eight methods beside a literal transcription of the paper, in one run.
 
 The transcription is tests/reference/methods.py, which the fast methods equal. Both use two threads
-where scikit-learn offers them. The genetic search is compared over one generation (270 weightings
-for nine covariates); the literal one runs through all distances for each.
+where scikit-learn offers them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def _seconds(work: Callable[[], Any]) -> float:
 
 
 def run() -> None:
-    from reference import balance_search, methods
+    from reference import methods
 
     cohort = intravar.simulate("score2")
     X, y, physician = cohort.observed()
@@ -56,22 +55,11 @@ def run() -> None:
     for name, baseline in baselines.items():
         literal[name] = _seconds(baseline)
         _row(name, literal[name], ours[name])
-    _row("together, without search", sum(literal.values()), sum(ours.values()))
+    _row("together", sum(literal.values()), sum(ours.values()))
 
-    z = observed.standardised
-    slow = _seconds(lambda: balance_search.search(z, y_plain, seed=0, generations=1))
-    fast = _seconds(
-        lambda: intravar.GeneticMahalanobis(search=True, generations=1, n_jobs=THREADS).fit(
-            *cohort.observed()
-        )
-    )
-    _row("genetic search, 1 generation", slow, fast)
-    whole = slow * 1485 / 270
-    _row("all eight as the paper runs", sum(literal.values()) + whole, sum(ours.values()))
     print(
-        "\nThe last line counts the literal search over ten generations (extrapolated from one); "
-        "intravar's\nscore does not need it. The forest is counted at Learned Weights and shared "
-        "with RF Proximity."
+        "\nGenetic Mahalanobis without the search on both sides; see the benchmark `search`. The "
+        "forest is\ncounted at Learned Weights and shared with RF Proximity."
     )
 
 
