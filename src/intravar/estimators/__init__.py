@@ -57,7 +57,7 @@ def make_estimator(name: str, **parameters: Any) -> Estimator:
 
 
 def fit_methods(
-    methods: Iterable[str | Estimator], X: Any, y: Any, physician: Any
+    methods: str | Estimator | Iterable[str | Estimator], X: Any, y: Any, physician: Any
 ) -> dict[str, Estimator]:
     """Fit several methods on the same data; what they learn in common is learned once.
 
@@ -70,8 +70,9 @@ def fit_methods(
     ['euclidean', 'glmm']
     """
     observed = Observed.of(X, y, physician)
+    wanted = [methods] if isinstance(methods, str | Estimator) else methods
     estimators = [
-        make_estimator(method) if isinstance(method, str) else method for method in methods
+        make_estimator(method) if isinstance(method, str) else method for method in wanted
     ]
     return {estimator.name: estimator.fit_observed(observed) for estimator in estimators}
 

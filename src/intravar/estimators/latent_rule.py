@@ -75,7 +75,8 @@ class LatentRule(Estimator):
     low_, high_
         95 % interval of the score.
     eligible_probability_
-        Per patient, from the other folds only: never informed by the patient's own decision.
+        Per patient, from the other folds only: never informed by the patient's own decision. (Only
+        whether there is a rule at all is decided once, on everybody; without one it is 1.)
     core_
         Patients with a probability of at least 0.8; their decisions carry most of the score.
     two_classes_
@@ -157,6 +158,11 @@ class LatentRule(Estimator):
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
         if self.within not in ("eligible", "panel"):
             raise InputError(f"within is {self.within!r}; it takes 'eligible' or 'panel'")
+        if self.personal_thresholds not in ("auto", "never"):
+            said = repr(self.personal_thresholds)
+            raise InputError(f"personal_thresholds is {said}; it takes 'auto' or 'never'")
+        if not len(self.starts):
+            raise InputError("starts is empty; give at least one starting value")
         decision = observed.decision.astype(np.int64)
         self.reason_ = [None] * len(observed.physicians)
         logit = self._held_out_logit(observed, decision)
@@ -166,6 +172,8 @@ class LatentRule(Estimator):
             self._read_one_class(observed, decision)
         self.discrimination_ = self.p_high_ - self.p_low_
         self.score_ = self._posterior.mean()
+        # The range is that of the rates' means; the score, a mean over their posterior, belongs in.
+        self.anchors_ = self.anchors_.around(self.score_)
         self.low_, self.high_ = self._posterior.interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE
         core = np.bincount(observed.code, self.core_, minlength=len(observed.physicians))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -149,6 +150,11 @@ def _table(profile: Profiled | pl.DataFrame, level: float) -> pl.DataFrame:
     """Return the columns that are needed, NaN where undefined."""
     if isinstance(profile, pl.DataFrame):
         table = profile
+    elif not hasattr(profile, "interval"):
+        frame: Any = profile
+        table = nw.from_native(frame, eager_only=True).to_polars()
+    elif not hasattr(profile, "score_"):
+        raise InputError("the estimator is not fitted; call fit first")
     else:
         ends = profile.interval(level)
         table = profile.profile_.with_columns(ends.drop("physician").get_columns())

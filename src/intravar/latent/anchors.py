@@ -6,7 +6,7 @@ leaves every q, and so the likelihood, as it is. Only patients with g at 0 and 1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,14 @@ class Anchors:
     sure_others: float
     identified_low: Floats
     identified_high: Floats
+
+    def around(self, score: Floats) -> Anchors:
+        """Return the same with ranges that hold the scores."""
+        return replace(
+            self,
+            identified_low=np.minimum(self.identified_low, score),
+            identified_high=np.maximum(self.identified_high, score),
+        )
 
     def complaints(self, least: float) -> list[str]:
         """Say what is thin: fewer than a share `least` of the eligible or of the others sure."""

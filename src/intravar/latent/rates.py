@@ -136,10 +136,16 @@ class PanelDiscordance:
         return self.deviations
 
     def interval(self, level: float) -> tuple[Floats, Floats]:
-        """Return the central interval."""
-        tail = (1 - level) / 2
-        ends = np.array([np.interp([tail, 1 - tail], self.points, q) for q in self.quantiles])
-        return ends[:, 0], ends[:, 1]
+        """Return the shortest interval; one that begins with the smallest values begins at 0."""
+        tails = np.linspace(0, 1 - level, 201)
+        ends = []
+        for quantiles in self.quantiles:
+            low = np.interp(tails, self.points, quantiles)
+            high = np.interp(tails + level, self.points, quantiles)
+            best = int(np.argmin(high - low))
+            ends.append((0.0 if best == 0 else low[best], high[best]))
+        found = np.array(ends).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
 
 
 def shortest_interval(mass: Floats, edge: Floats, level: float) -> tuple[float, float]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from intravar.cohort import TRUTH_COLUMNS
 from intravar.errors import InputError, unknown_name
 from intravar.estimators import Observed
 from intravar.measurement.decisions import CodedDecision, code_decision
@@ -188,6 +189,10 @@ def _understand(table: pl.DataFrame, roles: Roles) -> tuple[list[Column], dict[s
         name: understand(table[name], categorical=name in roles.categorical, chosen=roles.chosen)
         for name in roles.covariates
     }
+    if not roles.chosen and set(TRUTH_COLUMNS) <= set(table.columns):
+        # A simulated cohort that was written with its truth.
+        for name in TRUTH_COLUMNS:
+            every[name] = Column(name, "other", table[name], "the truth of a simulated cohort")
     return [column for column in every.values() if column.kind not in _UNUSABLE], every
 
 

@@ -159,7 +159,7 @@ def find_condition(name: str) -> Condition:
     conditions = all_conditions()
     if name not in conditions:
         raise unknown_name(
-            "condition", name, conditions, remedy="'intravar conditions' lists all of them"
+            "condition", name, conditions, remedy="'intravar conditions --all' lists all of them"
         )
     return conditions[name]
 

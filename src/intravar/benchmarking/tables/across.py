@@ -137,7 +137,12 @@ def _cell(
         column,
         intervals,
         printed,
-        spread=standard_error(draws[0]),
+        # Of a mean its standard error; of another statistic what its bootstrap interval says.
+        spread=(
+            standard_error(draws[0])
+            if statistic is row_mean
+            else (intervals[0].high - intervals[0].low) / 3.92
+        ),
         n_undefined=int(rows["n_undefined"].sum()),
         rounding=rounding,
     )

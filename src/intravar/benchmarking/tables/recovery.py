@@ -15,6 +15,7 @@ from intravar.benchmarking.tables.ranks import spearman
 LARGEST_GAP = 0.10
 LARGEST_DELTA = 0.02
 LEAST_COVERAGE = 0.90
+MOST_UNDEFINED = 0.10
 #: Slack for a D* that lies on the end of an interval up to rounding.
 ROUNDING = 1e-9
 
@@ -41,6 +42,7 @@ def per_draw(scores: pl.DataFrame) -> pl.DataFrame:
                 "error": float(np.nanmean(np.abs(score - d_star))),
                 "coverage": held.mean(),
                 "n_undefined": int(np.isnan(score).sum()),
+                "undefined": float(np.isnan(score).mean()),
             }
         )
     return pl.DataFrame(rows)
@@ -72,10 +74,12 @@ def trust_table(found: pl.DataFrame, other_scale: frozenset[str]) -> pl.DataFram
     """Say for every condition and method what can be trusted: all, the ranks, or nothing.
 
     "all": the rank correlation with D* is at most 0.10 below the oracle's, the mean delta at most
-    0.02 from zero, and at least 90 % of the intervals hold D*. "ranks": the first alone.
+    0.02 from zero, and at least 90 % of the intervals hold D*. "ranks": the first alone. A method
+    that leaves more than a tenth of the physicians undefined is not trusted.
     """
     means = found.group_by("condition", "method", maintain_order=True).agg(
-        pl.col("spearman").fill_nan(None).mean(), pl.col("delta").mean(), pl.col("coverage").mean()
+        pl.col("spearman").fill_nan(None).mean(),
+        pl.col("delta", "coverage", "undefined").mean(),
     )
     rows = []
     for (condition,), part in means.group_by("condition", maintain_order=True):
@@ -90,7 +94,9 @@ def trust_table(found: pl.DataFrame, other_scale: frozenset[str]) -> pl.DataFram
 
 
 def _verdict(values: dict[str, Any], best: float, ranks_only: bool) -> str:
-    if values["spearman"] is None or best - values["spearman"] > LARGEST_GAP:
+    if values["spearman"] is None or values["undefined"] > MOST_UNDEFINED:
+        return "no"
+    if best - values["spearman"] > LARGEST_GAP:
         return "no"
     level = abs(values["delta"]) <= LARGEST_DELTA
     covers = values["coverage"] is not None and values["coverage"] >= LEAST_COVERAGE

@@ -25,6 +25,8 @@ HEADINGS = {
     "pass1": "pass 1",
     "pass2": "pass 2",
 } | {f"group{group}": f"group {group}" for group in range(1, 6)}
+#: Tables of one measure, conditions down and methods across.
+_MEASURES = ("spearman", "delta", "error", "coverage")
 _PER_CENT = ("percent_positive", "coverage")
 _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
 
@@ -51,7 +53,8 @@ def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], 
         return heading, [[_plain(value) for value in row] for row in table.iter_rows()]
     several = table["condition"].n_unique() > 1
     columns = table["column"].unique(maintain_order=True).to_list()
-    heading = ["condition"] * several + ["method"] + [_heading(column) for column in columns]
+    corner = "condition" if table["condition"][0] in _MEASURES else "method"
+    heading = ["condition"] * several + [corner] + [_heading(column) for column in columns]
     rows = []
     for key, part in table.group_by("condition", "method", maintain_order=True):
         condition, method = str(key[0]), str(key[1])
@@ -88,9 +91,8 @@ def shown_interval(cell: dict[str, Any]) -> tuple[float | None, float | None]:
     if cell["draws"] is None or cell["draws"] < 2 or cell["draw_low"] is None:
         return cell["low"], cell["high"]
     low, high = cell["draw_low"], cell["draw_high"]
-    if cell["column"].startswith("spearman") or cell["condition"] in ("spearman", "coverage"):
-        return max(low, -1.0), min(high, 1.0)
-    return low, high
+    # Correlations and shares end at 1; where the mean is beyond, the measure is of another kind.
+    return (max(low, -1.0), min(high, 1.0)) if abs(cell["value"]) <= 1 else (low, high)
 
 
 def _cell_text(cell: dict[str, Any], narrow: bool) -> str:
