@@ -156,8 +156,9 @@ def shortest_interval(mass: Floats, edge: Floats, level: float) -> tuple[float, 
 
     Examples
     --------
-    >>> shortest_interval(np.array([0.0, 0.02, 0.98]), np.array([0, 0.4, 0.8, 1.0]), 0.95)
-    (0.8..., 1.0)
+    >>> low, high = shortest_interval(np.array([0.0, 0.02, 0.98]), np.array([0, 0.4, 0.8, 1]), 0.95)
+    >>> round(low, 2), round(high, 2)
+    (0.8, 0.99)
     """
     run = np.concatenate([[0.0], np.cumsum(mass)])
     run /= run[-1]
