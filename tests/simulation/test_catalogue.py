@@ -102,7 +102,7 @@ def test_unknown_condition_far_from_all_guesses_nothing() -> None:
     with pytest.raises(InputError) as caught:
         find_condition("zzzzzzzzzzzz")
     assert "did you mean" not in str(caught.value)
-    assert "'intravar conditions' lists all of them" in str(caught.value)
+    assert "'intravar conditions --all' lists all of them" in str(caught.value)
 
 
 def test_the_grid_of_sizes() -> None:
