@@ -5,15 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import joblib
 from threadpoolctl import threadpool_limits
 
 from intravar.errors import InputError
 
-Task = TypeVar("Task", contravariant=True)
-Result = TypeVar("Result", covariant=True)
 Work = Callable[[Any], Any]
 
 

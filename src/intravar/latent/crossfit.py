@@ -19,7 +19,6 @@ from scipy.special import expit, logit
 
 from intravar.latent.calibration import (
     Calibration,
-    Counts,
     calibrate,
     count,
     decision_log_likelihood,
@@ -165,8 +164,3 @@ def _one_class(y: Ints, physician: Ints, rest: Ints, own: Ints, n_physicians: in
     )
     zero = np.zeros(own.size)
     return decision_log_likelihood(zero, y[own], physician[own], share, share)
-
-
-def pooled_counts(fit: CrossFit, y: Ints, physician: Ints, n_physicians: int) -> Counts:
-    """Count the decisions by the held-out logit."""
-    return count(fit.logit, y, physician, n_physicians)

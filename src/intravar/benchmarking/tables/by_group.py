@@ -35,8 +35,6 @@ def group_table(scores: pl.DataFrame, condition: str, rates: frozenset[str]) -> 
         for group in GROUPS:
             column = f"group{group}"
             printed = printed_cell(paper, name, column) if paper else None
-            if paper and printed is None and name not in rates:
-                printed = None
             cells.append(
                 _mean_cell(
                     condition,
