@@ -53,6 +53,11 @@ def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -
     # A Categorical keeps a million repeated names as a million small integers.
     if series.dtype != pl.Categorical:
         series = series.cast(pl.String).cast(pl.Categorical)
+    names = series.unique().cast(pl.String)
+    blank = names.filter(names.str.strip_chars() == "")
+    if len(blank):
+        row = int(series.cast(pl.String).is_in(blank.implode()).arg_max() or 0)
+        raise InputError(f"column '{PHYSICIAN}' is blank in row {row}; fill it or drop the row")
     return series.alias(PHYSICIAN)
 
 

@@ -216,7 +216,7 @@ def test_recovery_of_d_star():
     coverage = tables["recovery_coverage"]
     here = scores.filter(condition="stress-graded", method="learned-weights", replicate=0)
     held = ((here["low"] <= here["d_star"]) & (here["d_star"] <= here["high"])).mean()
-    row = coverage.filter(method="stress-graded", column="learned-weights")
+    row = coverage.filter(condition="stress-graded", method="learned-weights")
     assert row["draws"].item() == 3
     assert 0 <= held <= 1
     assert row["value"].item() == pytest.approx(
@@ -229,8 +229,13 @@ def test_recovery_of_d_star():
             ]
         )
     )
-    assert "glmm" not in tables["recovery_delta"]["column"].to_list()
-    assert "glmm" in tables["recovery_spearman"]["column"].to_list()
+    assert coverage["column"].unique().to_list() == ["share_covered"]
+    assert "glmm" not in tables["recovery_delta"]["method"].to_list()
+    assert "glmm" in tables["recovery_spearman"]["method"].to_list()
+    heading, rows = text_grid(tables["recovery_delta"])
+    assert heading[:3] == ["condition", "Oracle", "Euclidean"]
+    assert [row[0] for row in rows] == ["continuous", "stress-graded"]
+    assert rows[0][2][0] in "+-"
     trust = tables["recovery_trust"]
     assert trust["condition"].to_list() == ["continuous", "stress-graded"]
     assert trust["euclidean"].to_list() == ["ranks", "ranks"]

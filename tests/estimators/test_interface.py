@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import intravar
 from intravar.errors import InputError
@@ -225,6 +226,22 @@ BAD = {
         lambda x, y, who: (x, y, [*who[:-1], None]),
         "column 'physician' is missing in row 9",
     ),
+    "physician blank": (
+        lambda x, y, who: (x, y, [*who[:-1], " "]),
+        "column 'physician' is blank in row 9",
+    ),
+    "too large for squares": (
+        lambda x, y, who: (x * 1e155, y, who),
+        r"column 'x0' has 9e\+155 in row 9; give it in a unit",
+    ),
+    "too small for squares": (
+        lambda x, y, who: (x * 1e-200, y, who),
+        "column 'x0' spans only 9e-200; give it in a smaller unit",
+    ),
+    "labels in another order": (
+        lambda x, y, who: (pd.DataFrame(x), pd.Series(y, index=range(9, -1, -1)), who),
+        "the rows of X and y carry the same labels in another order",
+    ),
     "lengths differ": (lambda x, y, who: (x, y[:-1], who), "decision has 9 entries for 10"),
     "no patients": (lambda x, y, who: (x[:0], y[:0], who[:0]), "there are no patients"),
     "no columns": (lambda x, y, who: (x[:, :0], y, who), "X has no columns"),
@@ -239,6 +256,30 @@ def test_bad_input_is_named(case):
     x, y = np.zeros((10, 2)) + np.arange(10)[:, None], np.arange(10) % 2
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
         intravar.Euclidean().fit(*change(x, y, ["a"] * 10))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scale", [1e-29, 1e29])
+def test_units_do_not_matter_within_the_limits(name, scale, plain):
+    x, y, who = plain
+    extreme = quick(name).fit(x * scale, y, who)
+    assert extreme.score_ == pytest.approx(quick(name).fit(x, y, who).score_, abs=0.02)
+
+
+def test_other_labels_are_taken_by_position(plain):
+    x, y, who = plain
+    expected = intravar.Euclidean().fit(x, y, who)
+    rows = range(1_000, 1_000 + len(y))
+    model = intravar.Euclidean().fit(pd.DataFrame(x, index=rows), pd.Series(y), pd.Series(who))
+    np.testing.assert_array_equal(model.score_, expected.score_)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unfitted_estimator_says_so(name):
+    with pytest.raises(NotFittedError):
+        _ = quick(name).profile_
+    with pytest.raises(NotFittedError):
+        quick(name).interval()
 
 
 def test_bad_parameters_are_named(plain):

@@ -168,6 +168,8 @@ def test_bad_parameters(cohort):
         LatentRule(n_folds=2).fit(*cohort.observed())
     with pytest.raises(InputError, match="within is 'x'"):
         LatentRule(within="x").fit(*cohort.observed())
+    with pytest.raises(InputError, match="learners is empty"):
+        LatentRule(learners=[]).fit(*cohort.observed())
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import beta
 
@@ -161,3 +163,26 @@ def test_anchors_and_the_scales_that_fit_equally_well():
     vague = find_anchors(np.linspace(0.3, 0.7, 100), np.array([0.8]), np.array([0.1]))
     assert len(vague.complaints(0.2)) == 2
     assert vague.identified_high[0] - vague.identified_low[0] > 0.3
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    panel=st.integers(1, 40),
+    physicians=st.integers(1, 60),
+    personal=st.booleans(),
+    tight=st.booleans(),
+)
+def test_calibration_never_lowers_its_objective(seed, panel, physicians, personal, tight):
+    """Panels of five, physicians who say yes to all, rules without any content: never downhill."""
+    random = np.random.default_rng(seed)
+    n = panel * physicians
+    score = random.normal(size=n) * random.choice([0.1, 1, 5])
+    who = np.repeat(np.arange(physicians), panel)
+    high, low = random.uniform(0.3, 1, physicians), random.uniform(0, 0.4, physicians)
+    g = expit(2 * score)
+    y = (random.random(n) < low[who] + (high - low)[who] * g).astype(np.int64)
+    fit = calibrate(count(score, y, who, physicians), personal=personal, tight=tight)
+    assert (np.diff(fit.path) >= -1e-9 * np.abs(fit.path[0])).all()
+    assert np.isfinite(fit.log_likelihood)
+    assert fit.log_likelihood == fit.path[-1]

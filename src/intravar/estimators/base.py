@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from intravar.estimators.observed import FloatArray, Observed
 from intravar.inference.intervals import LEVEL, Interval, checked_level
@@ -87,6 +88,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     @property
     def profile_(self) -> pl.DataFrame:
         """One row per physician: patients, score, its 95 % interval, and why it is undefined."""
+        check_is_fitted(self)
         interval = self.interval()
         return pl.DataFrame(
             {
@@ -123,6 +125,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         >>> intravar.Euclidean().fit(*cohort.observed()).interval(level=0.9).columns
         ['physician', 'low', 'high', 'standard_error']
         """
+        check_is_fitted(self)
         found = self._interval(checked_level(level))
         columns = {
             name: pl.Series(values).fill_nan(None) for name, values in found._asdict().items()

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.observed import FloatArray, Observed
-from intravar.learning.balance_search import BalanceSearch, search_balance
+from intravar.estimators.balance_based import BalanceBased
+from intravar.estimators.observed import Observed
 from intravar.matching.comparison import PanelMahalanobis
 
 
-class GeneticMahalanobis(MatchingEstimator):
+class GeneticMahalanobis(BalanceBased):
     """Gives each patient its nearest other patient, who may serve many.
 
     d(i, k)^2 = (v_i - v_k)' S_v^+ (v_i - v_k) with v = diag(sqrt(w)) z and S_v the covariance of v
@@ -50,10 +45,6 @@ class GeneticMahalanobis(MatchingEstimator):
     name = "genetic-mahalanobis"
     label = "Genetic Mahalanobis"
     idea = "gives each patient the nearest other one, who may serve many; weights cancel"
-    supervised = True
-
-    weights_: FloatArray
-    search_: BalanceSearch | None
 
     def __init__(
         self,
@@ -70,31 +61,8 @@ class GeneticMahalanobis(MatchingEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # Part of the method, not a choice: the paper pairs with replacement here.
-    strategy = "nearest"
-
     def _comparison(self, observed: Observed) -> PanelMahalanobis:
         z = observed.standardised
-        self.search_ = None
-        self.weights_ = np.full(z.shape[1], 1 / z.shape[1])
-        if self.search:
-            self.search_ = search_balance(
-                z,
-                observed.decision,
-                seed=self.random_state,
-                generations=self.generations,
-                workers=self.n_jobs or 1,
-            )
-            self.weights_ = self.search_.weights
+        self._set_weights(observed, z, self.search)
         # The weights cancel in the distance; only a weight of zero takes a covariate out.
         return PanelMahalanobis(z[:, self.weights_ > 0])
-
-    def details(self) -> dict[str, Any]:
-        """See :class:`intravar.estimators.base.Estimator`."""
-        if self.search_ is None:
-            return {}
-        return {
-            "weights": dict(zip(self.feature_names_in_, self.weights_, strict=True)),
-            "balance_trace": self.search_.trace.tolist(),
-            "evaluations": self.search_.n_evaluations,
-        }

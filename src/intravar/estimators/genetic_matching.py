@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.observed import FloatArray, Observed
-from intravar.learning.balance_search import BalanceSearch, search_balance
+from intravar.estimators.balance_based import BalanceBased
+from intravar.estimators.observed import Observed
 from intravar.matching.comparison import Points
 from intravar.matching.distances import covariance, mahalanobis_points
 
 
-class GeneticMatching(MatchingEstimator):
+class GeneticMatching(BalanceBased):
     """Gives each patient its nearest other patient under weights searched for balance.
 
     d(i, k)^2 = (z_i - z_k)' (S^-1/2)' W S^-1/2 (z_i - z_k): the standardised covariates are
@@ -47,11 +44,7 @@ class GeneticMatching(MatchingEstimator):
     name = "genetic-matching"
     label = "Genetic Matching"
     idea = "nearest other patient under whitened covariates weighted for balance"
-    supervised = True
     shares = "search"
-
-    weights_: FloatArray
-    search_: BalanceSearch | None
 
     def __init__(
         self,
@@ -66,32 +59,11 @@ class GeneticMatching(MatchingEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # Part of the method, as in Genetic Mahalanobis.
-    strategy = "nearest"
-
     def _comparison(self, observed: Observed) -> Points:
-        z = observed.standardised
-        whitened = mahalanobis_points(z, covariance(z))
-        self.search_ = None
-        self.weights_ = np.full(whitened.shape[1], 1 / max(whitened.shape[1], 1))
-        if self.generations > 0 and whitened.shape[1]:
-            self.search_ = search_balance(
-                whitened,
-                observed.decision,
-                balance=z,
-                seed=self.random_state,
-                generations=self.generations,
-                workers=self.n_jobs or 1,
-            )
-            self.weights_ = self.search_.weights
+        whitened = mahalanobis_points(observed.standardised, covariance(observed.standardised))
+        self._set_weights(observed, whitened, self.generations > 0)
         return Points(whitened * np.sqrt(self.weights_))
 
-    def details(self) -> dict[str, Any]:
-        """See :class:`intravar.estimators.base.Estimator`."""
-        if self.search_ is None:
-            return {}
-        return {
-            "weights": self.weights_.tolist(),
-            "balance_trace": self.search_.trace.tolist(),
-            "evaluations": self.search_.n_evaluations,
-        }
+    def _named_weights(self) -> dict[str, float]:
+        # Whitened directions have no names of their own.
+        return {f"direction {at + 1}": float(w) for at, w in enumerate(self.weights_)}

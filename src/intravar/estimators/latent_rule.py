@@ -161,6 +161,8 @@ class LatentRule(Estimator):
         if self.personal_thresholds not in ("auto", "never"):
             said = repr(self.personal_thresholds)
             raise InputError(f"personal_thresholds is {said}; it takes 'auto' or 'never'")
+        if self.learners is not None and not len(self.learners):
+            raise InputError("learners is empty; give at least one, or None for the default")
         if not len(self.starts):
             raise InputError("starts is empty; give at least one starting value")
         decision = observed.decision.astype(np.int64)

@@ -19,6 +19,10 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Learned = TypeVar("Learned")
 
+# Squares, products and single precision (which the forests use) stay exact enough between these.
+LARGEST = 1e30
+SMALLEST_RANGE = 1e-30
+
 
 @dataclass(frozen=True, eq=False)
 class Observed:
@@ -77,6 +81,7 @@ class Observed:
             Whether missing covariates are kept as NaN instead of refused.
         """
         covariates, names = _covariates(X, keep_missing)
+        _refuse_other_order(X, {"y": y, "physician": physician})
         decision = checked_decision(_values(y))
         labels = checked_physician(_values(physician))
         n_patients = len(covariates)
@@ -188,7 +193,48 @@ def _column(name: str, values: pl.Series | npt.NDArray[Any], keep_missing: bool)
             f"column '{name}' is {kind} in row {row} ({int(bad.sum()):,} such rows); "
             "impute it or drop the rows"
         )
+    _refuse_extremes(name, numbers)
     return np.asarray(numbers, dtype=np.float64)
+
+
+def _refuse_extremes(name: str, numbers: FloatArray) -> None:
+    known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        return
+    low, high = float(known.min()), float(known.max())
+    extreme = high if high >= -low else low
+    if abs(extreme) > LARGEST:
+        row = int(np.nanargmax(np.abs(numbers)))
+        raise InputError(
+            f"column '{name}' has {extreme:g} in row {row}; give it in a unit in which values "
+            f"stay below {LARGEST:g}"
+        )
+    if 0 < high - low < SMALLEST_RANGE:
+        raise InputError(
+            f"column '{name}' spans only {high - low:g}; give it in a smaller unit, so that it "
+            f"spans at least {SMALLEST_RANGE:g}"
+        )
+
+
+def _refuse_other_order(X: Any, columns: dict[str, Any]) -> None:
+    """Refuse labelled rows in another order: values are taken by position, not by label."""
+    index = _index(X)
+    if index is None:
+        return
+    for name, column in columns.items():
+        other = _index(column)
+        if other is None or len(other) != len(index) or other.equals(index):
+            continue
+        if other.sort_values().equals(index.sort_values()):
+            raise InputError(
+                f"the rows of X and {name} carry the same labels in another order; bring them "
+                f"into one order, for example {name}.loc[X.index]"
+            )
+
+
+def _index(table: Any) -> Any:
+    native = nw.from_native(table, allow_series=True, pass_through=True)
+    return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None
 
 
 def _in_order(names: list[str]) -> list[str]:

@@ -13,12 +13,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import betaln, expit, logit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+#: Expected decisions for, and expected patients, per physician and shift.
+_Split = tuple[Floats, Floats]
 
 EDGE = 1e-5
+STEP_PARTS = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.0)
+LAST_POOLING = 30
 SHIFT_POINTS = np.linspace(-2.5, 2.5, 11)
 # centre and width of the normal priors of intercept, slope and spread of the map
 LOOSE = ((0.0, 2.0, 0.0), (3.0, 2.0, 3.0))
@@ -133,28 +137,31 @@ class _Model:
         q = low[:, :, None] + (high - low)[:, :, None] * g
         joint = (self.yes * np.log(q) + self.no * np.log1p(-q)).sum(axis=2) + self.log_prior
         for p, m in zip(rates, means, strict=True):
-            joint = joint + self.strength * (m * np.log(p) + (1 - m) * np.log1p(-p))
+            a, b = self.strength * m, self.strength * (1 - m)
+            joint = joint + a * np.log(p) + b * np.log1p(-p) - betaln(a + 1, b + 1)
         top = joint.max(axis=1, keepdims=True)
         weight = np.exp(joint - top)
         value = float((top[:, 0] + np.log(weight.sum(axis=1))).sum())
         value -= 0.5 * float((self.precision * (theta - self.centre) ** 2).sum())
         return value, weight / weight.sum(axis=1, keepdims=True), g
 
-    def new_rates(
-        self, weight: Floats, g: Floats, rates: tuple[Floats, Floats]
-    ) -> tuple[tuple[Floats, Floats], tuple[float, float]]:
-        """M step of the rates."""
+    def split(self, g: Floats, rates: tuple[Floats, Floats]) -> tuple[_Split, _Split]:
+        """E step of the rates: expected decisions for and patients, of the eligible and others."""
         high, low = rates
         q = low[:, :, None] + (high - low)[:, :, None] * g
         k = (self.yes * g * high[:, :, None] / q).sum(axis=2)
         n = k + (self.no * g * (1 - high)[:, :, None] / (1 - q)).sum(axis=2)
-        pairs = ((k, n), (self.yes.sum(axis=2) - k, (self.yes + self.no).sum(axis=2) - n))
-        means = [float((weight * k).sum() / (weight * n).sum()) for k, n in pairs]
-        new = [
+        return (k, n), (self.yes.sum(axis=2) - k, (self.yes + self.no).sum(axis=2) - n)
+
+    def new_rates(
+        self, split: tuple[_Split, _Split], means: tuple[float, float]
+    ) -> tuple[Floats, Floats]:
+        """M step of the rates under priors that peak at the means."""
+        high, low = (
             np.clip((k + self.strength * m) / (n + self.strength), EDGE, 1 - EDGE)
-            for (k, n), m in zip(pairs, means, strict=True)
-        ]
-        return (new[0], new[1]), (means[0], means[1])
+            for (k, n), m in zip(split, means, strict=True)
+        )
+        return high, low
 
     def map_step(
         self, theta: Floats, weight: Floats, g: Floats, rates: tuple[Floats, Floats]
@@ -182,8 +189,10 @@ def calibrate(
 ) -> Calibration:  # fmt: skip
     """Fit intercept, slope, rates and, if `personal`, the spread of personal thresholds.
 
-    Generalised EM: exact M step of the rates under Beta priors of the given strength, one Fisher
-    scoring step of the map, halved while it would lower the likelihood.
+    Generalised EM: exact M step of the rates under Beta priors of the given strength that peak at
+    the pooled rates, and one Fisher scoring step of the map, halved while it would lower the
+    penalised likelihood and left out if it still would. `path` begins where the priors are held,
+    and never falls.
 
     Parameters
     ----------
@@ -211,26 +220,40 @@ def calibrate(
     rates: tuple[Floats, Floats] = (high, low)
     means = float(first[0].mean()), float(first[1].mean())
     value, weight, g = model.expect(theta, rates, means)
-    path, converged = [value], False
-    for _ in range(max_iter):
-        rates, means = model.new_rates(weight, g, rates)
+    path, converged, settled = [value], False, False
+    for iteration in range(max_iter):
+        split = model.split(g, rates)
+        if not settled:
+            # The priors peak at the pooled rates. Once these stand still they are held: from then
+            # on there is one objective, and no step lowers it.
+            before, means = means, _pooled(split, weight)
+            settled = iteration >= LAST_POOLING or np.allclose(before, means, atol=1e-3, rtol=0)
+            value = model.expect(theta, rates, means)[0]
+            path = [value]
+        rates = model.new_rates(split, means)
         step = model.map_step(theta, weight, g, rates)
-        for _ in range(6):
-            new = np.maximum(theta + step, [-np.inf, 0.01, 0.0])
+        # Without a step the objective cannot fall: the new rates alone have raised it.
+        for part in STEP_PARTS:
+            new = np.maximum(theta + part * step, [-np.inf, 0.01, 0.0])
             new_value, new_weight, new_g = model.expect(new, rates, means)
             if new_value >= value:
                 break
-            step = step / 2
         gain = new_value - value
         theta, value, weight, g = new, new_value, new_weight, new_g
         path.append(value)
-        if gain < tol * abs(value) and len(path) > 5:
+        if settled and gain < tol * abs(value) and len(path) > 5:
             converged = True
             break
     return Calibration(
         float(theta[0]), float(theta[1]), float(theta[2]), rates[0], rates[1], weight,
         value, path, converged,
     )  # fmt: skip
+
+
+def _pooled(split: tuple[_Split, _Split], weight: Floats) -> tuple[float, float]:
+    """Return the rates of all physicians together."""
+    high, low = (float((weight * k).sum() / (weight * n).sum()) for k, n in split)
+    return high, low
 
 
 def decision_log_likelihood(

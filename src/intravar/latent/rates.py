@@ -236,19 +236,24 @@ def rate_posterior(counts: Counts, fit: Calibration, max_iter: int = 60) -> Rate
     point = fit.shifts / fit.spread if g.shape[0] > 1 else np.zeros(1)
     joint += (-0.5 * point**2)[None, :, None, None]
     joint -= joint.max(axis=(1, 2, 3), keepdims=True)
-    likelihood = np.exp(joint)
+    # The one large array, about 200 kB a physician with personal thresholds: reused throughout.
+    likelihood = np.exp(joint, out=joint)
     cell_width = [np.diff(e, axis=1) for e in edges]
     prior_high, prior_low = (1.0, 1.0), (1.0, 1.0)
     for _ in range(max_iter):
         before = prior_high + prior_low
         factor_high = _beta_mass(high, cell_width[0], prior_high)
         factor_low = _beta_mass(low, cell_width[1], prior_low)
-        weight = likelihood * factor_high[:, None, :, None] * factor_low[:, None, None, :]
-        weight /= weight.sum(axis=(1, 2, 3), keepdims=True)
-        prior_high = _fit_beta(weight.sum(axis=(1, 3)), high)
-        prior_low = _fit_beta(weight.sum(axis=(1, 2)), low)
+        mass_high = factor_high * np.einsum("juhl,jl->jh", likelihood, factor_low)
+        mass_low = factor_low * np.einsum("juhl,jh->jl", likelihood, factor_high)
+        prior_high = _fit_beta(mass_high / mass_high.sum(axis=1, keepdims=True), high)
+        prior_low = _fit_beta(mass_low / mass_low.sum(axis=1, keepdims=True), low)
         if np.allclose(before, prior_high + prior_low, rtol=1e-3):
             break
+    weight = likelihood
+    weight *= factor_high[:, None, :, None]
+    weight *= factor_low[:, None, None, :]
+    weight /= weight.sum(axis=(1, 2, 3), keepdims=True)
     return RatePosterior(
         high, low, edges[0], weight, (n @ g.T) / size, prior_high, prior_low,
     )  # fmt: skip

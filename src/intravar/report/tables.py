@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from intravar.benchmarking.tables import CELL_SCHEMA, TITLES
-from intravar.benchmarking.tables.render import HEADINGS, shown_interval
+from intravar.benchmarking.tables.render import HEADINGS, is_matrix, shown_interval
 from intravar.report.results import Results
 
 _PLAIN_HEADINGS = {
@@ -94,8 +94,8 @@ def grid_of(results: Results, name: str) -> Grid:
     table = results.tables[name]
     if table.columns != list(CELL_SCHEMA):
         return _plain_grid(results, name, table)
-    if name == "grid":
-        return _size_grid(results, table)
+    if name == "grid" or is_matrix(table):
+        return _matrix(results, name, table)
     several = table["condition"].n_unique() > 1
     columns = table["column"].unique(maintain_order=True).to_list()
     rows = []
@@ -111,8 +111,7 @@ def grid_of(results: Results, name: str) -> Grid:
         )
     headings = [HEADINGS.get(column, results.label(column)) for column in columns]
     draws = int(table["draws"].max() or 1)  # type: ignore[arg-type]
-    corner = "Condition" if name.startswith("recovery_") else "Method"
-    return Grid(name, TITLES[name], corner, headings, rows, draws)
+    return Grid(name, TITLES[name], "Method", headings, rows, draws)
 
 
 def _signed(table: str, column: str) -> bool:
@@ -121,18 +120,25 @@ def _signed(table: str, column: str) -> bool:
     return column in ("mean_delta", "median_delta") and column not in _UNSIGNED
 
 
-def _size_grid(results: Results, table: pl.DataFrame) -> Grid:
+def _matrix(results: Results, title: str, table: pl.DataFrame) -> Grid:
+    """Return one measure with the conditions down and the methods across."""
     methods = table["method"].unique(maintain_order=True).to_list()
     rows = []
     for (name,), part in table.group_by("condition", maintain_order=True):
-        known = results.known_condition(str(name))
+        known = results.known_condition(str(name)) if title == "grid" else None
         heading = str(name)
         if known:
             sizes = known.scenario
             heading = f"{sizes.n_patients:,} patients, {sizes.n_physicians} physicians"
         cells = {row["method"]: row for row in part.iter_rows(named=True)}
-        rows.append(Row(heading, [_cell(cells[m], True) if m in cells else None for m in methods]))
-    return Grid("grid", TITLES["grid"], "Cohort", results.labels(methods), rows)
+        found = [
+            _cell(cells[m], _signed(title, cells[m]["column"])) if m in cells else None
+            for m in methods
+        ]
+        rows.append(Row(heading, found))
+    corner = "Cohort" if title == "grid" else "Condition"
+    draws = 1 if title == "grid" else int(table["draws"].max() or 1)  # type: ignore[arg-type]
+    return Grid(title, TITLES[title], corner, results.labels(methods), rows, draws)
 
 
 def _plain_grid(results: Results, name: str, table: pl.DataFrame) -> Grid:

@@ -9,7 +9,12 @@ from intravar.benchmarking.tables.across import cross_table, mean_deltas, pass_t
 from intravar.benchmarking.tables.by_group import group_table
 from intravar.benchmarking.tables.grid import grid_table
 from intravar.benchmarking.tables.ranks import continuum_table, correlation_table
-from intravar.benchmarking.tables.recovery import per_draw, recovery_matrix, trust_table
+from intravar.benchmarking.tables.recovery import (
+    MEASURES,
+    per_draw,
+    recovery_table,
+    trust_table,
+)
 from intravar.estimators import METHODS
 from intravar.simulation.catalogue import grid_conditions, paper_conditions, stress_conditions
 
@@ -77,8 +82,7 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
 def _recovery(scores: pl.DataFrame) -> dict[str, pl.DataFrame]:
     found = per_draw(scores)
     tables = {
-        f"recovery_{measure}": recovery_matrix(found, measure, _OTHER_SCALE)
-        for measure in ("spearman", "delta", "error", "coverage")
+        f"recovery_{measure}": recovery_table(found, measure, _OTHER_SCALE) for measure in MEASURES
     }
     return tables | {"recovery_trust": trust_table(found, _OTHER_SCALE)}
 

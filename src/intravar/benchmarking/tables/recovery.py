@@ -16,6 +16,13 @@ LARGEST_GAP = 0.10
 LARGEST_DELTA = 0.02
 LEAST_COVERAGE = 0.90
 MOST_UNDEFINED = 0.10
+#: Measures of `per_draw`, and the columns under which tables show them.
+MEASURES = {
+    "spearman": "spearman_d_star",
+    "delta": "mean_delta",
+    "error": "mean_error",
+    "coverage": "share_covered",
+}
 #: Slack for a D* that lies on the end of an interval up to rounding.
 ROUNDING = 1e-9
 
@@ -48,8 +55,8 @@ def per_draw(scores: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def recovery_matrix(found: pl.DataFrame, measure: str, other_scale: frozenset[str]) -> pl.DataFrame:
-    """Return one measure by condition (down) and method (across).
+def recovery_table(found: pl.DataFrame, measure: str, other_scale: frozenset[str]) -> pl.DataFrame:
+    """Return one measure by condition and method.
 
     Methods on another scale than a discordance have ranks only.
     """
@@ -60,9 +67,9 @@ def recovery_matrix(found: pl.DataFrame, measure: str, other_scale: frozenset[st
         values = draws.sort("replicate")[measure].cast(pl.Float64).fill_null(np.nan)
         cells.append(
             cell(
-                measure,
                 str(condition),
                 str(method),
+                MEASURES[measure],
                 [Interval(value, np.nan, np.nan) for value in values],
                 n_undefined=int(draws["n_undefined"].sum()),
             )

@@ -1,4 +1,7 @@
-"""Tables as people read them: methods down, columns across, the paper's figure in brackets."""
+"""Tables as people read them: methods down, columns across, the paper's figure in brackets.
+
+One measure under several conditions is shown with the conditions down and the methods across.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ HEADINGS = {
     "median_delta": "median delta",
     "percent_positive": "% positive",
     "coverage": "% of intervals with D*",
+    "share_covered": "share of intervals with D*",
+    "mean_error": "mean distance to D*",
     "spearman_truth": "Spearman, oracle",
     "spearman_d_star": "Spearman, D*",
     "score2": "SCORE2",
@@ -25,8 +30,6 @@ HEADINGS = {
     "pass1": "pass 1",
     "pass2": "pass 2",
 } | {f"group{group}": f"group {group}" for group in range(1, 6)}
-#: Tables of one measure, conditions down and methods across.
-_MEASURES = ("spearman", "delta", "error", "coverage")
 _PER_CENT = ("percent_positive", "coverage")
 _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
 
@@ -51,10 +54,11 @@ def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], 
     if table.columns != list(CELL_SCHEMA):
         heading = [_heading(column) for column in table.columns]
         return heading, [[_plain(value) for value in row] for row in table.iter_rows()]
+    if is_matrix(table):
+        return _matrix(table, narrow)
     several = table["condition"].n_unique() > 1
     columns = table["column"].unique(maintain_order=True).to_list()
-    corner = "condition" if table["condition"][0] in _MEASURES else "method"
-    heading = ["condition"] * several + [corner] + [_heading(column) for column in columns]
+    heading = ["condition"] * several + ["method"] + [_heading(column) for column in columns]
     rows = []
     for key, part in table.group_by("condition", "method", maintain_order=True):
         condition, method = str(key[0]), str(key[1])
@@ -63,6 +67,21 @@ def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], 
         texts = [_cell_text(cells[column], narrow) if column in cells else "" for column in columns]
         rows.append(label + texts)
     return heading, rows
+
+
+def is_matrix(table: pl.DataFrame) -> bool:
+    """Say whether a table of cells has one measure under several conditions."""
+    return table["column"].n_unique() == 1 and table["condition"].n_unique() > 1
+
+
+def _matrix(table: pl.DataFrame, narrow: bool) -> tuple[list[str], list[list[str]]]:
+    methods = table["method"].unique(maintain_order=True).to_list()
+    rows = []
+    for (condition,), part in table.group_by("condition", maintain_order=True):
+        cells = {row["method"]: row for row in part.iter_rows(named=True)}
+        texts = [_cell_text(cells[name], narrow) if name in cells else "" for name in methods]
+        rows.append([str(condition), *texts])
+    return ["condition", *(method_label(name) for name in methods)], rows
 
 
 def markdown(table: pl.DataFrame) -> str:

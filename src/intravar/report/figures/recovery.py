@@ -21,11 +21,11 @@ def has_recovery(results: Results) -> bool:
 def recovery_rows(results: Results) -> pl.DataFrame:
     """Return the rank correlation per condition and method; the conditions stand as rows."""
     rows = results.tables[TABLE].filter(pl.col("value").is_not_null())
-    names = {method: results.label(method) for method in rows["column"].unique().to_list()}
+    names = {method: results.label(method) for method in rows["method"].unique().to_list()}
     return rows.select(
-        pl.col("method").str.replace("^stress-", "").alias("where"),
-        pl.col("column").alias("method"),
-        pl.col("column").replace_strict(names, return_dtype=pl.String).alias("label"),
+        pl.col("condition").str.replace("^stress-", "").alias("where"),
+        "method",
+        pl.col("method").replace_strict(names, return_dtype=pl.String).alias("label"),
         "value",
         "draws",
     )
