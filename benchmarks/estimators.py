@@ -61,7 +61,7 @@ def run() -> None:
     search = _literal_search(observed)
     _row("together, search included", sum(literal.values()) + search, sum(ours.values()))
     print(
-        "\nThe score of Genetic Mahalanobis does not depend on its weights and needs no search here;"
+        "\nThe score of Genetic Mahalanobis does not depend on its weights and needs no search;"
         f"\nthe literal search takes {search:.0f} s ({WEIGHTINGS} of {WHOLE:,} weightings timed)."
         "\nThe forest is counted at Learned Weights and shared with RF Proximity."
     )
