@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,23 +73,65 @@ def diagnose(
     """Compute all tables."""
     observed = prepared.observed
     main = next(iter(estimators.values()))
+    return Diagnostics(
+        **_of_pairs(prepared, main, pairs, smallest_cell, list(observed.physicians)),
+        attrition=_attrition(main),
+        agreement=_agreement(estimators, {}),
+        balance=_balance(prepared),
+        overlap=_overlap(observed, rule.probability),
+        calibration=_safe_calibration(rule.calibration, smallest_cell),
+        anchor=_anchor(main),
+    )
+
+
+def of_measured(
+    found: Diagnostics,
+    prepared: Prepared,
+    estimators: dict[str, Estimator],
+    pairs: pl.DataFrame,
+    smallest_cell: int,
+    measured: dict[str, list[str]],
+) -> Diagnostics:
+    """Compute what depends on decisions again, from the physicians whose scores are shown.
+
+    Parameters
+    ----------
+    found
+        Of all physicians.
+    prepared, estimators, pairs, smallest_cell
+        As for :func:`diagnose`.
+    measured
+        Per method the physicians whose scores are shown.
+    """
+    name, main = next(iter(estimators.items()))
+    kept = pairs.filter(pl.col("physician").is_in(measured[name]))
+    return replace(
+        found,
+        **_of_pairs(prepared, main, kept, smallest_cell, measured[name]),
+        agreement=_agreement(estimators, measured),
+    )
+
+
+def _of_pairs(
+    prepared: Prepared,
+    main: Estimator,
+    pairs: pl.DataFrame,
+    smallest_cell: int,
+    physicians: list[str],
+) -> dict[str, Any]:
     caliper: Any = getattr(main, "caliper_", None)
     of_pair = None
     if caliper is not None and pairs.height:
         by_name = dict(zip(main.physicians_.tolist(), np.asarray(caliper).tolist(), strict=True))
         of_pair = np.array([by_name[name] for name in pairs["physician"].to_list()])
-    return Diagnostics(
-        love=_love(prepared, pairs),
-        distances=_distances(pairs, of_pair, smallest_cell),
-        attrition=_attrition(main),
-        sweep=_sweep(pairs, of_pair, observed),
-        agreement=_agreement(estimators),
-        balance=_balance(prepared),
-        overlap=_overlap(observed, rule.probability),
-        calibration=_safe_calibration(rule.calibration, smallest_cell),
-        split_half=_split_half(pairs),
-        anchor=_anchor(main),
-    )
+    sizes = dict(zip(main.physicians_.tolist(), main.n_patients_.tolist(), strict=True))
+    n_patients = sum(sizes[name] for name in physicians)
+    return {
+        "love": _love(prepared, pairs),
+        "distances": _distances(pairs, of_pair, smallest_cell),
+        "sweep": _sweep(pairs, of_pair, n_patients, smallest_cell),
+        "split_half": _split_half(pairs),
+    }
 
 
 def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
@@ -152,12 +194,13 @@ def without_small_bins(
             merged.append(gathered)
             kept.append(edge)
             gathered = 0
-    if gathered:
-        if merged:
-            merged[-1] += gathered
-            kept[-1] = float(edges[-1])
-        else:
-            merged, kept = [gathered], [kept[0], float(edges[-1])]
+    if gathered:  # what is left over joins the bins before it
+        merged.append(gathered)
+        kept.append(float(edges[-1]))
+        while len(merged) > 1 and is_small(merged[-1], smallest_cell):
+            last = merged.pop()
+            merged[-1] += last
+            kept.pop(-2)
     return np.array(merged, dtype=np.int64), np.array(kept)
 
 
@@ -169,29 +212,46 @@ def _attrition(main: Estimator) -> pl.DataFrame:
     return table
 
 
-def _sweep(pairs: pl.DataFrame, caliper: FloatArray | None, observed: Observed) -> pl.DataFrame:
-    """Tighten the caliper: pairs are chosen by distance, so those left are those of a new run."""
-    rows = []
-    if caliper is not None:
-        for fraction in SWEEP:
-            kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * caliper))
-            mean = kept.group_by("physician").agg(pl.col("discordant").mean())["discordant"].mean()
-            rows.append(
-                {
-                    "fraction": fraction,
-                    "share_paired": 2 * kept.height / observed.n_patients,
-                    "mean_discordance": mean,
-                }
-            )
+def _sweep(
+    pairs: pl.DataFrame, caliper: FloatArray | None, n_patients: int, smallest_cell: int
+) -> pl.DataFrame:
+    """Tighten the caliper: pairs are chosen by distance, so those left are those of a new run.
+
+    A step that would set few pairs apart is left out.
+    """
+    rows: list[dict[str, Any]] = []
+    before = np.zeros(2)
+    limit = np.zeros(0) if caliper is None else caliper
+    for fraction in SWEEP if len(limit) else ():
+        kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
+        discordant = int(kept["discordant"].sum())
+        counts = np.array([discordant, kept.height - discordant])
+        if any(is_small(apart, smallest_cell) for apart in (counts - before).tolist()):
+            continue
+        before = counts
+        mean = kept.group_by("physician").agg(pl.col("discordant").mean())["discordant"].mean()
+        rows.append(
+            {
+                "fraction": fraction,
+                "share_paired": 2 * kept.height / n_patients,
+                "mean_discordance": mean,
+            }
+        )
     schema = dict.fromkeys(("fraction", "share_paired", "mean_discordance"), pl.Float64)
     return pl.DataFrame(rows, schema=schema)
 
 
-def _agreement(estimators: dict[str, Estimator]) -> pl.DataFrame:
+def _agreement(estimators: dict[str, Estimator], measured: dict[str, list[str]]) -> pl.DataFrame:
+    """Correlate every two methods over the physicians whom both measure."""
+    kept = {
+        name: np.isfinite(method.score_)
+        & np.isin(method.physicians_, measured.get(name, method.physicians_))
+        for name, method in estimators.items()
+    }
     rows = []
     for one, first in estimators.items():
         for other, second in estimators.items():
-            both = np.isfinite(first.score_) & np.isfinite(second.score_)
+            both = kept[one] & kept[other]
             enough = both.sum() >= 3 and all(
                 np.ptp(method.score_[both]) > 0 for method in (first, second)
             )
