@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.measurement.exports import safe_csv
 from intravar.measurement.outputs import Outputs, outputs_of
 from intravar.measurement.pseudonyms import KEY_FILE, Pseudonyms, read_key, write_private
+from intravar.writing import check_writable
 
 if TYPE_CHECKING:
     from intravar.measurement.run import Measurement
@@ -36,13 +37,13 @@ def checked_out(out: str | os.PathLike[str]) -> Path:
         raise InputError(f"folder '{path.absolute().parent}' does not exist; make it first")
     for folder in (path, private_folder(path)):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise InputError(f"'{folder}' is not a folder; name another with --out")
+            raise InputError(f"'{folder}' is not a folder; name another with {option('out')}")
     if path.is_dir() and any(path.iterdir()) and not _is_measurement(path):
         raise InputError(
-            f"folder '{path}' has other files in it; name a new one with --out, or empty it"
+            f"folder '{path}' has other files in it; name a new one with {option('out')}, or empty "
+            "it"
         )
-    if not os.access(path.absolute().parent, os.W_OK):
-        raise InputError(f"folder '{path.absolute().parent}' cannot be written to")
+    check_writable(path.absolute().parent)
     return path
 
 
