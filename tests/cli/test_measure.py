@@ -29,10 +29,9 @@ def test_check(run: Run, table: pl.DataFrame) -> None:
 
 
 def test_check_names_nobody_unless_asked(run: Run, table: pl.DataFrame) -> None:
-    small = table.group_by("physician", maintain_order=True).head(20)
-    tiny = small.filter(pl.col("physician") == "P01").head(4)
-    pl.concat([small.filter(pl.col("physician").is_in(["P02", "P03"])), tiny, table[:0]]).vstack(
-        table.filter(pl.col("physician") == "P04")
+    sizes = {"P01": 4, "P02": 20, "P03": 20, "P04": 100}
+    pl.concat(
+        [table.filter(pl.col("physician") == name).head(n) for name, n in sizes.items()]
     ).write_csv("small.csv")
     outcome = run("check", "small.csv", *COLUMNS)
     assert outcome.code == 0, outcome.err
@@ -64,8 +63,11 @@ def test_blank_names_and_decisions_are_missing(run: Run, table: pl.DataFrame) ->
     rows = pl.int_range(pl.len())
     table.with_columns(
         pl.when(rows < 15).then(pl.lit("  ")).otherwise("physician").alias("physician"),
-        pl.when(rows.is_between(20, 39)).then(pl.lit(" ")).otherwise(pl.col("decision")),
-    ).rename({"literal": "decision"}, strict=False).write_parquet("blank.parquet")
+        pl.when(rows.is_between(20, 39))
+        .then(pl.lit(" "))
+        .otherwise(pl.col("decision").cast(pl.String))
+        .alias("decision"),
+    ).write_parquet("blank.parquet")
     outcome = run("check", "blank.parquet", *COLUMNS)
     assert outcome.code == 0, outcome.err
     assert "dropped: 15 rows because the physician is missing" in outcome.out
@@ -145,6 +147,23 @@ def test_pairs_are_in_the_report_only_if_asked_for(run: Run, table: pl.DataFrame
     assert "Patient-level" not in Path("out/report.html").read_text()
     run("measure", "patients.csv", *options, "--pairs-in-report")
     assert "Patient-level" in Path("out/report.html").read_text()
+
+
+def test_report_makes_the_page_of_a_measurement_again(run: Run, table: pl.DataFrame) -> None:
+    run("measure", "patients.csv", *COLUMNS, *FAST, "--methods", "mahalanobis", "--out", "out")
+    page = Path("out/report.html").read_text()
+    Path("out/report.html").unlink()
+    assert run("report", "out").out == "out/report.html\n"
+    assert Path("out/report.html").read_text() == page
+    refused = run("report", "out", "--format", "svg")
+    assert (refused.code, refused.err) == (
+        2,
+        "intravar: 'out' holds a measurement, which has a page only; use html\n",
+    )
+    Path("out/checks.json").write_text("{}")
+    damaged = run("report", "out")
+    assert damaged.code == 2
+    assert "is damaged or of another version; measure again" in damaged.err
 
 
 def test_omop(run: Run, cohort: intravar.Cohort, here: Path) -> None:

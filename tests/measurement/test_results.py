@@ -119,9 +119,14 @@ def test_diagnostics(measured: Measurement) -> None:
     found = measured.diagnostics
     assert (found.love["within_pairs"] < found.love["at_random"]).all()
     assert found.distances["share"].sum() == pytest.approx(1)
-    sweep = found.sweep.to_dicts()
-    assert sweep[-1]["share_paired"] == pytest.approx(2 * measured.pairs.height / 2400)
-    assert sweep[-1]["mean_discordance"] == pytest.approx(measured.physicians["discordance"].mean())
+    sweep = {row["fraction"]: row for row in found.sweep.to_dicts()}
+    assert sweep[1.0]["share_paired"] == pytest.approx(2 * measured.pairs.height / 2400)
+    assert sweep[1.0]["mean_discordance"] == pytest.approx(
+        measured.physicians["discordance"].mean()
+    )
+    assert max(sweep) > 1
+    shares = [row["share_paired"] for row in sweep.values()]
+    assert shares == sorted(shares)
     assert found.split_half is not None
     assert -1 <= found.split_half <= 1
     assert (found.overlap["overlap"] <= 1).all()

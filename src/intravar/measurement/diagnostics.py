@@ -9,8 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.stats import spearmanr
+from sklearn.base import clone
 
 from intravar.estimators import Estimator, Observed
+from intravar.estimators.matching import MatchingEstimator
+from intravar.measurement.pairs import pairs_behind
 from intravar.measurement.prepare import Prepared
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.suppression import is_small
@@ -18,7 +21,9 @@ from intravar.seeds import stream
 
 FloatArray = npt.NDArray[np.float64]
 #: Fractions of the caliper at which the pairs are looked at again.
-SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0)
+SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+#: Distances, over all panels, up to which pairing once more without a caliper takes seconds.
+FEW_DISTANCES = 4e7
 SPLITS = 20
 
 
@@ -36,7 +41,8 @@ class Diagnostics:
     attrition
         Per physician: patients paired, outside the caliper, lost in a cycle of the assignment.
     sweep
-        Per fraction of the caliper: share of patients in pairs and mean discordance.
+        Per fraction of the caliper: share of patients in pairs and mean discordance. Fractions
+        above 1 only where pairing again is quick.
     agreement
         Rank correlation of every two methods.
     balance
@@ -49,6 +55,8 @@ class Diagnostics:
         Reliability from random halves of the pairs; None where it cannot be had.
     anchor
         What the latent rule says about its anchors; None for other methods.
+    loose
+        Pairs formed without a caliper, for the sweep; None where pairing again would take long.
     """
 
     love: pl.DataFrame
@@ -61,6 +69,7 @@ class Diagnostics:
     calibration: pl.DataFrame
     split_half: float | None
     anchor: Any = None
+    loose: pl.DataFrame | None = None
 
 
 def diagnose(
@@ -73,14 +82,16 @@ def diagnose(
     """Compute all tables."""
     observed = prepared.observed
     main = next(iter(estimators.values()))
+    loose = _without_caliper(main, observed)
     return Diagnostics(
-        **_of_pairs(prepared, main, pairs, smallest_cell, list(observed.physicians)),
+        **_of_pairs(prepared, main, pairs, loose, smallest_cell, list(observed.physicians)),
         attrition=_attrition(main),
         agreement=_agreement(estimators, {}),
         balance=_balance(prepared),
         overlap=_overlap(observed, rule.probability),
         calibration=_safe_calibration(rule.calibration, smallest_cell),
         anchor=_anchor(main),
+        loose=loose,
     )
 
 
@@ -104,10 +115,11 @@ def of_measured(
         Per method the physicians whose scores are shown.
     """
     name, main = next(iter(estimators.items()))
-    kept = pairs.filter(pl.col("physician").is_in(measured[name]))
+    shown = pl.col("physician").is_in(measured[name])
+    loose = None if found.loose is None else found.loose.filter(shown)
     return replace(
         found,
-        **_of_pairs(prepared, main, kept, smallest_cell, measured[name]),
+        **_of_pairs(prepared, main, pairs.filter(shown), loose, smallest_cell, measured[name]),
         agreement=_agreement(estimators, measured),
     )
 
@@ -116,22 +128,37 @@ def _of_pairs(
     prepared: Prepared,
     main: Estimator,
     pairs: pl.DataFrame,
+    loose: pl.DataFrame | None,
     smallest_cell: int,
     physicians: list[str],
 ) -> dict[str, Any]:
-    caliper: Any = getattr(main, "caliper_", None)
-    of_pair = None
-    if caliper is not None and pairs.height:
-        by_name = dict(zip(main.physicians_.tolist(), np.asarray(caliper).tolist(), strict=True))
-        of_pair = np.array([by_name[name] for name in pairs["physician"].to_list()])
     sizes = dict(zip(main.physicians_.tolist(), main.n_patients_.tolist(), strict=True))
     n_patients = sum(sizes[name] for name in physicians)
     return {
         "love": _love(prepared, pairs),
-        "distances": _distances(pairs, of_pair, smallest_cell),
-        "sweep": _sweep(pairs, of_pair, n_patients, smallest_cell),
+        "distances": _distances(pairs, _calipers(main, pairs), smallest_cell),
+        "sweep": _sweep(main, pairs, loose, n_patients, smallest_cell),
         "split_half": _split_half(pairs),
     }
+
+
+def _calipers(main: Estimator, pairs: pl.DataFrame) -> FloatArray | None:
+    """Return the caliper of every pair; None for a method that has none."""
+    caliper: Any = getattr(main, "caliper_", None)
+    if caliper is None or not pairs.height:
+        return None
+    by_name = dict(zip(main.physicians_.tolist(), np.asarray(caliper).tolist(), strict=True))
+    return np.array([by_name[name] for name in pairs["physician"].to_list()])
+
+
+def _without_caliper(main: Estimator, observed: Observed) -> pl.DataFrame | None:
+    """Pair again without a caliper, where it is quick."""
+    distances = sum(len(panel) ** 2 for panel in observed.panels)
+    if not isinstance(main, MatchingEstimator) or distances > FEW_DISTANCES:
+        return None
+    if main.name.startswith("genetic"):  # the search itself looks at the caliper
+        return None
+    return pairs_behind(clone(main).set_params(caliper=1.0).fit_observed(observed), observed)
 
 
 def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
@@ -213,16 +240,23 @@ def _attrition(main: Estimator) -> pl.DataFrame:
 
 
 def _sweep(
-    pairs: pl.DataFrame, caliper: FloatArray | None, n_patients: int, smallest_cell: int
+    main: Estimator,
+    pairs: pl.DataFrame,
+    loose: pl.DataFrame | None,
+    n_patients: int,
+    smallest_cell: int,
 ) -> pl.DataFrame:
-    """Tighten the caliper: pairs are chosen by distance, so those left are those of a new run.
+    """Change the caliper: pairs are chosen by distance, so those within are those of a new run.
 
     A step that would set few pairs apart is left out.
     """
+    fractions = [fraction for fraction in SWEEP if loose is not None or fraction <= 1]
+    pairs = pairs if loose is None else loose
+    caliper = _calipers(main, pairs)
     rows: list[dict[str, Any]] = []
     before = np.zeros(2)
     limit = np.zeros(0) if caliper is None else caliper
-    for fraction in SWEEP if len(limit) else ():
+    for fraction in fractions if len(limit) else ():
         kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
         discordant = int(kept["discordant"].sum())
         counts = np.array([discordant, kept.height - discordant])

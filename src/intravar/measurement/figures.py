@@ -197,12 +197,13 @@ def _sweep(rows: list[dict[str, Any]]) -> Markup | None:
     if not rows:
         return None
     drawing = Drawing(
-        "A tighter caliper",
-        "Mean discordance (line) and share of patients in pairs (dashed) as the caliper tightens.",
-        (0, 1),
+        "Another caliper",
+        "Mean discordance (line) and share of patients in pairs (dashed) as the caliper changes; 1 "
+        "is the caliper used.",
+        (0, max(1.0, *(row["fraction"] for row in rows))),
         (0, 1),
     )
-    drawing.axes("fraction of the caliper", "discordance; share paired")
+    drawing.axes("caliper, as a multiple of the one used", "share")
     for name, kind in (("mean_discordance", "line"), ("share_paired", "limit")):
         drawing.line([(row["fraction"], row[name]) for row in rows], kind)
         for row in rows:

@@ -29,6 +29,9 @@ from intravar.measurement.panels import MIN_PANEL
 from intravar.measurement.rule import SuggestedRule, suggest_rule
 from intravar.measurement.suppression import SMALLEST_CELL
 
+#: Patients from which on a method is given all cores.
+MANY_PATIENTS = 10_000
+
 
 class Progress(Protocol):
     """Whoever wants to know how a measurement goes on."""
@@ -302,7 +305,8 @@ def _fit(
         estimator = make_estimator(name)
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=seed)
-        if "n_jobs" in estimator.get_params():  # threads change the time and nothing else
+        # Threads change the time and nothing else; over a small table they wait for each other.
+        if "n_jobs" in estimator.get_params() and observed.n_patients >= MANY_PATIENTS:
             estimator.set_params(n_jobs=joblib.cpu_count())
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""
         tell.step(f"measuring with {name}{count}", estimate_cost(observed, name).seconds)
