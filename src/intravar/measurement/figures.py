@@ -70,7 +70,7 @@ def _funnel(table: pl.DataFrame) -> Markup:
     rows = table.drop_nulls(by).to_dicts()
     if not rows:
         return Markup("")
-    middle = float(np.median([row["discordance"] for row in rows]))
+    middle = float(np.median(table["discordance"].to_numpy()))
     largest = max(row[by] for row in rows)
     drawing = Drawing(
         "Funnel plot",
