@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+#: How near a name must be to be offered instead of one that is not known.
+NEAR = 0.6
+#: Arguments that are called otherwise on the command line.
+_FLAGS = {"most": "--pairs"}
+_LISTS = ("covariates", "exclude", "after", "categorical", "methods")
+# Marks that no name and no value of a user holds.
+_OPTION = re.compile("\ue000([a-z_]+)(?:\ue001([^\ue002]*))?\ue002")
 
 
 class InputError(ValueError):
     """The input cannot be used; the message names what, and what to do about it.
 
     The command line prints the message alone and leaves with exit code 2.
+
+    Attributes
+    ----------
+    on_command_line
+        The message with options in the words of the command line.
+
+    Examples
+    --------
+    >>> error = InputError(f"choose one with {option('table', 'visits')}")
+    >>> str(error), error.on_command_line
+    ("choose one with table='visits'", 'choose one with --table visits')
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_OPTION.sub(_in_python, message))
+        self.on_command_line: str = _OPTION.sub(_as_flag, message)
+
+
+def option(name: str, value: str | None = None) -> str:
+    """Name an argument in the message of an error: as Python does, or as a flag of the command."""
+    return f"\ue000{name}\ue002" if value is None else f"\ue000{name}\ue001{value}\ue002"
+
+
+def _in_python(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    if value is None:
+        return name
+    return f"{name}={[value]!r}" if name in _LISTS else f"{name}={value!r}"
+
+
+def _as_flag(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+    return flag if value is None else f"{flag} {shlex.quote(value)}"
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], *, remedy: str) -> InputError:
@@ -21,6 +64,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, remedy: str) -> 
     >>> print(unknown_name("condition", "scor2", ["score2", "copula"], remedy="list them"))
     unknown condition 'scor2'; did you mean 'score2'? (list them)
     """
-    nearest = get_close_matches(name.lower(), list(known), n=1, cutoff=0.4)
+    nearest = get_close_matches(name.lower(), list(known), n=1, cutoff=NEAR)
     guess = f"; did you mean '{nearest[0]}'?" if nearest else ""
     return InputError(f"unknown {kind} '{name}'{guess} ({remedy})")

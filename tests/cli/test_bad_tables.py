@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import intravar
+from intravar import InputError
 from omop_writer import DRUG, write_csv_folder
 from own_tables import COLUMNS, FAST, GOOD, ROWS, Run, refused, refused_table
 from postgres import add_locked_role, server
@@ -62,11 +63,18 @@ def test_wrong_column_name(run: Run, here: Path) -> None:
     )
 
 
+def test_no_column_is_offered_that_is_not_near(run: Run, here: Path) -> None:
+    text = GOOD.replace("age", "d_star")
+    Path("t.csv").write_text(text)
+    words = refused(run, "check", "t.csv", "--physician", "doctor", "--decision", "decision")
+    assert words == "there is no column 'doctor'. The table has physician, decision, d_star"
+
+
 def test_decision_with_three_values(run: Run, here: Path) -> None:
     text = "physician,decision,age\n" + ROWS.replace("2,1,", "2,maybe,")
     assert refused_table(run, text) == (
-        "column 'decision' has 3 values ('0', '1', 'maybe') and a decision has two; say which one "
-        "counts with --decision-positive VALUE, or a comparison such as '>=4'"
+        "column 'decision' has 3 values ('0', '1', 'maybe') and a decision has two; say which "
+        "value counts with --decision-positive, or a comparison such as '>=4'"
     )
 
 
@@ -74,12 +82,35 @@ def test_decision_with_two_unknown_values(run: Run, here: Path) -> None:
     text = "physician,decision,age\n" + ROWS.replace(",0,", ",PTCA,").replace(",1,", ",CABG,")
     assert refused_table(run, text) == (
         "column 'decision' has the values 'PTCA', 'CABG'; say which one is the decision with "
-        "--decision-positive 'CABG'"
+        "--decision-positive CABG"
     )
     assert run("check", "t.csv", *COLUMNS, "--decision-positive", "CABG").code == 0
     assert refused(run, "check", "t.csv", *COLUMNS, "--decision-positive", "CABGE") == (
         "column 'decision' never has the value 'CABGE'; did you mean 'CABG'? It has 'CABG', 'PTCA'"
     )
+    assert refused(run, "check", "t.csv", *COLUMNS, "--decision-positive", "stent") == (
+        "column 'decision' never has the value 'stent'. It has 'CABG', 'PTCA'"
+    )
+
+
+def test_in_python_arguments_have_their_own_names(here: Path) -> None:
+    columns = {"physician": ["a", "b"], "decision": ["PTCA", "CABG"], "age": [1, 2]}
+    names = {"physician": "physician", "decision": "decision"}
+    with pytest.raises(InputError) as met:
+        intravar.check(columns, **names)
+    assert str(met.value).endswith("the decision with decision_positive='CABG'")
+    assert met.value.on_command_line.endswith("the decision with --decision-positive CABG")
+    with pytest.raises(InputError, match="^min_panel is 1; a pair takes two patients"):
+        intravar.measure(columns, **names, min_panel=1)
+    with pytest.raises(InputError, match=r"correct it or drop the column with exclude=\['age'\]"):
+        intravar.check(
+            {
+                "physician": ["a"] * 20,
+                "decision": [0, 1] * 10,
+                "age": [*"12345678901234567890"[:19], "x"],
+            },
+            **names,
+        )
 
 
 def test_physician_all_missing(run: Run, here: Path) -> None:
@@ -235,6 +266,27 @@ def test_other_files_are_not_overwritten(run: Run, table: pl.DataFrame) -> None:
     assert refused(run, "measure", "patients.csv", *COLUMNS, "--out", "no/where") == (
         f"folder '{Path('no').absolute()}' does not exist; make it first"
     )
+
+
+def test_where_nothing_can_be_written_nothing_is_computed(
+    run: Run, table: pl.DataFrame, cohort: intravar.Cohort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not Path("/proc").is_dir():
+        pytest.skip("no /proc, where not even root can write")
+    run("measure", "patients.csv", *COLUMNS, *FAST, "--out", "out")
+    write_csv_folder(cohort, Path("cdm"))
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("computed before the folder was tried")
+
+    for name in ("measure.run_measure", "explain.find_pairs", "omop.omop_patients"):
+        monkeypatch.setattr(f"intravar.cli.{name}", never)
+    for arguments in (
+        ["measure", "patients.csv", *COLUMNS, "--out", "/proc/zz"],
+        ["explain", "out", "--physician", "P01", "--out", "/proc/zz"],
+        ["omop", "cdm", "--drug", str(DRUG), "--out", "/proc/zz.csv"],
+    ):
+        assert refused(run, *arguments).startswith("cannot write into folder '/proc': ")
 
 
 def test_settings_out_of_range(run: Run, table: pl.DataFrame) -> None:

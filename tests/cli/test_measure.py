@@ -28,6 +28,53 @@ def test_check(run: Run, table: pl.DataFrame) -> None:
     assert found["estimated_seconds"] > 0
 
 
+def test_check_names_nobody_unless_asked(run: Run, table: pl.DataFrame) -> None:
+    sizes = {"P01": 4, "P02": 20, "P03": 20, "P04": 100}
+    pl.concat(
+        [table.filter(pl.col("physician") == name).head(n) for name, n in sizes.items()]
+    ).write_csv("small.csv")
+    outcome = run("check", "small.csv", *COLUMNS)
+    assert outcome.code == 0, outcome.err
+    assert "1 of 4 physicians can be measured" in outcome.out
+    assert "1 physician: fewer than 30 patients (1 to 10 patients each)" in outcome.out
+    assert "2 physicians: fewer than 30 patients (11 to 29 patients each)" in outcome.out
+    assert "--show-names names them" in outcome.out
+    assert "P0" not in outcome.out
+    found = json.loads(run("check", "small.csv", *COLUMNS, "--json").out)["not_measurable"]
+    assert [(row["n_patients"], row["n_physicians"]) for row in found] == [
+        ("1 to 10 patients each", 1),
+        ("11 to 29 patients each", 2),
+    ]
+    assert all("physicians" not in row for row in found)
+    named = run("check", "small.csv", *COLUMNS, "--show-names")
+    assert "    P02\n    P03\n" in named.out
+    shown = json.loads(run("check", "small.csv", *COLUMNS, "--show-names", "--json").out)
+    assert [row["physicians"] for row in shown["not_measurable"]] == [["P01"], ["P02", "P03"]]
+    # Under the key of a measurement the pseudonyms are those of its report.
+    run("measure", "small.csv", *COLUMNS, *FAST, "--out", "out")
+    keyed = run("check", "small.csv", *COLUMNS, "--key", "out-private/key.json").out
+    names = json.loads(Path("out-private/key.json").read_text())["physicians"]
+    for pseudonym, name in names.items():
+        assert name not in keyed
+        assert (pseudonym in keyed) == (name != "P04")
+
+
+def test_blank_names_and_decisions_are_missing(run: Run, table: pl.DataFrame) -> None:
+    rows = pl.int_range(pl.len())
+    table.with_columns(
+        pl.when(rows < 15).then(pl.lit("  ")).otherwise("physician").alias("physician"),
+        pl.when(rows.is_between(20, 39))
+        .then(pl.lit(" "))
+        .otherwise(pl.col("decision").cast(pl.String))
+        .alias("decision"),
+    ).write_parquet("blank.parquet")
+    outcome = run("check", "blank.parquet", *COLUMNS)
+    assert outcome.code == 0, outcome.err
+    assert "dropped: 15 rows because the physician is missing" in outcome.out
+    assert "dropped: 20 rows because the decision is missing" in outcome.out
+    assert "of 6 physicians" in outcome.out
+
+
 def test_measure_writes_everything(run: Run, table: pl.DataFrame) -> None:
     outcome = run("measure", "patients.csv", *COLUMNS, *FAST, "--out", "out")
     assert outcome.code == 0, outcome.err
@@ -100,6 +147,23 @@ def test_pairs_are_in_the_report_only_if_asked_for(run: Run, table: pl.DataFrame
     assert "Patient-level" not in Path("out/report.html").read_text()
     run("measure", "patients.csv", *options, "--pairs-in-report")
     assert "Patient-level" in Path("out/report.html").read_text()
+
+
+def test_report_makes_the_page_of_a_measurement_again(run: Run, table: pl.DataFrame) -> None:
+    run("measure", "patients.csv", *COLUMNS, *FAST, "--methods", "mahalanobis", "--out", "out")
+    page = Path("out/report.html").read_text()
+    Path("out/report.html").unlink()
+    assert run("report", "out").out == "out/report.html\n"
+    assert Path("out/report.html").read_text() == page
+    refused = run("report", "out", "--format", "svg")
+    assert (refused.code, refused.err) == (
+        2,
+        "intravar: 'out' holds a measurement, which has a page only; use html\n",
+    )
+    Path("out/checks.json").write_text("{}")
+    damaged = run("report", "out")
+    assert damaged.code == 2
+    assert "is damaged or of another version; measure again" in damaged.err
 
 
 def test_omop(run: Run, cohort: intravar.Cohort, here: Path) -> None:

@@ -168,6 +168,71 @@ def test_omop_from_postgresql(cohort: Cohort, postgres: str) -> None:
     assert_same_table(omop_table(postgres, cohort), cohort)
 
 
+# --- the default method ---
+
+
+@pytest.fixture(scope="module")
+def small() -> Cohort:
+    return intravar.simulate("score2", n_patients=900, n_physicians=6, seed=8)
+
+
+@pytest.fixture(scope="module")
+def latent(small: Cohort) -> pl.DataFrame:
+    return make_estimator("latent-rule").fit(*small.observed()).profile_
+
+
+@pytest.fixture(scope="module")
+def duckdb_file(small: Cohort, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    duckdb = pytest.importorskip("duckdb")
+    file: Path = tmp_path_factory.mktemp("duckdb") / "small.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.register("handed_over", small.to_polars().to_arrow())
+        connection.execute("CREATE TABLE patients AS SELECT * FROM handed_over")
+    return file
+
+
+def source_of(kind: str, cohort: Cohort, folder: Path, request: pytest.FixtureRequest) -> Any:
+    """Write the cohort to a source of this kind."""
+    if kind == "omop":
+        return omop_table(write_csv_folder(cohort, folder / "cdm"), cohort)
+    if kind == "duckdb":
+        return request.getfixturevalue("duckdb_file")
+    if kind == "postgresql":
+        url: str = request.getfixturevalue("postgres")
+        write_table(url, "small", cohort.to_polars())
+        return url
+    cohort.write(folder / f"cohort.{kind}")
+    return folder / f"cohort.{kind}"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "duckdb", "postgresql", "omop"])
+def test_latent_rule(
+    kind: str, small: Cohort, latent: pl.DataFrame, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    source = source_of(kind, small, tmp_path, request)
+    options = {"table": "small"} if kind == "postgresql" else {}
+    found = intravar.measure(source, physician="physician", decision="decision", **options)
+    assert found.method == "latent-rule"
+    table = found.physicians
+    assert table["physician"].to_list() == latent["physician"].to_list()
+    np.testing.assert_array_equal(table["discordance"], latent["score"])
+    for name in ("n_patients", "low", "high", "p_high", "p_low", "discrimination"):
+        np.testing.assert_array_equal(table[name], latent[name])
+
+
+def test_latent_rule_in_the_benchmark_itself(tmp_path: Path) -> None:
+    condition = find_condition("score2")
+    small = replace(condition.scenario, n_patients=900, n_physicians=6)
+    method = make_estimator("latent-rule")
+    unit = Unit(replace(condition, scenario=small), 0, "latent", (method,))
+    benchmarked = run_unit(unit).scores
+    small.simulate(unit.seed).write(tmp_path / "cohort.csv")
+    seed = derived_seed(unit.seed, condition.name, "estimator", "0")
+    found = measured(tmp_path / "cohort.csv", method="latent-rule", seed=seed).physicians
+    np.testing.assert_array_equal(found["discordance"], benchmarked["score"])
+    np.testing.assert_array_equal(found["physician"], benchmarked["physician"])
+
+
 def test_what_is_written_is_what_was_measured(
     cohort: Cohort, expected: pl.DataFrame, tmp_path: Path
 ) -> None:

@@ -14,9 +14,12 @@ import intravar
 from intravar import InputError, Measurement
 from intravar.estimators import Euclidean, Observed
 from intravar.measurement.assessment import in_words, result_table
+from intravar.measurement.cost import estimate_cost
+from intravar.measurement.diagnostics import SWEEP, _sweep
 from intravar.measurement.explain import explain
 from intravar.measurement.outputs import outputs_of
 from intravar.measurement.pairs import pairs_behind
+from intravar.measurement.rule import _conditions
 from intravar.measurement.store import write_measurement
 
 EVIL = [
@@ -119,9 +122,17 @@ def test_diagnostics(measured: Measurement) -> None:
     found = measured.diagnostics
     assert (found.love["within_pairs"] < found.love["at_random"]).all()
     assert found.distances["share"].sum() == pytest.approx(1)
-    sweep = found.sweep.to_dicts()
-    assert sweep[-1]["share_paired"] == pytest.approx(2 * measured.pairs.height / 2400)
-    assert sweep[-1]["mean_discordance"] == pytest.approx(measured.physicians["discordance"].mean())
+    sweep = {row["fraction"]: row for row in found.sweep.to_dicts()}
+    assert sweep[1.0]["share_paired"] == pytest.approx(2 * measured.pairs.height / 2400)
+    assert sweep[1.0]["mean_discordance"] == pytest.approx(
+        measured.physicians["discordance"].mean()
+    )
+    # Beyond the caliper there are few pairs more, which are hidden unless nothing is.
+    main = measured.estimators["euclidean"]
+    whole = _sweep(main, measured.pairs, found.loose, 2400, smallest_cell=1)
+    assert whole["fraction"].to_list() == list(SWEEP)
+    assert whole["share_paired"].is_sorted()
+    assert whole["share_paired"][-1] > sweep[1.0]["share_paired"]
     assert found.split_half is not None
     assert -1 <= found.split_half <= 1
     assert (found.overlap["overlap"] <= 1).all()
@@ -166,6 +177,20 @@ def test_explain_without_the_private_folder(folder: Path, tmp_path: Path) -> Non
         explain(tmp_path / "out", "anyone")
     with pytest.raises(InputError, match="unknown physician 'anyone'"):
         explain(folder, "anyone")
+
+
+def test_cost_of_the_latent_rule() -> None:
+    """Between half and twice what was measured; see the module."""
+    for n, p, seconds in ((3000, 20, 3.3), (12000, 5, 4.2), (40000, 20, 22.1)):
+        observed = Observed.of(np.zeros((n, p)), np.arange(n) % 2, np.arange(n) // 500)
+        assert 0.5 < estimate_cost(observed, "latent-rule").seconds / (seconds + 5) < 2
+
+
+def test_an_equals_sign_in_a_name_is_not_a_level() -> None:
+    names = ("a='b'", "colour=red")
+    bounds = [(0, "<=", 1.5), (1, ">", 0.5)]
+    words = _conditions(bounds, names, ("a='b'", "colour"), {"colour=red"})
+    assert words == "a='b' ≤ 1.5 and colour is red"
 
 
 # --- the page ---

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browsing import AXE, CHROMIUM, launched, serious_problems
 from report.conftest import HOSTILE
 
-sync_api = pytest.importorskip(
+pytest.importorskip(
     "playwright.sync_api", reason="playwright is missing: pip install 'intravar[dev]'"
 )
-
-CHROMIUM = os.environ.get("INTRAVAR_CHROMIUM") or next(
-    (
-        path
-        for name in ("chromium", "chromium-browser", "google-chrome")
-        if (path := shutil.which(name))
-    ),
-    None,
-)
-AXE = Path(
-    os.environ.get("INTRAVAR_AXE")
-    or Path(sys.prefix) / "browser" / "node_modules" / "axe-core" / "axe.min.js"
-)
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no browser; get one with: apt-get install chromium"
 )
@@ -72,10 +48,8 @@ class Visit:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with launched() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture
@@ -277,16 +251,9 @@ def test_accessible(browser: Any, folder: str, scheme: str, request: pytest.Fixt
     visit = Visit(browser, request.getfixturevalue(folder), color_scheme=scheme)
     visit.page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
     visit.page.locator("#physician-table tbody button").first.click()
-    visit.page.evaluate(AXE.read_text("utf-8") + "; undefined")
     # The figures of the whole are those of the one, many times over.
     left_out = "[]" if folder == "score2_folder" else "[['.plot svg']]"
     # Dark and light differ in their colours alone.
     rules = "['color-contrast']" if (folder, scheme) == ("whole_folder", "dark") else "undefined"
-    found = visit.page.evaluate(f"axe.run({{exclude: {left_out}}}, {{runOnly: {rules}}})")
-    serious = [
-        (problem["id"], [node["target"] for node in problem["nodes"]][:3])
-        for problem in found["violations"]
-        if problem["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    assert serious_problems(visit.page, left_out, rules) == []
     visit.context.close()

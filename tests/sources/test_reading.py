@@ -102,8 +102,9 @@ def test_sqlite_keeps_text_among_numbers(tmp_path: Path) -> None:
         read_source(file, query="SELECT c FROM one")
     with pytest.raises(InputError, match="the query failed: attempt to write a readonly"):
         read_source(file, query="DELETE FROM one")
-    with pytest.raises(InputError, match="give --table or --query, not both"):
+    with pytest.raises(InputError, match="give table or query, not both") as met:
         read_source(file, table="one", query="SELECT 1")
+    assert met.value.on_command_line == "give --table or --query, not both"
 
 
 def test_several_tables_must_be_chosen_from(tmp_path: Path) -> None:
@@ -112,8 +113,11 @@ def test_several_tables_must_be_chosen_from(tmp_path: Path) -> None:
     with duckdb.connect(str(file)) as connection:
         connection.execute("CREATE TABLE one AS SELECT 1 AS a, 2 AS b")
         connection.execute("CREATE TABLE two AS SELECT 1.5::DECIMAL(5, 2) AS a, 2 AS b")
-    with pytest.raises(InputError, match=r"has 2 tables \(one, two\); choose one with --table"):
+    with pytest.raises(
+        InputError, match=r"has 2 tables \(one, two\); choose one with table"
+    ) as met:
         read_source(file)
+    assert met.value.on_command_line.endswith("choose one with --table or --query")
     assert read_source(file, table="two").table.schema["a"] == pl.Float64
     with pytest.raises(InputError, match="the query failed"):
         read_source(file, query=f"SELECT * FROM read_csv('{__file__}')")  # nothing else is read

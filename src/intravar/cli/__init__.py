@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         # typer words its own usage errors and leaves with 2; what it does not know comes here.
         app(args=arguments, prog_name="intravar")
     except InputError as error:
-        typer.echo(f"intravar: {error}", err=True)
+        typer.echo(f"intravar: {error.on_command_line}", err=True)
         sys.exit(2)
     except Exception as error:
         typer.echo(_report_defect(error), err=True)

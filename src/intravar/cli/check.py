@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -14,9 +15,10 @@ from intravar.cli.simulation import Json
 from intravar.measurement.checking import Check
 from intravar.measurement.checking import check as run_check
 from intravar.measurement.panels import MIN_PANEL
-from intravar.measurement.suppression import SMALLEST_CELL, is_small
+from intravar.measurement.pseudonyms import Pseudonyms, read_key
+from intravar.measurement.suppression import SMALLEST_CELL
 
-#: Physicians that cannot be measured and are named one by one.
+#: Physicians that cannot be measured and are named for one reason; --json names all.
 MOST_NAMED = 10
 
 
@@ -38,6 +40,8 @@ def check(
     method: options.Method = None,
     min_panel: options.MinPanel = MIN_PANEL,
     smallest_cell: options.SmallestCell = SMALLEST_CELL,
+    show_names: options.ShowNames = False,
+    key: options.Key = None,
     table: options.TableName = None,
     query: options.Query = None,
     separator: options.Separator = None,
@@ -47,35 +51,21 @@ def check(
 ) -> None:
     """Look at your own table: its quality, panel sizes, leaks, and what measuring would take.
 
-    Nothing is measured and nothing is written.
+    Nothing is measured and nothing is written. Physicians are counted and not named, unless asked.
     """
-    found = run_check(
-        source,
-        physician=physician,
-        decision=decision,
-        covariates=options.listed(covariates) if covariates is not None else None,
-        exclude=options.listed(exclude),
-        after=options.listed(after),
-        categorical=options.listed(categorical),
-        decision_positive=decision_positive,
-        missing=missing,  # type: ignore[arg-type]
-        method=method,
-        min_panel=min_panel,
-        smallest_cell=smallest_cell,
-        table=table,
-        query=query,
-        separator=separator,
-        encoding=encoding,
-        sheet=sheet,
-    )
+    given = locals()
+    secret = None if key is None else read_key(key)
+    found = run_check(source, **options.reading(given))
+    unmeasurable = found.unmeasurable(_shown_names(found, show_names, secret))
     if as_json:
-        typer.echo(json.dumps(found.as_json(), indent=1, default=str))
+        asked = found.as_json() | {"not_measurable": unmeasurable}
+        typer.echo(json.dumps(asked, indent=1, default=str))
         return
     console = Console(highlight=False)
     _print_columns(console, found)
     for line in found.lines():
         console.print(line, markup=False, soft_wrap=False)
-    _print_unmeasurable(console, found)
+    _print_unmeasurable(console, unmeasurable)
     print_leaks(console, found.leak_lines())
 
 
@@ -95,20 +85,33 @@ def _print_columns(console: Console, found: Check) -> None:
     console.print()
 
 
-def _print_unmeasurable(console: Console, found: Check) -> None:
-    """Say which physicians cannot be measured; it is the user's own terminal, names are real."""
-    cannot = found.panels.table.filter(found.panels.table["reason"].is_not_null())
-    if not cannot.height:
+def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
+    """Return what to call each physician; None where nobody is to be named."""
+    names = found.panels.table["physician"].to_list()
+    if show_names:
+        return {name: name for name in names}
+    return None if key is None else Pseudonyms.of(names, key).by_name
+
+
+def _print_unmeasurable(console: Console, rows: list[dict[str, Any]]) -> None:
+    """Say how many physicians cannot be measured and why; and who, if they have been named."""
+    if not rows:
         return
     console.print()
     console.print("not measurable:")
-    for row in cannot.head(MOST_NAMED).iter_rows(named=True):
-        few = is_small(row["n_patients"], found.smallest_cell)
-        size = f"1 to {found.smallest_cell - 1}" if few else f"{row['n_patients']:,}"
-        line = f"  {row['physician']}: {row['reason']} ({size})"
-        console.print(line, markup=False)
-    if cannot.height > MOST_NAMED:
-        console.print(f"  and {cannot.height - MOST_NAMED:,} more")
+    for row in rows:
+        n = row["n_physicians"]
+        count = f"{n:,} physician" if n == 1 else f"{n:,} physicians"
+        console.print(f"  {count}: {row['reason']} ({row['n_patients']})", markup=False)
+        named = row.get("physicians", [])
+        for name in named[:MOST_NAMED]:
+            console.print(f"    {name}", markup=False)
+        if len(named) > MOST_NAMED:
+            console.print(f"    and {len(named) - MOST_NAMED:,} more")
+    if "physicians" not in rows[0]:
+        console.print(
+            "  (--show-names names them; --key gives the pseudonyms of an earlier measurement)"
+        )
 
 
 def print_leaks(console: Console, lines: list[str]) -> None:

@@ -17,7 +17,7 @@ from intravar.measurement.explain import WARNING, measurement_folders
 from intravar.measurement.explain import explain as find_pairs
 from intravar.measurement.exports import safe_csv
 from intravar.measurement.pseudonyms import write_private
-from intravar.writing import whole_file
+from intravar.writing import checked_target, whole_file
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +45,8 @@ def explain(
     part of the report unless it was asked for.
     """
     path, _ = measurement_folders(folder)
+    if out is not None:
+        checked_target(out)
     summary = json.loads((path / "summary.json").read_text("utf-8"))
     console = Console(highlight=False)
     if physician is None:

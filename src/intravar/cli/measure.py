@@ -57,13 +57,8 @@ def measure(
         float, typer.Option("--min-reliability", help="Reliability below which none is reported.")
     ] = MIN_RELIABILITY,
     smallest_cell: options.SmallestCell = SMALLEST_CELL,
-    show_names: Annotated[
-        bool, typer.Option("--show-names", help="Write names instead of pseudonyms.")
-    ] = False,
-    key: Annotated[
-        Path | None,
-        typer.Option("--key", help="Key file of an earlier run, for the same pseudonyms."),
-    ] = None,
+    show_names: options.ShowNames = False,
+    key: options.Key = None,
     pairs_in_report: Annotated[
         bool,
         typer.Option("--pairs-in-report", help="Embed discordant pairs (patient-level!)."),
@@ -80,6 +75,7 @@ def measure(
     Results for others to read go to the folder of --out, under pseudonyms and without small
     counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
     """
+    given = locals()
     checked_out(out)
     if key is not None:
         read_key(key)
@@ -87,26 +83,11 @@ def measure(
     with StepProgress(console) as progress:
         found = run_measure(
             source,
-            physician=physician,
-            decision=decision,
-            covariates=options.listed(covariates) if covariates is not None else None,
-            exclude=options.listed(exclude),
-            after=options.listed(after),
-            categorical=options.listed(categorical),
-            decision_positive=decision_positive,
-            missing=missing,  # type: ignore[arg-type]
-            method=method,
+            **options.reading(given),
             methods=options.listed(methods),
             seed=seed,
-            min_panel=min_panel,
             min_reliability=min_reliability,
-            smallest_cell=smallest_cell,
             progress=progress,
-            table=table,
-            query=query,
-            separator=separator,
-            encoding=encoding,
-            sheet=sheet,
         )
         progress.step("writing the report")
         outputs = write_measurement(

@@ -15,7 +15,7 @@ from intravar.errors import InputError
 from intravar.measurement.exports import safe_csv
 from intravar.measurement.suppression import SMALLEST_CELL, shown
 from intravar.sources.omop import DECISION, PHYSICIAN, WINDOW, omop_patients
-from intravar.writing import whole_file
+from intravar.writing import checked_target, whole_file
 
 
 def register(app: typer.Typer) -> None:
@@ -79,6 +79,7 @@ def omop(
     """
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"unknown format '{out.suffix or out.name}'; end it in .parquet or .csv")
+    checked_target(out)
     found = omop_patients(
         source,
         drug=[_concept(text) for text in listed(drug)],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -69,6 +71,11 @@ SmallestCell = Annotated[
         "--smallest-cell", help="Smallest count of patients or events that is shown; 1 hides none."
     ),
 ]
+ShowNames = Annotated[bool, typer.Option("--show-names", help="Write names instead of pseudonyms.")]
+Key = Annotated[
+    Path | None,
+    typer.Option("--key", help="Key file of an earlier run, for the same pseudonyms."),
+]
 TableName = Annotated[
     str | None, typer.Option("--table", help="Table of a database.", show_default=False)
 ]
@@ -82,6 +89,34 @@ Encoding = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of a text file. Default: UTF-8.")
 ]
 Sheet = Annotated[str | None, typer.Option("--sheet", help="Sheet of a workbook.")]
+
+
+#: Options of `check` and `measure` that say what to read and how to understand it.
+_READ = (
+    "physician",
+    "decision",
+    "decision_positive",
+    "missing",
+    "method",
+    "min_panel",
+    "smallest_cell",
+    "table",
+    "query",
+    "separator",
+    "encoding",
+    "sheet",
+)
+_LISTED = ("exclude", "after", "categorical")
+
+
+def reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `intravar.check` and `intravar.measure` take, from the options of a command."""
+    covariates = given["covariates"]
+    return {
+        **{name: given[name] for name in _READ},
+        **{name: listed(given[name]) for name in _LISTED},
+        "covariates": None if covariates is None else listed(covariates),
+    }
 
 
 def listed(names: str | None) -> list[str]:

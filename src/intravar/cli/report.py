@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from intravar.cli.simulation import Json
+from intravar.errors import InputError
+from intravar.measurement.store import is_measurement, rebuild_page
 from intravar.report import FORMATS, parse_formats, write_report
 
 
@@ -19,7 +21,9 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="Folder that `benchmark` wrote.", metavar="DIR")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that `benchmark` or `measure` wrote.", metavar="DIR")
+    ],
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     formats: Annotated[
         str,
@@ -27,8 +31,17 @@ def report(
     ] = "html",
     as_json: Json = False,
 ) -> None:
-    """Make figures, tables and the page again from stored results; nothing is run."""
-    written = write_report(folder, parse_formats(formats))
+    """Make figures, tables and the page again from stored results; nothing is run.
+
+    Of a measurement there is the page alone.
+    """
+    asked = parse_formats(formats)
+    if is_measurement(folder):
+        if asked != ["html"]:
+            raise InputError(f"'{folder}' holds a measurement, which has a page only; use html")
+        written = [rebuild_page(folder)]
+    else:
+        written = write_report(folder, asked)
     if as_json:
         typer.echo(json.dumps([str(path) for path in written]))
     else:

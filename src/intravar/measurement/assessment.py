@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.special import expit, logit
 
 from intravar.estimators import Estimator, Observed
 from intravar.inference import assess
@@ -60,6 +61,9 @@ class Scores:
         The method's interval of each score.
     p_high, p_low, discrimination
         What the latent rule knows; NaN for the other methods.
+    n_eligible, n_eligible_positive
+        Patients whom the latent rule takes for eligible, and those of them who were decided for;
+        expectations, not whole numbers. NaN for the other methods.
     """
 
     physician: list[str]
@@ -75,6 +79,8 @@ class Scores:
     p_high: FloatArray
     p_low: FloatArray
     discrimination: FloatArray
+    n_eligible: FloatArray
+    n_eligible_positive: FloatArray
     scale: Scale = "discordance"
 
     def take(self, rows: npt.NDArray[np.int64]) -> Scores:
@@ -93,6 +99,8 @@ class Scores:
                 "p_high",
                 "p_low",
                 "discrimination",
+                "n_eligible",
+                "n_eligible_positive",
             )
         }
         return Scores(
@@ -116,6 +124,7 @@ def scores_of(estimator: Estimator, observed: Observed) -> Scores:
         pl.col("low", "high", "standard_error").cast(pl.Float64).fill_null(float("nan"))
     )
     n_pairs = attribute("n_pairs_")
+    n_eligible, n_eligible_positive = expected_cells(estimator, observed)
     return Scores(
         physician=[str(name) for name in estimator.physicians_],
         n_patients=np.asarray(estimator.n_patients_),
@@ -130,7 +139,37 @@ def scores_of(estimator: Estimator, observed: Observed) -> Scores:
         p_high=attribute("p_high_"),
         p_low=attribute("p_low_"),
         discrimination=attribute("discrimination_"),
+        n_eligible=n_eligible,
+        n_eligible_positive=n_eligible_positive,
         scale=estimator.scale,
+    )
+
+
+def expected_cells(estimator: Estimator, observed: Observed) -> tuple[FloatArray, FloatArray]:
+    """Return every physician's expected eligible patients, and those of them decided for.
+
+    A patient counts with the probability of being eligible given the covariates and the decision.
+    Where the rule is sharp these are the very counts behind p_high and p_low.
+    """
+    n = len(observed.physicians)
+    p_high: Any = getattr(estimator, "p_high_", None)
+    if p_high is None:
+        return np.full(n, np.nan), np.full(n, np.nan)
+    eligible: Any = getattr(estimator, "eligible_probability_", None)
+    if eligible is None:
+        eligible = getattr(estimator, "core_", np.ones(observed.n_patients))
+    shift: Any = getattr(estimator, "shift_", np.zeros(n))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        g = expit(logit(np.asarray(eligible, dtype=np.float64)) + np.asarray(shift)[observed.code])
+        high = np.asarray(p_high)[observed.code]
+        low = np.nan_to_num(np.asarray(getattr(estimator, "p_low_", np.zeros(n))))[observed.code]
+        yes = observed.decision == 1
+        of_eligible = g * np.where(yes, high, 1 - high)
+        of_others = (1 - g) * np.where(yes, low, 1 - low)
+        share = np.nan_to_num(of_eligible / (of_eligible + of_others))
+    return (
+        np.bincount(observed.code, share, minlength=n).astype(np.float64),
+        np.bincount(observed.code, share * yes, minlength=n).astype(np.float64),
     )
 
 

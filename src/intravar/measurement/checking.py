@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+import polars as pl
+
 from intravar.estimators import METHODS, make_estimator
 from intravar.measurement.cost import Cost, estimate_cost
 from intravar.measurement.encoding import Missing
@@ -121,6 +123,33 @@ class Check:
             "estimated_seconds": round(self.cost.seconds, 1),
             "estimated_memory_mb": round(self.cost.memory_mb),
         }
+
+    def unmeasurable(self, names: dict[str, str] | None = None) -> list[dict[str, Any]]:
+        """Return how many physicians cannot be measured, by reason and size of their panels.
+
+        Parameters
+        ----------
+        names
+            What to call each physician; without it they are counted and not named.
+        """
+        cannot = self.panels.table.filter(pl.col("reason").is_not_null())
+        few = self.smallest_cell
+        rows = []
+        for hidden in (True, False):
+            chosen = cannot.filter(pl.col("n_patients").is_between(1, few - 1) == hidden)
+            if not chosen.height:
+                continue
+            upper = self.min_panel - 1
+            sizes = shown(1, few) if hidden else f"{few} to {upper}" if few < upper else f"{upper}"
+            row: dict[str, Any] = {
+                "reason": chosen["reason"][0],
+                "n_patients": f"{sizes} patients each",
+                "n_physicians": chosen.height,
+            }
+            if names is not None:
+                row["physicians"] = sorted(names[name] for name in chosen["physician"])
+            rows.append(row)
+        return rows
 
     def column_rows(self) -> list[dict[str, Any]]:
         """Return one row per column: its use, kind, missing values and a note."""

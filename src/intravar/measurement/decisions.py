@@ -8,7 +8,8 @@ from difflib import get_close_matches
 
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import NEAR, InputError, option
+from intravar.measurement.kinds import without_blanks
 from intravar.sources.checks import shortened
 
 YES = frozenset({"1", "1.0", "true", "t", "yes", "y"})
@@ -42,11 +43,12 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
     >>> code_decision(pl.Series("sure", [1, 4, 6]), ">=4").values.to_list()
     [0, 1, 1]
     """
+    column = without_blanks(column)
     name = column.name
     if column.null_count() == len(column):
         raise InputError(f"column '{name}' (the decision) is missing in every row")
     comparison = _COMPARISON.match(positive) if positive is not None else None
-    texts = column.cast(pl.String).str.strip_chars()
+    texts = without_blanks(column.cast(pl.String))
     if comparison is not None and not (texts == positive).any():
         coded = _compared(column, comparison[1], float(comparison[2]))
         words = (f"{name} {comparison[1]} {comparison[2]}", "otherwise")
@@ -77,12 +79,12 @@ def _yes_or_no(texts: pl.Series, name: str) -> pl.Series:
     if len(values) <= 2:
         raise InputError(
             f"column '{name}' has the values {shown}; say which one is the decision with "
-            f"--decision-positive {values[-1]!r}"
+            f"{option('decision_positive', values[-1])}"
         )
     more = ", ..." if len(values) > 5 else ""
     raise InputError(
         f"column '{name}' has {len(values):,} values ({shown}{more}) and a decision has two; say "
-        "which one counts with --decision-positive VALUE, or a comparison such as '>=4'"
+        f"which value counts with {option('decision_positive')}, or a comparison such as '>=4'"
     )
 
 
@@ -96,8 +98,8 @@ def _equal_to(texts: pl.Series, positive: str, name: str) -> pl.Series:
         equal = (numbers == float(wanted)).fill_null(False).cast(pl.Int8)
         return equal.set(texts.is_null(), None)
     values = texts.drop_nulls().unique().sort().to_list()
-    nearest = get_close_matches(wanted, values, n=1, cutoff=0.5)
-    guess = f"; did you mean '{nearest[0]}'?" if nearest else ""
+    nearest = get_close_matches(wanted, values, n=1, cutoff=NEAR)
+    guess = f"; did you mean '{nearest[0]}'?" if nearest else "."
     shown = ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
     raise InputError(f"column '{name}' never has the value '{wanted}'{guess} It has {shown}")
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.stats import spearmanr
+from sklearn.base import clone
 
 from intravar.estimators import Estimator, Observed
+from intravar.estimators.matching import MatchingEstimator
+from intravar.measurement.pairs import pairs_behind
 from intravar.measurement.prepare import Prepared
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.suppression import is_small
@@ -18,7 +21,9 @@ from intravar.seeds import stream
 
 FloatArray = npt.NDArray[np.float64]
 #: Fractions of the caliper at which the pairs are looked at again.
-SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0)
+SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+#: Distances, over all panels, up to which pairing once more without a caliper takes seconds.
+FEW_DISTANCES = 4e7
 SPLITS = 20
 
 
@@ -36,7 +41,8 @@ class Diagnostics:
     attrition
         Per physician: patients paired, outside the caliper, lost in a cycle of the assignment.
     sweep
-        Per fraction of the caliper: share of patients in pairs and mean discordance.
+        Per fraction of the caliper: share of patients in pairs and mean discordance. Fractions
+        above 1 only where pairing again is quick.
     agreement
         Rank correlation of every two methods.
     balance
@@ -49,6 +55,8 @@ class Diagnostics:
         Reliability from random halves of the pairs; None where it cannot be had.
     anchor
         What the latent rule says about its anchors; None for other methods.
+    loose
+        Pairs formed without a caliper, for the sweep; None where pairing again would take long.
     """
 
     love: pl.DataFrame
@@ -61,6 +69,7 @@ class Diagnostics:
     calibration: pl.DataFrame
     split_half: float | None
     anchor: Any = None
+    loose: pl.DataFrame | None = None
 
 
 def diagnose(
@@ -73,23 +82,83 @@ def diagnose(
     """Compute all tables."""
     observed = prepared.observed
     main = next(iter(estimators.values()))
-    caliper: Any = getattr(main, "caliper_", None)
-    of_pair = None
-    if caliper is not None and pairs.height:
-        by_name = dict(zip(main.physicians_.tolist(), np.asarray(caliper).tolist(), strict=True))
-        of_pair = np.array([by_name[name] for name in pairs["physician"].to_list()])
+    loose = _without_caliper(main, observed)
     return Diagnostics(
-        love=_love(prepared, pairs),
-        distances=_distances(pairs, of_pair, smallest_cell),
+        **_of_pairs(prepared, main, pairs, loose, smallest_cell, list(observed.physicians)),
         attrition=_attrition(main),
-        sweep=_sweep(pairs, of_pair, observed),
-        agreement=_agreement(estimators),
+        agreement=_agreement(estimators, {}),
         balance=_balance(prepared),
         overlap=_overlap(observed, rule.probability),
         calibration=_safe_calibration(rule.calibration, smallest_cell),
-        split_half=_split_half(pairs),
         anchor=_anchor(main),
+        loose=loose,
     )
+
+
+def of_measured(
+    found: Diagnostics,
+    prepared: Prepared,
+    estimators: dict[str, Estimator],
+    pairs: pl.DataFrame,
+    smallest_cell: int,
+    measured: dict[str, list[str]],
+) -> Diagnostics:
+    """Compute what depends on decisions again, from the physicians whose scores are shown.
+
+    Parameters
+    ----------
+    found
+        Of all physicians.
+    prepared, estimators, pairs, smallest_cell
+        As for :func:`diagnose`.
+    measured
+        Per method the physicians whose scores are shown.
+    """
+    name, main = next(iter(estimators.items()))
+    shown = pl.col("physician").is_in(measured[name])
+    loose = None if found.loose is None else found.loose.filter(shown)
+    return replace(
+        found,
+        **_of_pairs(prepared, main, pairs.filter(shown), loose, smallest_cell, measured[name]),
+        agreement=_agreement(estimators, measured),
+    )
+
+
+def _of_pairs(
+    prepared: Prepared,
+    main: Estimator,
+    pairs: pl.DataFrame,
+    loose: pl.DataFrame | None,
+    smallest_cell: int,
+    physicians: list[str],
+) -> dict[str, Any]:
+    sizes = dict(zip(main.physicians_.tolist(), main.n_patients_.tolist(), strict=True))
+    n_patients = sum(sizes[name] for name in physicians)
+    return {
+        "love": _love(prepared, pairs),
+        "distances": _distances(pairs, _calipers(main, pairs), smallest_cell),
+        "sweep": _sweep(main, pairs, loose, n_patients, smallest_cell),
+        "split_half": _split_half(pairs),
+    }
+
+
+def _calipers(main: Estimator, pairs: pl.DataFrame) -> FloatArray | None:
+    """Return the caliper of every pair; None for a method that has none."""
+    caliper: Any = getattr(main, "caliper_", None)
+    if caliper is None or not pairs.height:
+        return None
+    by_name = dict(zip(main.physicians_.tolist(), np.asarray(caliper).tolist(), strict=True))
+    return np.array([by_name[name] for name in pairs["physician"].to_list()])
+
+
+def _without_caliper(main: Estimator, observed: Observed) -> pl.DataFrame | None:
+    """Pair again without a caliper, where it is quick."""
+    distances = sum(len(panel) ** 2 for panel in observed.panels)
+    if not isinstance(main, MatchingEstimator) or distances > FEW_DISTANCES:
+        return None
+    if main.name.startswith("genetic"):  # the search itself looks at the caliper
+        return None
+    return pairs_behind(clone(main).set_params(caliper=1.0).fit_observed(observed), observed)
 
 
 def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
@@ -152,12 +221,13 @@ def without_small_bins(
             merged.append(gathered)
             kept.append(edge)
             gathered = 0
-    if gathered:
-        if merged:
-            merged[-1] += gathered
-            kept[-1] = float(edges[-1])
-        else:
-            merged, kept = [gathered], [kept[0], float(edges[-1])]
+    if gathered:  # what is left over joins the bins before it
+        merged.append(gathered)
+        kept.append(float(edges[-1]))
+        while len(merged) > 1 and is_small(merged[-1], smallest_cell):
+            last = merged.pop()
+            merged[-1] += last
+            kept.pop(-2)
     return np.array(merged, dtype=np.int64), np.array(kept)
 
 
@@ -169,29 +239,53 @@ def _attrition(main: Estimator) -> pl.DataFrame:
     return table
 
 
-def _sweep(pairs: pl.DataFrame, caliper: FloatArray | None, observed: Observed) -> pl.DataFrame:
-    """Tighten the caliper: pairs are chosen by distance, so those left are those of a new run."""
-    rows = []
-    if caliper is not None:
-        for fraction in SWEEP:
-            kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * caliper))
-            mean = kept.group_by("physician").agg(pl.col("discordant").mean())["discordant"].mean()
-            rows.append(
-                {
-                    "fraction": fraction,
-                    "share_paired": 2 * kept.height / observed.n_patients,
-                    "mean_discordance": mean,
-                }
-            )
+def _sweep(
+    main: Estimator,
+    pairs: pl.DataFrame,
+    loose: pl.DataFrame | None,
+    n_patients: int,
+    smallest_cell: int,
+) -> pl.DataFrame:
+    """Change the caliper: pairs are chosen by distance, so those within are those of a new run.
+
+    A step that would set few pairs apart is left out.
+    """
+    fractions = [fraction for fraction in SWEEP if loose is not None or fraction <= 1]
+    pairs = pairs if loose is None else loose
+    caliper = _calipers(main, pairs)
+    rows: list[dict[str, Any]] = []
+    before = np.zeros(2)
+    limit = np.zeros(0) if caliper is None else caliper
+    for fraction in fractions if len(limit) else ():
+        kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
+        discordant = int(kept["discordant"].sum())
+        counts = np.array([discordant, kept.height - discordant])
+        if any(is_small(apart, smallest_cell) for apart in (counts - before).tolist()):
+            continue
+        before = counts
+        mean = kept.group_by("physician").agg(pl.col("discordant").mean())["discordant"].mean()
+        rows.append(
+            {
+                "fraction": fraction,
+                "share_paired": 2 * kept.height / n_patients,
+                "mean_discordance": mean,
+            }
+        )
     schema = dict.fromkeys(("fraction", "share_paired", "mean_discordance"), pl.Float64)
     return pl.DataFrame(rows, schema=schema)
 
 
-def _agreement(estimators: dict[str, Estimator]) -> pl.DataFrame:
+def _agreement(estimators: dict[str, Estimator], measured: dict[str, list[str]]) -> pl.DataFrame:
+    """Correlate every two methods over the physicians whom both measure."""
+    kept = {
+        name: np.isfinite(method.score_)
+        & np.isin(method.physicians_, measured.get(name, method.physicians_))
+        for name, method in estimators.items()
+    }
     rows = []
     for one, first in estimators.items():
         for other, second in estimators.items():
-            both = np.isfinite(first.score_) & np.isfinite(second.score_)
+            both = kept[one] & kept[other]
             enough = both.sum() >= 3 and all(
                 np.ptp(method.score_[both]) > 0 for method in (first, second)
             )

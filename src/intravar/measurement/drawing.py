@@ -89,9 +89,14 @@ class Drawing:
             text=text,
         )
 
-    def axes(self, x_name: str, y_name: str = "", *, y_ticks: bool = True) -> None:
-        """Draw both axes with round numbers."""
-        for tick in round_ticks(*self.x):
+    def axes(
+        self, x_name: str, y_name: str = "", *, y_ticks: bool = True, count: int | None = None
+    ) -> None:
+        """Draw both axes with round numbers; an axis that counts has whole ones up to the count."""
+        ticks = round_ticks(*self.x)
+        if count is not None:
+            ticks = [tick for tick in ticks if tick == round(tick) and 1 <= tick <= count]
+        for tick in ticks:
             a, b = self.place(tick, self.y[0])
             self.add('<line class="grid" x1="{a}" x2="{a}" y1="{t}" y2="{b}"/>', a=a, b=b, t=TOP)
             self.add(

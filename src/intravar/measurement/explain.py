@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.errors import InputError, unknown_name
+from intravar.errors import InputError, option, unknown_name
 from intravar.measurement.kinds import understand
 from intravar.measurement.pseudonyms import KEY_FILE
 
@@ -80,7 +80,7 @@ def side_by_side(
 ) -> pl.DataFrame:
     """Set the two patients of each discordant pair side by side, the closest pair first."""
     if most < 1:
-        raise InputError(f"--pairs is {most}; give 1 or more")
+        raise InputError(f"{option('most')} is {most}; give 1 or more")
     chosen = (
         pairs.filter((pl.col("physician") == physician) & pl.col("discordant"))
         .sort("distance", "first", "second")

@@ -51,7 +51,7 @@ def _physicians(table: pl.DataFrame) -> Markup:
         (0, len(rows) + 1),
         (0, min(1.0, top * 1.05)),
     )
-    drawing.axes("physicians, most consistent first", "discordance")
+    drawing.axes("physicians, most consistent first", "discordance", count=len(rows))
     for position, row in enumerate(rows, 1):
         drawing.line([(position, row["low"]), (position, row["high"])], "interval")
     for position, row in enumerate(rows, 1):
@@ -65,27 +65,41 @@ def _physicians(table: pl.DataFrame) -> Markup:
 
 
 def _funnel(table: pl.DataFrame) -> Markup:
-    by = "n_pairs" if table["n_pairs"].null_count() == 0 else "n_patients"
+    with_pairs = table["n_pairs"].null_count() == 0
+    by = "n_pairs" if with_pairs else "n_patients"
     rows = table.drop_nulls(by).to_dicts()
     if not rows:
         return Markup("")
-    middle = float(np.median([row["discordance"] for row in rows]))
+    middle = float(np.median(table["discordance"].to_numpy()))
     largest = max(row[by] for row in rows)
     drawing = Drawing(
         "Funnel plot",
-        f"Discordance against the number of {by[2:]}; the lines show how far physicians with the "
-        f"median discordance of {middle:.2f} would scatter by chance (95 % and 99.8 %).",
+        f"Discordance against the number of {by[2:]}; "
+        + (
+            f"the lines show how far physicians with the median discordance of {middle:.2f} would "
+            "scatter by chance (95 % and 99.8 %)."
+            if with_pairs
+            else f"each with its 95 % interval; the line is the median, {middle:.2f}."
+        ),
         (0, largest * 1.05),
-        (0, min(1.0, max(row["discordance"] for row in rows) * 1.15 + 0.05)),
+        (
+            0,
+            min(
+                1.0, max(row["discordance" if with_pairs else "high"] for row in rows) * 1.1 + 0.05
+            ),
+        ),
     )
     drawing.axes(by[2:], "discordance")
     sizes = np.linspace(max(4.0, largest / 50), largest * 1.05, 60)
-    for kind, z in LIMITS.items():
+    # Chance is known where a discordance is a share of pairs; elsewhere the intervals tell it.
+    for kind, z in LIMITS.items() if with_pairs else ():
         spread = z * np.sqrt(middle * (1 - middle) / sizes)
         for sign in (-1, 1):
             edge = np.clip(middle + sign * spread, 0, drawing.y[1])
             drawing.line(list(zip(sizes.tolist(), edge.tolist(), strict=True)), kind)
     drawing.line([(0, middle), (largest * 1.05, middle)], "line")
+    for row in () if with_pairs else rows:
+        drawing.line([(row[by], row["low"]), (row[by], row["high"])], "interval")
     for row in rows:
         hint = f"{row['physician']}: {row['discordance']:.3f}, {row[by]:,} {by[2:]}"
         drawing.point(row[by], row["discordance"], hint)
@@ -163,7 +177,7 @@ def _attrition(rows: list[dict[str, Any]]) -> Markup | None:
         (0, len(rows)),
         (0, 1),
     )
-    drawing.axes("physicians", "share of patients")
+    drawing.axes("physicians", "share of patients", count=0)
     for position, row in enumerate(ordered):
         total, below = sum(row[part] for part in parts) or 1, 0.0
         for part, kind in zip(parts, kinds, strict=False):
@@ -197,12 +211,13 @@ def _sweep(rows: list[dict[str, Any]]) -> Markup | None:
     if not rows:
         return None
     drawing = Drawing(
-        "A tighter caliper",
-        "Mean discordance (line) and share of patients in pairs (dashed) as the caliper tightens.",
-        (0, 1),
+        "Another caliper",
+        "Mean discordance (line) and share of patients in pairs (dashed) as the caliper changes; 1 "
+        "is the caliper used.",
+        (0, max(1.0, *(row["fraction"] for row in rows))),
         (0, 1),
     )
-    drawing.axes("fraction of the caliper", "discordance; share paired")
+    drawing.axes("caliper, as a multiple of the one used", "share")
     for name, kind in (("mean_discordance", "line"), ("share_paired", "limit")):
         drawing.line([(row["fraction"], row[name]) for row in rows], kind)
         for row in rows:
@@ -296,7 +311,7 @@ def _overlap(rows: list[dict[str, Any]]) -> Markup | None:
         (0, len(ordered) + 1),
         (0, 1),
     )
-    drawing.axes("physicians, least overlap first", "overlap")
+    drawing.axes("physicians, least overlap first", "overlap", count=len(ordered))
     for position, row in enumerate(ordered, 1):
         drawing.point(position, row["overlap"], f"{row['physician']}: {row['overlap']:.2f}")
     return drawing.svg()

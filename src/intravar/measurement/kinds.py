@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.sources.checks import shortened
 
 Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
@@ -77,6 +77,7 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
     >>> understand(pl.Series("when", ["2020-01-31", "2021-02-28"])).values.to_list()
     [18292.0, 18686.0]
     """
+    column = without_blanks(column)
     name, present = column.name, column.drop_nulls()
     if column.dtype.is_float():
         present = present.drop_nans()
@@ -93,13 +94,27 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
     if column.dtype.is_temporal():
         return _date(column)
     if column.dtype in (pl.Categorical, pl.Enum, pl.String):
-        return _text(column.cast(pl.String).str.strip_chars(), chosen)
+        return _text(without_blanks(column.cast(pl.String)), chosen)
     if chosen:
         raise InputError(
             f"column '{name}' is {column.dtype}, which cannot be compared; drop it or turn it into "
             "a number or a category"
         )
     return Column(name, "other", column, f"{column.dtype} cannot be compared")
+
+
+def without_blanks(column: pl.Series) -> pl.Series:
+    """Return a column without spaces around its texts; a text of spaces alone is missing.
+
+    Examples
+    --------
+    >>> without_blanks(pl.Series("doctor", ["Ada ", " ", ""])).to_list()
+    ['Ada', None, None]
+    """
+    if column.dtype != pl.String:
+        return column
+    stripped = column.str.strip_chars()
+    return stripped.set(stripped == "", None)
 
 
 def _number(column: pl.Series, present: pl.Series, chosen: bool, note: str = "") -> Column:
@@ -110,7 +125,7 @@ def _number(column: pl.Series, present: pl.Series, chosen: bool, note: str = "")
         size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
         raise InputError(
             f"column '{column.name}' is {size} in data row {row + 1}; correct it or drop the "
-            f"column with --exclude {column.name}"
+            f"column with {option('exclude', column.name)}"
         )
     if not chosen and _looks_like_row_numbers(column, present):
         return Column(column.name, "identifier", column, "a different whole number in every row")
@@ -140,7 +155,6 @@ def _date(column: pl.Series) -> Column:
 
 
 def _text(column: pl.Series, chosen: bool) -> Column:
-    column = column.set(column == "", None)
     present = column.drop_nulls()
     if not len(present):
         return Column(column.name, "empty", column, "no value in any row")
@@ -155,7 +169,7 @@ def _text(column: pl.Series, chosen: bool) -> Column:
         raise InputError(
             f"column '{column.name}' has '{shortened(str(column[row]), 40)}' in data row {row + 1} "
             f"where other rows have numbers; correct it or drop the column with "
-            f"--exclude {column.name}"
+            f"{option('exclude', column.name)}"
         )
     dates = _parsed_dates(column, present)
     if dates is not None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from intravar.estimators import METHODS
 from intravar.measurement.assessment import in_words, scores_of
+from intravar.measurement.diagnostics import Diagnostics, of_measured
 from intravar.measurement.publication import Published, hidden_parts, publish
 from intravar.measurement.suppression import is_small, part_is_safe
 
@@ -58,7 +59,7 @@ def outputs_of(measurement: Measurement, names: dict[str, str]) -> Outputs:
     every = {
         name: scores_of(estimator, observed) for name, estimator in measurement.estimators.items()
     }
-    hide = np.any([hidden_parts(scores, smallest)[0] for scores in every.values()], axis=0)
+    hide = np.any([hidden_parts(scores, smallest).size for scores in every.values()], axis=0)
     published = {
         name: publish(scores, **limits, also_hide_size=hide.tolist())
         for name, scores in every.items()
@@ -73,9 +74,23 @@ def outputs_of(measurement: Measurement, names: dict[str, str]) -> Outputs:
         if len(every) > 1
         else None,
         _summary(measurement, main, physicians),
-        measurement.check.as_json() | {"n_patients": main.n_patients},
-        _diagnostics(measurement, main, names, smallest),
+        measurement.check.as_json()
+        | {"n_patients": main.n_patients, "decision_share": _share(measurement, main)},
+        _diagnostics(measurement, published, names, smallest),
     )
+
+
+def _share(measurement: Measurement, published: Published) -> float | None:
+    """Return the share of positive decisions among the physicians whose scores are shown.
+
+    With rates per physician beside it, that of all would tell the decisions of a hidden one.
+    """
+    panels = measurement.check.panels.table
+    kept = panels.filter(pl.col("physician").is_in(published.measured))
+    positive, n = int(kept["n_positive"].sum()), int(kept["n_patients"].sum())
+    if not n or not part_is_safe(positive, n, measurement.settings["smallest_cell"]):
+        return None
+    return round(positive / n, 3)
 
 
 def _methods(published: dict[str, Published]) -> pl.DataFrame:
@@ -147,10 +162,11 @@ def _rule(measurement: Measurement) -> dict[str, Any]:
 
 
 def _diagnostics(
-    measurement: Measurement, published: Published, names: dict[str, str], smallest: int
+    measurement: Measurement, published: dict[str, Published], names: dict[str, str], smallest: int
 ) -> dict[str, Any]:
-    found = measurement.diagnostics
-    with_size = set(published.table.drop_nulls("n_patients")["physician"].to_list())
+    found = _of_shown(measurement, published, smallest)
+    main = published[measurement.method]
+    with_size = set(main.table.drop_nulls("n_patients")["physician"].to_list())
     overlap = found.overlap.filter(pl.col("physician").is_in(list(with_size)))
     return {
         "love": _rows(found.love),
@@ -167,6 +183,28 @@ def _diagnostics(
         "split_half_reliability": _rounded(found.split_half),
         "anchor_mass": found.anchor,
     }
+
+
+def _of_shown(
+    measurement: Measurement, published: dict[str, Published], smallest: int
+) -> Diagnostics:
+    """Return the diagnostics without the physicians whose scores are hidden."""
+    everyone = set(measurement.scores.physician)
+    if smallest <= 1 or all(set(each.measured) == everyone for each in published.values()):
+        return measurement.diagnostics
+    rows = measurement.check.prepared.rows
+    positions = measurement.pairs.with_columns(
+        pl.Series(name, np.searchsorted(rows, measurement.pairs[name].to_numpy() - 1))
+        for name in ("first", "second")
+    )
+    return of_measured(
+        measurement.diagnostics,
+        measurement.check.prepared,
+        measurement.estimators,
+        positions,
+        smallest,
+        {name: each.measured for name, each in published.items()},
+    )
 
 
 def _safe_attrition(

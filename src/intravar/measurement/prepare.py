@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.cohort import TRUTH_COLUMNS
-from intravar.errors import InputError, unknown_name
+from intravar.errors import InputError, option, unknown_name
 from intravar.estimators import Observed
 from intravar.measurement.decisions import CodedDecision, code_decision
 from intravar.measurement.encoding import (
@@ -21,7 +21,7 @@ from intravar.measurement.encoding import (
     complete_rows,
     encode,
 )
-from intravar.measurement.kinds import Column, understand
+from intravar.measurement.kinds import Column, understand, without_blanks
 from intravar.measurement.leaks import Leak, find_leaks
 from intravar.measurement.roles import Roles
 from intravar.sources.checks import shortened
@@ -166,8 +166,7 @@ def _names(column: pl.Series) -> pl.Series:
             column = column.fill_nan(None).cast(pl.Int64)
         else:
             column = column.fill_nan(None)
-    names = column.cast(pl.String).str.strip_chars()
-    names = names.set(names == "", None)
+    names = without_blanks(column.cast(pl.String))
     if names.null_count() == len(names):
         raise InputError(f"column '{column.name}' (the physician) is missing in every row")
     return names
@@ -233,12 +232,13 @@ def _check_left(
     if not len(rows):
         reasons = "; ".join(f"{count:,} because {why}" for why, count in dropped.items() if count)
         raise InputError(
-            f"no patient is left ({reasons}); use --missing indicator or fewer covariates"
+            f"no patient is left ({reasons}); use {option('missing', 'indicator')} or fewer "
+            "covariates"
         )
     if not columns:
         raise InputError(
             "no covariate is left to compare patients by: all are constant, empty, identifiers or "
-            "the same within each physician; name others with --covariates"
+            f"the same within each physician; name others with {option('covariates')}"
         )
     if decision[rows].n_unique() < 2:
         raise InputError(
@@ -258,7 +258,7 @@ def _reports(
     in_use = {column.name for column in used}
     reports = []
     for name in table.columns:
-        counts: tuple[int, int | None] = (table[name].null_count(), None)
+        counts: tuple[int, int | None] = (without_blanks(table[name]).null_count(), None)
         if name in every:
             counts = (every[name].values.null_count(), table[name].n_unique())
         if name in in_use:

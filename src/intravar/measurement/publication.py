@@ -1,15 +1,16 @@
 """What may be published of a result: nothing from which a small count could be worked out.
 
-Everything published about physicians is a function of the rows that are shown: uncertainty across
-physicians, ranks and totals are computed again from these rows alone. Whoever knows the method
-therefore learns nothing about a hidden row beyond that it is hidden.
+Uncertainty across physicians, ranks and totals are computed again from the rows that are shown
+alone. Whoever knows the method therefore learns nothing about a hidden row from them beyond that
+it is hidden. Numbers are rounded on top of it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from intravar.measurement.assessment import (
@@ -19,7 +20,18 @@ from intravar.measurement.assessment import (
     result_table,
 )
 from intravar.measurement.panels import MIN_PANEL, too_small
-from intravar.measurement.suppression import SMALLEST_CELL, is_small, part_is_safe, shown
+from intravar.measurement.suppression import (
+    SMALLEST_CELL,
+    is_small,
+    is_small_expectation,
+    part_is_safe,
+    shown,
+)
+
+BoolArray = npt.NDArray[np.bool_]
+#: Digits of what is published; more would tell apart what is meant to look the same.
+DIGITS = 3
+RANK_DIGITS = 1
 
 _ONLY_IF_REPORTABLE = (
     "discordance",
@@ -49,12 +61,15 @@ class Published:
         Physicians of whom something is hidden.
     withheld
         Physicians whose panel size is hidden for a reason of its own.
+    measured
+        Physicians whose score is not hidden and whose panel is large enough.
     """
 
     table: pl.DataFrame
     n_patients: int
     n_hidden: int
     withheld: list[str] = field(default_factory=list)
+    measured: list[str] = field(default_factory=list)
 
 
 def publish(
@@ -78,20 +93,16 @@ def publish(
     also_hide_size
         Physicians whose panel size other published counts would turn into a small one.
     """
-    size_hidden, score_hidden = hidden_parts(scores, smallest_cell)
+    hidden = hidden_parts(scores, smallest_cell)
     if also_hide_size is not None:
-        size_hidden = [one or other for one, other in zip(size_hidden, also_hide_size, strict=True)]
-    small = [too_small(int(n), min_panel) is not None for n in scores.n_patients]
-    measured = np.array(
-        [row for row, (a, b) in enumerate(zip(score_hidden, small, strict=True)) if not (a or b)],
-        dtype=np.int64,
-    )
-    results = result_table(
-        scores.take(measured), min_panel=min_panel, min_reliability=min_reliability
+        hidden = replace(hidden, size=hidden.size | np.array(also_hide_size, dtype=np.bool_))
+    measured = np.flatnonzero(~hidden.score & (scores.n_patients >= min_panel))
+    results = _rounded(
+        result_table(scores.take(measured), min_panel=min_panel, min_reliability=min_reliability),
+        smallest_cell,
     )
     visible = dict(zip(measured.tolist(), results.iter_rows(named=True), strict=True))
-    has_pairs = bool(np.isfinite(scores.n_pairs).any())
-    events = "discordant or concordant pairs" if has_pairs else "decisions of one kind"
+    events = _events(scores)
     rows = []
     for row, name in enumerate(scores.physician):
         shown_row = visible.get(row)
@@ -104,16 +115,37 @@ def publish(
             }
         elif not shown_row["reportable"]:
             shown_row |= dict.fromkeys(_ONLY_IF_REPORTABLE)
-        shown_row["n_patients"] = None if size_hidden[row] else int(scores.n_patients[row])
+        elif hidden.others[row]:
+            shown_row |= dict.fromkeys(("p_low", "discrimination"))
+        shown_row["n_patients"] = None if hidden.size[row] else int(scores.n_patients[row])
         rows.append(shown_row)
     table = pl.DataFrame(rows, schema=results.schema)
-    hidden = [a or b for a, b in zip(size_hidden, score_hidden, strict=True)]
     return Published(
         table,
         int(table["n_patients"].sum()),
-        sum(hidden),
-        [name for name, one in zip(scores.physician, size_hidden, strict=True) if one],
+        int((hidden.size | hidden.score | hidden.others).sum()),
+        [scores.physician[row] for row in np.flatnonzero(hidden.size)],
+        [scores.physician[row] for row in measured],
     )
+
+
+def _rounded(results: pl.DataFrame, smallest_cell: int) -> pl.DataFrame:
+    """Round what is published, unless nothing is to be hidden."""
+    if smallest_cell <= 1:
+        return results
+    floats = [name for name, dtype in results.schema.items() if dtype == pl.Float64]
+    return results.with_columns(
+        pl.col(name).round(RANK_DIGITS if name == "rank" else DIGITS) for name in floats
+    )
+
+
+def _events(scores: Scores) -> str:
+    """Name the events behind a score of this method."""
+    if np.isfinite(scores.n_pairs).any():
+        return "discordant or concordant pairs"
+    if np.isfinite(scores.n_eligible).any():
+        return "eligible patients decided one way or the other"
+    return "decisions of one kind"
 
 
 def _reason(n_patients: int, events: str, smallest_cell: int, min_panel: int) -> str:
@@ -124,31 +156,80 @@ def _reason(n_patients: int, events: str, smallest_cell: int, min_panel: int) ->
     return too_small(n_patients, min_panel) or few
 
 
-def hidden_parts(scores: Scores, smallest_cell: int) -> tuple[list[bool], list[bool]]:
-    """Tell for every physician whether the panel size and whether the score must be hidden.
+@dataclass(frozen=True)
+class Hidden:
+    """What must be hidden, one entry per physician.
+
+    Attributes
+    ----------
+    size
+        The panel size.
+    score
+        The score, with all that comes from it.
+    others
+        What the latent rule says about the patients who are not eligible.
+    """
+
+    size: BoolArray
+    score: BoolArray
+    others: BoolArray
+
+
+def hidden_parts(scores: Scores, smallest_cell: int) -> Hidden:
+    """Tell for every physician what must be hidden.
 
     A score is the number of discordant pairs over the number of pairs: both, and the concordant
     rest, can be worked out from it. Panel size and number of pairs together tell how many patients
     stayed without a pair; where these are few, the size is hidden and the score is kept.
+
+    The latent rule's p_high, and the score that follows from it, are the eligible patients decided
+    for over the eligible; p_low is the same of the others. Where the eligible decided one way are
+    few the score is hidden, where the others are, p_low is; where the others are few on the whole,
+    the panel size is hidden too, because it tells them by subtraction.
     """
-    sizes, whole = [], []
-    for n, positive, pairs, discordant in zip(
-        scores.n_patients.tolist(),
-        scores.n_positive.tolist(),
-        scores.n_pairs.tolist(),
-        scores.n_discordant.tolist(),
-        strict=True,
-    ):
-        few = is_small(n, smallest_cell)
-        if pairs == pairs:  # a method without pairs has NaN here
-            score_hidden = few or any(
-                is_small(count, smallest_cell) for count in (pairs, discordant, pairs - discordant)
-            )
-            unpaired_few = not score_hidden and is_small(n - 2 * pairs, smallest_cell)
-        else:
-            # Probabilities fitted to few decisions come close to their count.
-            score_hidden = few or not part_is_safe(positive, n, smallest_cell)
-            unpaired_few = False
-        sizes.append(few or unpaired_few)
-        whole.append(score_hidden)
-    return sizes, whole
+    found = [
+        _with_pairs(*counts, smallest_cell)
+        if counts[2] == counts[2]  # a method without pairs has NaN here
+        else _with_rates(counts[0], counts[1], *cells, smallest_cell)
+        for counts, cells in zip(
+            zip(
+                scores.n_patients.tolist(),
+                scores.n_positive.tolist(),
+                scores.n_pairs.tolist(),
+                scores.n_discordant.tolist(),
+                strict=True,
+            ),
+            zip(scores.n_eligible.tolist(), scores.n_eligible_positive.tolist(), strict=True),
+            strict=True,
+        )
+    ]
+    columns = np.array(found, dtype=np.bool_).reshape(-1, 3)
+    return Hidden(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def _with_pairs(
+    n: int, positive: int, pairs: float, discordant: float, smallest_cell: int
+) -> tuple[bool, bool, bool]:
+    few = is_small(n, smallest_cell)
+    events = (pairs, discordant, pairs - discordant)
+    score = few or any(is_small(count, smallest_cell) for count in events)
+    return few or (not score and is_small(n - 2 * pairs, smallest_cell)), score, score
+
+
+def _with_rates(
+    n: int, positive: int, eligible: float, eligible_positive: float, smallest_cell: int
+) -> tuple[bool, bool, bool]:
+    few = is_small(n, smallest_cell)
+    # Probabilities fitted to few decisions come close to their count.
+    score = few or not part_is_safe(positive, n, smallest_cell)
+    if eligible != eligible:
+        return few, score, score
+    others, others_positive = n - eligible, positive - eligible_positive
+    of_eligible = (eligible_positive, eligible - eligible_positive)
+    of_others = (others_positive, others - others_positive)
+    score = score or any(is_small_expectation(count, smallest_cell) for count in of_eligible)
+    low = score or any(is_small_expectation(count, smallest_cell) for count in of_others)
+    # Where all the eligible were decided alike, all exceptions of the panel are the others'; that
+    # there are not few of them leaves too little to guess unless the others are many.
+    score = score or (low and min(of_eligible) < 0.5 and others < 2 * smallest_cell)
+    return few or (not score and is_small_expectation(others, smallest_cell)), score, low

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from intravar.errors import InputError
+from intravar.errors import NEAR, InputError, option
 from intravar.sources.checks import shortened
 
 #: Beyond this many, an error names only the first columns of a table.
@@ -80,8 +80,8 @@ def assign_roles(
     kept = tuple(name for name in candidates if name not in left_out)
     if not kept:
         raise InputError(
-            "no covariate is left to compare patients by; name some with --covariates or exclude "
-            "fewer"
+            "no covariate is left to compare patients by; name some with "
+            f"{option('covariates')} or exclude fewer"
         )
     return Roles(
         physician,
@@ -97,7 +97,7 @@ def assign_roles(
 def missing_column(name: str, columns: Sequence[str]) -> InputError:
     """Word the error for a column that is not there, with the nearest one that is."""
     by_lower = {column.lower(): column for column in columns}
-    nearest = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    nearest = get_close_matches(name.lower(), by_lower, n=1, cutoff=NEAR)
     guess = f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else "."
     first = ", ".join(shortened(column, 30) for column in columns[:NAMED_COLUMNS])
     more = f" and {len(columns) - NAMED_COLUMNS} more" if len(columns) > NAMED_COLUMNS else ""

@@ -166,7 +166,7 @@ def _short_tree(prepared: Prepared) -> list[dict[str, Any]]:
         if inner.children_left[node] == -1:
             n = int(inner.n_node_samples[node])
             positive = round(float(inner.value[node][0][1]) * n)
-            when = _conditions(bounds, observed.names, binary)
+            when = _conditions(bounds, observed.names, prepared.origin, binary)
             leaves.append({"when": when, "n_patients": n, "n_positive": positive, "words": ""})
             return
         column, cut = int(inner.feature[node]), float(inner.threshold[node])
@@ -180,7 +180,10 @@ def _short_tree(prepared: Prepared) -> list[dict[str, Any]]:
 
 
 def _conditions(
-    bounds: list[tuple[int, str, float]], names: tuple[str, ...], binary: set[str]
+    bounds: list[tuple[int, str, float]],
+    names: tuple[str, ...],
+    origin: tuple[str, ...],
+    binary: set[str],
 ) -> str:
     """Write the conditions of a leaf; bounds on one column are drawn together."""
     if not bounds:
@@ -189,15 +192,19 @@ def _conditions(
     for column in dict.fromkeys(column for column, _, _ in bounds):
         above = [cut for position, sign, cut in bounds if position == column and sign == ">"]
         below = [cut for position, sign, cut in bounds if position == column and sign == "<="]
-        words.append(_condition(names[column], above, below, names[column] in binary))
+        words.append(
+            _condition(names[column], origin[column], above, below, names[column] in binary)
+        )
     return " and ".join(words)
 
 
-def _condition(name: str, above: list[float], below: list[float], binary: bool) -> str:
+def _condition(
+    name: str, covariate: str, above: list[float], below: list[float], binary: bool
+) -> str:
     if name.endswith(ABSENT):
         return f"{name.removesuffix(ABSENT).strip()} is {'missing' if above else 'known'}"
-    covariate, is_level, level = name.partition("=")
-    if is_level:
+    if name != covariate and name.startswith(f"{covariate}="):
+        level = name.removeprefix(f"{covariate}=")
         return f"{covariate} is {level}" if above else f"{covariate} is not {level}"
     if binary:
         return f"{name} is {1 if above else 0}"

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import joblib
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, make_estimator
 from intravar.measurement.assessment import (
     MIN_RELIABILITY,
@@ -28,6 +28,9 @@ from intravar.measurement.pairs import pairs_behind
 from intravar.measurement.panels import MIN_PANEL
 from intravar.measurement.rule import SuggestedRule, suggest_rule
 from intravar.measurement.suppression import SMALLEST_CELL
+
+#: Patients from which on a method is given all cores.
+MANY_PATIENTS = 10_000
 
 
 class Progress(Protocol):
@@ -270,18 +273,24 @@ def chosen_methods(method: str | None, methods: Sequence[str]) -> list[str]:
     if METHODS[main].scale != "discordance":
         raise InputError(
             f"method '{main}' ranks physicians but does not measure a discordance; choose another "
-            f"with --method and set it beside with --methods {main}"
+            f"with {option('method')} and set it beside with {option('methods', main)}"
         )
     return names
 
 
 def _check_limits(min_panel: int, min_reliability: float, smallest_cell: int) -> None:
     if min_panel < 2:
-        raise InputError(f"--min-panel is {min_panel}; a pair takes two patients, give 2 or more")
+        raise InputError(
+            f"{option('min_panel')} is {min_panel}; a pair takes two patients, give 2 or more"
+        )
     if not 0 <= min_reliability <= 1:
-        raise InputError(f"--min-reliability is {min_reliability:g}; it lies between 0 and 1")
+        raise InputError(
+            f"{option('min_reliability')} is {min_reliability:g}; it lies between 0 and 1"
+        )
     if smallest_cell < 1:
-        raise InputError(f"--smallest-cell is {smallest_cell}; give 1 (hide nothing) or more")
+        raise InputError(
+            f"{option('smallest_cell')} is {smallest_cell}; give 1 (hide nothing) or more"
+        )
 
 
 def _fit(
@@ -296,7 +305,8 @@ def _fit(
         estimator = make_estimator(name)
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=seed)
-        if "n_jobs" in estimator.get_params():  # threads change the time and nothing else
+        # Threads change the time and nothing else; over a small table they wait for each other.
+        if "n_jobs" in estimator.get_params() and observed.n_patients >= MANY_PATIENTS:
             estimator.set_params(n_jobs=joblib.cpu_count())
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""
         tell.step(f"measuring with {name}{count}", estimate_cost(observed, name).seconds)

@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jinja2
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.measurement.exports import safe_csv
 from intravar.measurement.outputs import Outputs, outputs_of
 from intravar.measurement.pseudonyms import KEY_FILE, Pseudonyms, read_key, write_private
+from intravar.writing import check_writable, whole_file
 
 if TYPE_CHECKING:
     from intravar.measurement.run import Measurement
@@ -36,13 +38,13 @@ def checked_out(out: str | os.PathLike[str]) -> Path:
         raise InputError(f"folder '{path.absolute().parent}' does not exist; make it first")
     for folder in (path, private_folder(path)):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise InputError(f"'{folder}' is not a folder; name another with --out")
-    if path.is_dir() and any(path.iterdir()) and not _is_measurement(path):
+            raise InputError(f"'{folder}' is not a folder; name another with {option('out')}")
+    if path.is_dir() and any(path.iterdir()) and not is_measurement(path):
         raise InputError(
-            f"folder '{path}' has other files in it; name a new one with --out, or empty it"
+            f"folder '{path}' has other files in it; name a new one with {option('out')}, or empty "
+            "it"
         )
-    if not os.access(path.absolute().parent, os.W_OK):
-        raise InputError(f"folder '{path.absolute().parent}' cannot be written to")
+    check_writable(path.absolute().parent)
     return path
 
 
@@ -130,6 +132,41 @@ def _write_public(outputs: Outputs, folder: Path, pairs: dict[str, Any] | None) 
     (folder / "report.html").write_text(render_page(outputs, pairs), "utf-8")
 
 
+def rebuild_page(folder: str | os.PathLike[str]) -> Path:
+    """Make the page of a stored measurement again, from what was published; nothing is measured.
+
+    Pairs that were embedded in the page on request are not published, and not in the new one.
+    """
+    from intravar.measurement.page import render_page
+
+    path = Path(folder)
+    try:
+        contents = {
+            name: json.loads((path / f"{name}.json").read_text("utf-8"))
+            for name in ("summary", "checks", "diagnostics")
+        }
+        methods = path / "methods.parquet"
+        outputs = Outputs(
+            pl.read_parquet(path / "physicians.parquet"),
+            pl.read_parquet(methods) if methods.is_file() else None,
+            **contents,
+        )
+        page = render_page(outputs)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        jinja2.UndefinedError,
+        pl.exceptions.PolarsError,
+    ) as error:
+        raise InputError(
+            f"the measurement in '{path}' is damaged or of another version; measure again"
+        ) from error
+    with whole_file(path / "report.html") as beside:
+        beside.write_text(page, "utf-8")
+    return path / "report.html"
+
+
 def _pairs_for_page(
     measurement: Measurement, outputs: Outputs, names: dict[str, str]
 ) -> dict[str, Any]:
@@ -142,7 +179,8 @@ def _pairs_for_page(
     }
 
 
-def _is_measurement(path: Path) -> bool:
+def is_measurement(path: Path) -> bool:
+    """Tell whether a folder holds a measurement."""
     try:
         found = json.loads((path / "summary.json").read_text("utf-8"))
     except (OSError, ValueError):

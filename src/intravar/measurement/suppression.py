@@ -6,6 +6,8 @@ is shown; so is everything from `smallest` on.
 
 from __future__ import annotations
 
+import math
+
 #: The smallest count that is shown; the rule of many statistical offices and of CMS.
 SMALLEST_CELL = 11
 
@@ -19,6 +21,19 @@ def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:
     [False, True, True, False]
     """
     return 0 < count < smallest
+
+
+def is_small_expectation(expected: float, smallest: int = SMALLEST_CELL) -> bool:
+    """Tell whether a count that is known as an expectation must be hidden.
+
+    From a half on it may stand for a person, and what lies below the bar by a fraction is below it.
+
+    Examples
+    --------
+    >>> [is_small_expectation(count) for count in (0.2, 0.7, 10.9, 11.0)]
+    [False, True, True, False]
+    """
+    return is_small(1 if 0.5 <= expected < 1 else math.floor(expected), smallest)
 
 
 def shown(count: int, smallest: int = SMALLEST_CELL) -> str:

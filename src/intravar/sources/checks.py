@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 
 
 def checked_shape(table: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -16,7 +16,8 @@ def checked_shape(table: pl.DataFrame, name: str) -> pl.DataFrame:
     if table.width == 1:
         raise InputError(
             f"{name} has one column only ('{shortened(table.columns[0])}'); "
-            "a table needs a physician and a decision; is the separator right (--separator)?"
+            "a table needs a physician and a decision; is the separator right "
+            f"({option('separator')})?"
         )
     if table.height == 0:
         raise InputError(f"{name} has a header but no rows; there are no patients to measure")

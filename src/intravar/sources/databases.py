@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import polars as pl
 
-from intravar.errors import InputError, unknown_name
+from intravar.errors import InputError, option, unknown_name
 from intravar.sources.checks import checked_names, shortened
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
@@ -90,7 +90,7 @@ def read_database(
 ) -> pl.DataFrame:
     """Return a table, or what a query selects; the only table where neither is named."""
     if table is not None and query is not None:
-        raise InputError("give --table or --query, not both")
+        raise InputError(f"give {option('table')} or {option('query')}, not both")
     name = without_password(source)
     with closing(open_database(source, kind)) as database:
         if query is None:
@@ -132,7 +132,8 @@ def _chosen(database: Database, table: str | None, name: str) -> str:
             return quoted(known[0])
         listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
         raise InputError(
-            f"{name} has {len(known)} tables ({listed}); choose one with --table or --query"
+            f"{name} has {len(known)} tables ({listed}); choose one with {option('table')} or "
+            f"{option('query')}"
         )
     if table not in known:
         raise unknown_name("table", table, known, remedy=f"{name} has {', '.join(known[:8])}")

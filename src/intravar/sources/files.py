@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.sources.checks import checked_names, shortened
 from intravar.sources.text import read_text
 
@@ -46,7 +46,7 @@ def read_file(
     if path.suffix.lower() in EXCEL_SUFFIXES:
         return _read_excel(path, sheet)
     if sheet is not None:
-        raise InputError(f"--sheet is for workbooks; '{path}' is not one")
+        raise InputError(f"{option('sheet')} is for workbooks; '{path}' is not one")
     if beginning.startswith(ZIP_MAGIC):
         raise InputError(
             f"'{path}' is a zip archive; unpack it first, or use 'intravar omop' if it holds an "

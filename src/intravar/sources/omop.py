@@ -13,7 +13,7 @@ from typing import Literal
 
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.sources.omop_covariates import add_covariate, parse_covariate
 from intravar.sources.omop_tables import OmopTables
 
@@ -83,7 +83,7 @@ def omop_patients(
         Schema of the tables in a database.
     """
     if window < 0:
-        raise InputError(f"--window is {window}; give 0 days or more")
+        raise InputError(f"{option('window')} is {window}; give 0 days or more")
     if provider not in ("visit", "drug"):
         raise InputError(f"provider '{provider}' is not known; give visit or drug")
     with OmopTables(source, schema) as tables:

@@ -12,7 +12,7 @@ from typing import Protocol, Self
 
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.sources.checks import shortened
 from intravar.sources.databases import (
     Database,
@@ -63,7 +63,7 @@ class OmopTables:
             self.close()
             raise InputError(
                 f"'{self.name}' has no table 'person'; an OMOP CDM database has one"
-                + ("" if schema else " (is it in a schema? name it with --schema)")
+                + ("" if schema else f" (is it in a schema? name it with {option('schema')})")
             )
 
     def __enter__(self) -> Self:

@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.sources.checks import checked_shape
 from intravar.sources.databases import database_kind, read_database, without_password
 from intravar.sources.files import read_file
@@ -73,9 +73,9 @@ def read_source(
         name = without_password(str(source))
         frame = read_database(str(source), kind, table=table, query=query)
         return Source(checked_shape(frame, name), name)
-    for option, value in (("table", table), ("query", query)):
+    for name, value in (("table", table), ("query", query)):
         if value is not None:
-            raise InputError(f"--{option} is for databases; '{source}' is not one")
+            raise InputError(f"{option(name)} is for databases; '{source}' is not one")
     frame, notes = read_file(
         Path(source), separator=separator, encoding=encoding, sheet=sheet, as_text=as_text
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, option
 from intravar.sources.checks import checked_names, shortened
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -112,7 +112,7 @@ def _wrong_encoding(
         )
     return InputError(
         f"'{path}' is not {encoding.upper()}: {found}; name its encoding, for instance "
-        "--encoding cp1252"
+        f"{option('encoding', 'cp1252')}"
     )
 
 

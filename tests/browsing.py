@@ -1,0 +1,57 @@
+"""A real browser for the tests of pages: Chromium, offline, and axe-core for accessibility."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = os.environ.get("INTRAVAR_CHROMIUM") or next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
+AXE = Path(
+    os.environ.get("INTRAVAR_AXE")
+    or Path(sys.prefix) / "browser" / "node_modules" / "axe-core" / "axe.min.js"
+)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextmanager
+def launched() -> Iterator[Any]:
+    """Start the browser, and stop it in the end."""
+    from playwright import sync_api
+
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        try:
+            yield found
+        finally:
+            found.close()
+
+
+def serious_problems(page: Any, left_out: str = "[]", rules: str = "undefined") -> list[Any]:
+    """Return what axe-core finds serious or critical in an open page."""
+    page.evaluate(AXE.read_text("utf-8") + "; undefined")
+    found = page.evaluate(f"axe.run({{exclude: {left_out}}}, {{runOnly: {rules}}})")
+    return [
+        (problem["id"], [node["target"] for node in problem["nodes"]][:3])
+        for problem in found["violations"]
+        if problem["impact"] in ("serious", "critical")
+    ]
