@@ -67,7 +67,7 @@ class LeafDistances:
 
     def block(self, rows: IntArray, first_column: int) -> FloatArray:
         """See :class:`PanelDistances`."""
-        shared = count_shared_leaves(self._by_tree[:, rows], self._by_tree[:, first_column:])
+        shared = count_shared_leaves(self._by_tree, rows, first_column)
         return np.asarray((self._trees - shared) / self._trees)
 
     def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
