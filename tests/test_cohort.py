@@ -262,7 +262,9 @@ tables = st.integers(1, 12).flatmap(
             "flag": st.lists(st.none() | st.booleans(), min_size=n, max_size=n),
             "decision": st.lists(st.integers(0, 1), min_size=n, max_size=n),
             "physician": st.lists(
-                st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=5)
+                st.text(
+                    st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=5
+                ).filter(lambda name: name.strip() != "")
                 | st.integers(0, 99).map(lambda number: f"{number:03d}"),
                 min_size=n,
                 max_size=n,

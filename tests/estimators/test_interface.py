@@ -259,11 +259,14 @@ def test_bad_input_is_named(case):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("scale", [1e-29, 1e29])
-def test_units_do_not_matter_within_the_limits(name, scale, plain):
+@pytest.mark.parametrize("power", [-90, 80])
+def test_units_do_not_matter_within_the_limits(name, power, plain):
     x, y, who = plain
-    extreme = quick(name).fit(x * scale, y, who)
-    assert extreme.score_ == pytest.approx(quick(name).fit(x, y, who).score_, abs=0.02)
+    extreme = quick(name).fit(np.ldexp(x, power), y, who)
+    assert np.isfinite(extreme.score_).all()
+    # LPA takes columns without an interquartile range in their unit; a search may end elsewhere.
+    if name not in ("lpa-guided", "genetic-matching"):
+        assert extreme.score_ == pytest.approx(quick(name).fit(x, y, who).score_, abs=1e-6)
 
 
 def test_other_labels_are_taken_by_position(plain):

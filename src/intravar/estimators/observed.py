@@ -19,7 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Learned = TypeVar("Learned")
 
-# Squares, products and single precision (which the forests use) stay exact enough between these.
+# Squares, and single precision, which the forests use, hold between these.
 LARGEST = 1e30
 SMALLEST_RANGE = 1e-30
 

@@ -65,6 +65,7 @@ def grow_forest(
     and rounding then decides on standardised values. The forest on raw covariates therefore serves
     both.
     """
+    x = _in_wide_units(x)
     forest = RandomForestClassifier(
         n_estimators=settings.n_trees,
         max_depth=settings.max_depth,
@@ -80,3 +81,14 @@ def grow_forest(
         number = np.cumsum(tree.tree_.children_left == -1) - 1
         leaves[:, position] = number[node]
     return Forest(np.asarray(forest.feature_importances_, dtype=np.float64), leaves)
+
+
+def _in_wide_units(x: FloatArray) -> FloatArray:
+    """Multiply columns that span less than 1 by a power of two, which rounds nothing.
+
+    scikit-learn's trees take values less than 1e-7 apart for equal, in whatever unit they come.
+    """
+    span = np.ptp(x, axis=0)
+    narrow = (span > 0) & (span < 1)
+    power = -np.floor(np.log2(span, where=narrow, out=np.zeros_like(span)))
+    return np.ldexp(x, np.where(narrow, power, 0).astype(np.int32)) if narrow.any() else x
