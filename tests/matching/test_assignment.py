@@ -1,12 +1,15 @@
 """The assignment is optimal over all pairs, and the same by every route."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from intravar.matching import assignment as module
 from intravar.matching.assignment import solve_dense, solve_points
-from intravar.matching.costs import MatrixCosts, PointCosts, paired_distances
+from intravar.matching.blocks import PointDistances
+from intravar.matching.costs import BlockCosts, MatrixCosts, PointCosts, paired_distances
 from intravar.matching.ties import TIE_BITS, tie_breaker
 from panels import clinical_panel, forest_leaves, grid_points, matrix, tied_matrices, tied_points
 from reference import pairing as reference
@@ -162,3 +165,13 @@ def test_refuses_what_it_cannot_solve():
         solve_points([1.0, 2.0])
     with pytest.raises(ValueError, match="symmetric"):
         solve_dense(np.arange(200.0**2).reshape(200, 200))
+
+
+def test_neighbours_in_blocks_never_hold_the_matrix():
+    """Nor the order of all others of every patient, which is as large."""
+    costs = BlockCosts(PointDistances(np.random.default_rng(0).normal(size=(4_000, 3))))
+    tracemalloc.start()
+    costs.neighbours(10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4_000**2 * 8 / 2

@@ -204,7 +204,8 @@ class BlockCosts:
             rows = np.arange(start, min(start + height, self.n))
             block = self._distances.block(rows, 0)
             block[np.arange(len(rows)), rows] = np.inf
-            nearest.append(np.argpartition(block, k - 1, axis=1)[:, :k])
+            # A copy: a view would keep the whole block, and all blocks are the matrix.
+            nearest.append(np.argpartition(block, k - 1, axis=1)[:, :k].copy())
         second = np.concatenate(nearest).astype(np.int64)
         return np.repeat(np.arange(self.n), k), second.ravel()
 
