@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from intravar.errors import InputError
 from intravar.estimators.base import Estimator
@@ -167,7 +168,9 @@ class LatentRule(Estimator):
             raise InputError("starts is empty; give at least one starting value")
         decision = observed.decision.astype(np.int64)
         self.reason_ = [None] * len(observed.physicians)
-        logit = self._held_out_logit(observed, decision)
+        # The products are many and small: threads of BLAS would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            logit = self._held_out_logit(observed, decision)
         if self.two_classes_:
             self._read_two_classes(observed, decision, logit)
         else:
