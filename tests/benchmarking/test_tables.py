@@ -10,7 +10,7 @@ from intravar.benchmarking.published import printed_cell, printed_spearman
 from intravar.benchmarking.tables import build_tables
 from intravar.benchmarking.tables.cells import cell
 from intravar.benchmarking.tables.ranks import spearman
-from intravar.benchmarking.tables.render import markdown, text_grid
+from intravar.benchmarking.tables.render import markdown, shown_interval, text_grid
 from intravar.benchmarking.units import SCORE_SCHEMA
 from intravar.simulation import paper_conditions
 
@@ -242,3 +242,12 @@ def test_recovery_of_d_star():
     assert trust["glmm"].to_list() == ["ranks", "ranks"]
     assert "constant" not in trust.columns
     assert "Latent" not in markdown(trust)
+
+
+def test_ranges_end_where_the_measure_does():
+    drawn = {"draws": 3, "value": 0.9, "draw_low": -0.3, "draw_high": 1.4}
+    assert shown_interval({**drawn, "column": "group3", "method": "glmm"}) == (0.0, 1.4)
+    assert shown_interval({**drawn, "column": "group3", "method": "euclidean"}) == (0.0, 1.0)
+    assert shown_interval({**drawn, "column": "share_covered", "method": "glmm"}) == (0.0, 1.0)
+    assert shown_interval({**drawn, "column": "percent_positive", "method": "glmm"}) == (0.0, 1.4)
+    assert shown_interval({**drawn, "column": "mean_delta", "method": "euclidean"}) == (-0.3, 1.0)

@@ -269,6 +269,16 @@ def test_units_do_not_matter_within_the_limits(name, power, plain):
         assert extreme.score_ == pytest.approx(quick(name).fit(x, y, who).score_, abs=1e-6)
 
 
+def test_labels_of_mixed_kinds(plain):
+    x, y, who = (part[:6] for part in plain)
+    frame = pd.DataFrame(x, index=[1, "a", 2, "c", "d", "b"])
+    intravar.Euclidean().fit(frame, pd.Series(y), who)
+    with pytest.raises(InputError, match="X and physician carry the same labels"):
+        intravar.Euclidean().fit(frame, y, pd.Series(who, index=["a", 1, 2, "c", "d", "b"]))
+    with pytest.raises(InputError, match="y and physician carry the same labels"):
+        intravar.Euclidean().fit(x, pd.Series(y), pd.Series(who, index=range(5, -1, -1)))
+
+
 def test_other_labels_are_taken_by_position(plain):
     x, y, who = plain
     expected = intravar.Euclidean().fit(x, y, who)

@@ -148,7 +148,7 @@ def test_thin_anchors_are_said_aloud():
     eligible = random.random(3_000) < expit(0.8 * x[:, 0])
     y = random.random(3_000) < np.where(eligible, 0.8, 0.1)
     smooth = LatentRule(learners=[SplineLogit(iterations=20, pilot_iterations=15)], starts=(0.0,))
-    with pytest.warns(AnchorWarning, match="identified only up to the scale of g"):
+    with pytest.warns(AnchorWarning, match="do not determine the level of the scores"):
         found = smooth.fit(x, y, np.repeat(np.arange(10), 300))
     assert np.mean(found.anchors_.identified_high - found.anchors_.identified_low) > 0.03
 

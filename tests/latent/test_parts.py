@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import beta
 
+from intravar.estimators import LatentRule
 from intravar.latent.anchors import find_anchors
 from intravar.latent.calibration import calibrate, count
 from intravar.latent.rates import fit_beta_binomial, rate_posterior, shortest_interval
@@ -186,3 +187,20 @@ def test_calibration_never_lowers_its_objective(seed, panel, physicians, persona
     assert (np.diff(fit.path) >= -1e-9 * np.abs(fit.path[0])).all()
     assert np.isfinite(fit.log_likelihood)
     assert fit.log_likelihood == fit.path[-1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_panels_of_two_are_read(seed):
+    """Rates that are all alike draw the prior towards a point; that is not an error."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(300, 2))
+    y = random.random(300) < np.where(x[:, 0] > 0, 0.9, 0.02)
+    model = LatentRule(learners=[SplineLogit(iterations=20, pilot_iterations=15)], starts=(0.0,))
+    assert np.isfinite(model.fit(x, y, np.repeat(np.arange(150), 2)).score_).all()
+
+
+def test_a_class_without_patients_keeps_its_prior():
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 500)
+    fit = calibrate(count(np.full(500, 800.0), y, np.repeat(np.arange(5), 100), 5))
+    assert np.isfinite(fit.path).all()

@@ -18,6 +18,7 @@ from intravar.measurement.cost import estimate_cost
 from intravar.measurement.diagnostics import SWEEP, _sweep
 from intravar.measurement.explain import explain
 from intravar.measurement.outputs import outputs_of
+from intravar.measurement.page import render_page
 from intravar.measurement.pairs import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.store import write_measurement
@@ -369,3 +370,22 @@ def test_a_failure_while_writing_leaves_the_old_result(
     with pytest.raises(InputError, match=f"cannot write '{out}': No space left on device"):
         write_measurement(measured, out)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def test_without_a_rule_it_says_so():
+    """Decisions that no covariate explains: crude rates, and no word of anchors."""
+    random = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "doctor": np.repeat([f"d{i}" for i in range(6)], 80),
+            "age": random.normal(60, 8, 480),
+            "given": (random.random(480) < np.repeat(np.linspace(0.2, 0.8, 6), 80)).astype(int),
+        }
+    )
+    found = intravar.measure(frame, physician="doctor", decision="given")
+    assert any("no rule was found in these covariates" in each for each in found.warnings)
+    assert found.diagnostics.anchor is None
+    page = render_page(outputs_of(found, {f"d{i}": f"P-{i}" for i in range(6)}))
+    assert "Anchor mass" not in page
+    assert ">p high</button>" in page
+    assert ">pairs</button>" not in page

@@ -134,7 +134,10 @@ def _bars(reasons: list[str | None]) -> str:
     found = [
         option for option, words in told.items() if any(words in (each or "") for each in reasons)
     ]
-    return f"The bar is set by {' and '.join(found)}." if found else ""
+    if not found:
+        return ""
+    other = " Another method may tell physicians apart." if "--min-reliability" in found else ""
+    return f"The bar is set by {' and '.join(found)}.{other}"
 
 
 def _result_table(rows: pl.DataFrame, width: int) -> Table:

@@ -106,6 +106,12 @@ def omop(
     for words, count in steps.items():
         typer.echo(f"{words}: {count}")
     typer.echo(f"table of patients (patient-level): {out}")
+    if found.table[DECISION].n_unique() < 2:
+        typer.echo(
+            "every decision is the same: there is nothing to compare; a longer --window, another "
+            "--drug or --all-users may help"
+        )
+        return
     typer.echo(f"next: intravar check {out} --physician {PHYSICIAN} --decision {DECISION}")
 
 

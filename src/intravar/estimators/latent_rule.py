@@ -237,9 +237,9 @@ class LatentRule(Estimator):
         thin = self.anchors_.complaints(self.anchor_share)
         if thin:
             warnings.warn(
-                f"fewer than {self.anchor_share:.0%} of {', and of '.join(thin)}: the rates are "
-                "identified only up to the scale of g; see anchors_.identified_low and "
-                "identified_high",
+                f"fewer than {self.anchor_share:.0%} of {', and of '.join(thin)}: these data do "
+                "not determine the level of the scores, only their order; the range of levels they "
+                "allow is in identified_low and identified_high of the profile",
                 AnchorWarning,
                 stacklevel=4,
             )

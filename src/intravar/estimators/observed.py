@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -81,7 +82,7 @@ class Observed:
             Whether missing covariates are kept as NaN instead of refused.
         """
         covariates, names = _covariates(X, keep_missing)
-        _refuse_other_order(X, {"y": y, "physician": physician})
+        _refuse_other_order({"X": X, "y": y, "physician": physician})
         decision = checked_decision(_values(y))
         labels = checked_physician(_values(physician))
         n_patients = len(covariates)
@@ -216,19 +217,17 @@ def _refuse_extremes(name: str, numbers: FloatArray) -> None:
         )
 
 
-def _refuse_other_order(X: Any, columns: dict[str, Any]) -> None:
+def _refuse_other_order(columns: dict[str, Any]) -> None:
     """Refuse labelled rows in another order: values are taken by position, not by label."""
-    index = _index(X)
-    if index is None:
-        return
-    for name, column in columns.items():
-        other = _index(column)
-        if other is None or len(other) != len(index) or other.equals(index):
-            continue
-        if other.sort_values().equals(index.sort_values()):
+    labels = {name: index for name, each in columns.items() if (index := _index(each)) is not None}
+    first, *others = labels or [""]
+    for name in others:
+        mine, other = labels[first], labels[name]
+        # Labels of mixed kinds cannot be sorted, but they can be counted.
+        if not other.equals(mine) and Counter(other) == Counter(mine):
             raise InputError(
-                f"the rows of X and {name} carry the same labels in another order; bring them "
-                f"into one order, for example {name}.loc[X.index]"
+                f"the rows of {first} and {name} carry the same labels in another order; bring "
+                f"them into one order, for example {name}.loc[{first}.index]"
             )
 
 

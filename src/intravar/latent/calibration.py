@@ -216,7 +216,7 @@ def calibrate(
     else:
         theta[:2] = start.intercept, start.slope
         first = start.mean_high, start.mean_low
-    high, low = (np.repeat(p[:, None], points.size, axis=1) for p in first)
+    high, low = (np.repeat(np.clip(p, EDGE, 1 - EDGE)[:, None], points.size, axis=1) for p in first)
     rates: tuple[Floats, Floats] = (high, low)
     means = float(first[0].mean()), float(first[1].mean())
     value, weight, g = model.expect(theta, rates, means)
@@ -226,7 +226,7 @@ def calibrate(
         if not settled:
             # The priors peak at the pooled rates. Once these stand still they are held: from then
             # on there is one objective, and no step lowers it.
-            before, means = means, _pooled(split, weight)
+            before, means = means, _pooled(split, weight, means)
             settled = iteration >= LAST_POOLING or np.allclose(before, means, atol=1e-3, rtol=0)
             value = model.expect(theta, rates, means)[0]
             path = [value]
@@ -250,10 +250,15 @@ def calibrate(
     )  # fmt: skip
 
 
-def _pooled(split: tuple[_Split, _Split], weight: Floats) -> tuple[float, float]:
-    """Return the rates of all physicians together."""
-    high, low = (float((weight * k).sum() / (weight * n).sum()) for k, n in split)
-    return high, low
+def _pooled(
+    split: tuple[_Split, _Split], weight: Floats, before: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the rates of all physicians together; as before where a class is empty."""
+    found = [
+        float((weight * k).sum() / total) if (total := float((weight * n).sum())) > EDGE else old
+        for (k, n), old in zip(split, before, strict=True)
+    ]
+    return found[0], found[1]
 
 
 def decision_log_likelihood(

@@ -24,6 +24,8 @@ LOW_CELLS = 30
 LEAST_WEIGHT = 1e-4
 REACH = 5.0
 STRENGTH_RANGE = (1.0, 2000.0)
+# Where all rates are alike the best prior is a point, and Newton would walk to infinity.
+LOG_RANGE = (np.log(1e-3), np.log(1e6))
 
 
 @dataclass
@@ -277,7 +279,7 @@ def _fit_beta(mass: Floats, p: Floats) -> tuple[float, float]:
         slope = a * (s - digamma(a) + digamma(total))
         bend = np.diag(a**2 * polygamma(1, a)) - np.outer(a, a) * polygamma(1, total)
         step = np.clip(np.linalg.solve(bend + 1e-9 * np.eye(2), slope), -1, 1)
-        theta = theta + step
+        theta = np.clip(theta + step, *LOG_RANGE)
         if np.abs(step).max() < 1e-6:
             break
     a = np.exp(theta)

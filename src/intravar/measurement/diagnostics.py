@@ -370,7 +370,7 @@ def _split_half(pairs: pl.DataFrame) -> float | None:
 def _anchor(main: Estimator) -> Any:
     """Return what pins the level of the latent rule: shares of patients who are surely so."""
     found: Any = getattr(main, "anchors_", None)
-    if found is None:
+    if found is None or not getattr(main, "two_classes_", True):
         return None
     return {
         "surely_eligible": round(float(found.sure_eligible), 2),

@@ -32,6 +32,8 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
     script = (TEMPLATES / "page.js").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     method = METHODS[outputs.summary["method"]]
+    table = outputs.physicians
+    filled = [name for name in table.columns if table[name].null_count() < table.height]
     page: str = environment.from_string((TEMPLATES / "page.html.j2").read_text("utf-8")).render(
         script=script,
         script_hash=f"sha256-{digest}",
@@ -47,6 +49,8 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
         method={"name": method.name, "label": method.label, "idea": method.idea},
         pairs=pairs,
         latent=bool(outputs.physicians["p_high"].is_not_null().any()),
+        filled=filled,
+        rates=[name for name in ("p_high", "p_low", "discrimination") if name in filled],
     )
     return page
 

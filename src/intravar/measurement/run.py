@@ -258,7 +258,7 @@ def measure(
             "min_reliability": min_reliability,
             "smallest_cell": smallest_cell,
         },
-        warnings=tuple(said),
+        warnings=(*said, *_no_rule(main)),
         seconds=seconds,
     )
 
@@ -317,3 +317,14 @@ def _fit(
         seconds[name] = time.perf_counter() - started
         said += sorted({str(warning.message) for warning in caught})
     return estimators, said
+
+
+def _no_rule(main: Estimator) -> list[str]:
+    """Say so if the latent rule found none: its scores are then those of the crude rates."""
+    if getattr(main, "two_classes_", True):
+        return []
+    return [
+        "no rule was found in these covariates: all patients counted as alike, and the numbers are "
+        "those of each physician's share of decisions; a matching method (learned-weights) "
+        "compares patients all the same"
+    ]

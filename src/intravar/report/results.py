@@ -164,7 +164,9 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     """
     where = Path(folder)
     if not where.exists():
-        raise InputError(f"folder '{where}' does not exist; 'intravar benchmark' makes one")
+        raise InputError(
+            f"folder '{where}' does not exist; 'intravar benchmark' and 'intravar measure' make one"
+        )
     if not where.is_dir():
         raise InputError(f"'{where}' is a file; name the folder that 'intravar benchmark' wrote")
     missing = [name for name in _NEEDED if not (where / name).is_file()]

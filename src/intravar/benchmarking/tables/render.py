@@ -5,6 +5,7 @@ One measure under several conditions is shown with the conditions down and the m
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import polars as pl
@@ -109,9 +110,18 @@ def shown_interval(cell: dict[str, Any]) -> tuple[float | None, float | None]:
     """
     if cell["draws"] is None or cell["draws"] < 2 or cell["draw_low"] is None:
         return cell["low"], cell["high"]
-    low, high = cell["draw_low"], cell["draw_high"]
-    # Correlations and shares end at 1; where the mean is beyond, the measure is of another kind.
-    return (max(low, -1.0), min(high, 1.0)) if abs(cell["value"]) <= 1 else (low, high)
+    least, most = _bounds(str(cell["column"]), str(cell["method"]))
+    return max(cell["draw_low"], least), min(cell["draw_high"], most)
+
+
+def _bounds(column: str, method: str) -> tuple[float, float]:
+    """Return what a measure can take at least and at most."""
+    if column in _PER_CENT:
+        return 0.0, 100.0
+    if column.startswith("group"):
+        known = METHODS.get(method)
+        return 0.0, 1.0 if known is None or known.scale == "discordance" else math.inf
+    return (0.0, 1.0) if column in ("share_covered", "mean_error") else (-1.0, 1.0)
 
 
 def _cell_text(cell: dict[str, Any], narrow: bool) -> str:
