@@ -51,11 +51,11 @@ test-slow: $(VENV)/.ready-dev  ## the long statistical checks
 bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks
 
-study: $(VENV)/.ready-report  ## the paper's 94 conditions, all methods (about a quarter of an hour)
+study: $(VENV)/.ready-report  ## the paper's 94 conditions, all methods (about a quarter of an hour on two cores)
 	@mkdir -p '$(OUT)'
 	@$(PY) -m intravar benchmark all --out '$(OUT)/all'
 
-grid: $(VENV)/.ready-report  ## the paper's grid of cohort sizes, ten replicates (about an hour)
+grid: $(VENV)/.ready-report  ## the paper's grid of cohort sizes, ten replicates (about an hour on two cores)
 	@mkdir -p '$(OUT)'
 	@$(PY) -m intravar benchmark grid --replicates 10 --methods $(GRID_METHODS) --out '$(OUT)/grid'
 
