@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the commands on a user's own table."""
+"""Fixtures of the tests of the commands."""
 
 from pathlib import Path
 

@@ -2,16 +2,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 import pytest
 
 import intravar
 from intravar import Cohort, Scenario
-from intravar.cli import main
 from intravar.cli import simulation as commands
 from intravar.simulation import (
     Condition,
@@ -21,29 +19,9 @@ from intravar.simulation import (
     catalogue,
     paper_conditions,
 )
+from own_tables import Outcome, Run
 
 SMALL = ["--patients", "1000", "--physicians", "10"]
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str) -> Outcome:
-        with pytest.raises(SystemExit) as left:
-            main(list(arguments))
-        printed = capsys.readouterr()
-        assert isinstance(left.value.code, int)
-        return Outcome(left.value.code, printed.out, printed.err)
-
-    return call
 
 
 @pytest.fixture

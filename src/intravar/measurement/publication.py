@@ -33,18 +33,9 @@ BoolArray = npt.NDArray[np.bool_]
 DIGITS = 3
 RANK_DIGITS = 1
 
-_ONLY_IF_REPORTABLE = (
-    "discordance",
-    "low",
-    "high",
-    "shrunken",
-    "p_high",
-    "p_low",
-    "discrimination",
-    "rank",
-    "rank_low",
-    "rank_high",
-)
+#: What is shown of a result that is not reportable; a column not named here is then hidden.
+_ALWAYS_SHOWN = ("physician", "n_patients", "n_pairs", "reliability", "reportable", "reason")
+_ONLY_IF_REPORTABLE = tuple(name for name in RESULT_COLUMNS if name not in _ALWAYS_SHOWN)
 
 
 @dataclass(frozen=True)
@@ -188,18 +179,16 @@ def hidden_parts(scores: Scores, smallest_cell: int) -> Hidden:
     the panel size is hidden too, because it tells them by subtraction.
     """
     found = [
-        _with_pairs(*counts, smallest_cell)
-        if counts[2] == counts[2]  # a method without pairs has NaN here
-        else _with_rates(counts[0], counts[1], *cells, smallest_cell)
-        for counts, cells in zip(
-            zip(
-                scores.n_patients.tolist(),
-                scores.n_positive.tolist(),
-                scores.n_pairs.tolist(),
-                scores.n_discordant.tolist(),
-                strict=True,
-            ),
-            zip(scores.n_eligible.tolist(), scores.n_eligible_positive.tolist(), strict=True),
+        _with_rates(n, positive, eligible, eligible_positive, smallest_cell)
+        if np.isnan(pairs)  # a method without pairs
+        else _with_pairs(n, pairs, discordant, smallest_cell)
+        for n, positive, pairs, discordant, eligible, eligible_positive in zip(
+            scores.n_patients.tolist(),
+            scores.n_positive.tolist(),
+            scores.n_pairs.tolist(),
+            scores.n_discordant.tolist(),
+            scores.n_eligible.tolist(),
+            scores.n_eligible_positive.tolist(),
             strict=True,
         )
     ]
@@ -208,7 +197,7 @@ def hidden_parts(scores: Scores, smallest_cell: int) -> Hidden:
 
 
 def _with_pairs(
-    n: int, positive: int, pairs: float, discordant: float, smallest_cell: int
+    n: int, pairs: float, discordant: float, smallest_cell: int
 ) -> tuple[bool, bool, bool]:
     few = is_small(n, smallest_cell)
     events = (pairs, discordant, pairs - discordant)
