@@ -34,7 +34,7 @@ test: lint browser  ## lint, types and tests
 	@$(PY) -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
 
 browser: $(VENV)/.ready-dev  ## set up the browser that the report's tests drive
-	@sh tests/report/setup_browser.sh '$(VENV)'
+	@sh tests/pages/setup_browser.sh '$(VENV)'
 
 lint: $(VENV)/.ready-dev  ## ruff and mypy
 	@$(PY) -m ruff check .

@@ -18,10 +18,10 @@ from intravar.estimators import (
     RFProximity,
     fit_methods,
 )
-from intravar.measurement.checking import check
-from intravar.measurement.explain import explain
-from intravar.measurement.run import Measurement, measure
+from intravar.measurement.measure import Measurement, measure
 from intravar.oracle import oracle
+from intravar.preparation.check import check
+from intravar.publication.explain import explain
 from intravar.simulation import Scenario, simulate
 from intravar.sources.omop import omop_patients
 

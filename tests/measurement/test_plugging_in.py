@@ -10,7 +10,7 @@ import pytest
 import intravar
 from intravar.estimators import METHODS, Estimator, Observed
 from intravar.inference import Interval
-from intravar.measurement.checking import default_method
+from intravar.preparation.check import default_method
 
 
 class KnowsTheRule(Estimator):

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from intravar.arrays import FloatArray
+
 #: From resampled values, one resample per row, to one statistic per row.
 Statistic = Callable[[FloatArray], FloatArray]
 

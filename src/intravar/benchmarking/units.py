@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from intravar.cohort import Cohort
 from intravar.estimators.base import Estimator
-from intravar.estimators.observed import Observed
+from intravar.observed import Observed
 from intravar.oracle import oracle, oracle_interval
 from intravar.seeds import derived_seed, stream
 from intravar.simulation.catalogue import Condition

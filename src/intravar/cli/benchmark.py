@@ -20,7 +20,7 @@ from intravar.benchmarking.tables.render import text_grid
 from intravar.cli.progress import StudyProgress
 from intravar.cli.simulation import Json
 from intravar.estimators import METHODS, PAPER_METHODS
-from intravar.report import missing_packages, write_report
+from intravar.pages.study import missing_packages, write_report
 
 #: Exit code of a study that went through although some methods failed somewhere.
 SOME_FAILED = 3

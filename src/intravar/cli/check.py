@@ -12,11 +12,11 @@ from rich.text import Text
 
 from intravar.cli import options
 from intravar.cli.simulation import Json
-from intravar.measurement.checking import Check
-from intravar.measurement.checking import check as run_check
-from intravar.measurement.panels import MIN_PANEL
-from intravar.measurement.pseudonyms import Pseudonyms, read_key
-from intravar.measurement.suppression import SMALLEST_CELL
+from intravar.preparation.check import Check
+from intravar.preparation.check import check as run_check
+from intravar.preparation.panels import MIN_PANEL
+from intravar.publication.pseudonyms import Pseudonyms, read_key
+from intravar.publication.suppression import SMALLEST_CELL
 
 #: Physicians that cannot be measured and are named for one reason; --json names all.
 MOST_NAMED = 10

@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from intravar.cli.simulation import Json
-from intravar.measurement.explain import WARNING, measurement_folders
-from intravar.measurement.explain import explain as find_pairs
-from intravar.measurement.exports import safe_csv
-from intravar.measurement.pseudonyms import write_private
+from intravar.publication.explain import WARNING, measurement_folders
+from intravar.publication.explain import explain as find_pairs
+from intravar.publication.exports import safe_csv
+from intravar.publication.pseudonyms import write_private
 from intravar.writing import checked_target, whole_file
 
 

@@ -16,13 +16,13 @@ from intravar.cli import options
 from intravar.cli.check import print_leaks
 from intravar.cli.simulation import Json
 from intravar.cli.steps import StepProgress
-from intravar.measurement.assessment import MIN_RELIABILITY
-from intravar.measurement.outputs import Outputs
-from intravar.measurement.panels import MIN_PANEL
-from intravar.measurement.pseudonyms import read_key
-from intravar.measurement.run import measure as run_measure
-from intravar.measurement.store import checked_out, private_folder, write_measurement
-from intravar.measurement.suppression import SMALLEST_CELL
+from intravar.measurement.measure import measure as run_measure
+from intravar.measurement.scores import MIN_RELIABILITY
+from intravar.preparation.panels import MIN_PANEL
+from intravar.publication.folders import checked_out, private_folder, write_measurement
+from intravar.publication.outputs import Outputs
+from intravar.publication.pseudonyms import read_key
+from intravar.publication.suppression import SMALLEST_CELL
 
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24

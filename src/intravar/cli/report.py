@@ -11,8 +11,8 @@ import typer
 
 from intravar.cli.simulation import Json
 from intravar.errors import InputError
-from intravar.measurement.store import is_measurement, rebuild_page
-from intravar.report import FORMATS, parse_formats, write_report
+from intravar.pages.study import FORMATS, parse_formats, write_report
+from intravar.publication.folders import is_measurement, rebuild_page
 
 
 def register(app: typer.Typer) -> None:

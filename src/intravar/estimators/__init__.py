@@ -16,8 +16,8 @@ from intravar.estimators.learned_weights import LearnedWeights
 from intravar.estimators.lpa_guided import LPAGuided
 from intravar.estimators.mahalanobis import Mahalanobis
 from intravar.estimators.mutual_information import MutualInformation
-from intravar.estimators.observed import Observed
 from intravar.estimators.rf_proximity import RFProximity
+from intravar.observed import Observed
 
 #: The paper's eight, in its order.
 PAPER_METHODS: dict[str, type[Estimator]] = {

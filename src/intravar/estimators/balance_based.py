@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from intravar.arrays import FloatArray
 from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.observed import FloatArray, Observed
 from intravar.learning.balance_search import BalanceSearch, search_balance
 from intravar.matching.comparison import Strategy
+from intravar.observed import Observed
 
 
 class BalanceBased(MatchingEstimator):

@@ -11,8 +11,9 @@ import polars as pl
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from intravar.estimators.observed import FloatArray, Observed
+from intravar.arrays import FloatArray
 from intravar.inference.intervals import LEVEL, Interval, checked_level
+from intravar.observed import Observed
 
 Scale = Literal["discordance", "overdispersion"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.observed import Observed
 from intravar.matching.comparison import Points
+from intravar.observed import Observed
 
 
 class Euclidean(MatchingEstimator):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.observed import Observed
 from intravar.learning.forest import Forest, ForestSettings, grow_forest
 from intravar.matching.comparison import Strategy
+from intravar.observed import Observed
 
 
 class ForestBased(MatchingEstimator):

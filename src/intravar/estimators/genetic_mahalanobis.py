@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from intravar.estimators.balance_based import BalanceBased
-from intravar.estimators.observed import Observed
 from intravar.matching.comparison import PanelMahalanobis
+from intravar.observed import Observed
 
 
 class GeneticMahalanobis(BalanceBased):

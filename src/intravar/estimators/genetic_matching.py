@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from intravar.estimators.balance_based import BalanceBased
-from intravar.estimators.observed import Observed
 from intravar.matching.comparison import Points
 from intravar.matching.distances import covariance, mahalanobis_points
+from intravar.observed import Observed
 
 
 class GeneticMatching(BalanceBased):

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
 from intravar.estimators.base import Estimator
-from intravar.estimators.observed import FloatArray, IntArray, Observed
 from intravar.inference.intervals import Interval
 from intravar.latent.anchors import Anchors, find_anchors
 from intravar.latent.calibration import Calibration, Counts, calibrate, count
@@ -25,6 +25,7 @@ from intravar.latent.rates import (
     rate_posterior,
 )
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
+from intravar.observed import Observed
 
 #: Gain in held-out log-likelihood that a rule must show over no rule, and personal thresholds over
 #: a shared one.

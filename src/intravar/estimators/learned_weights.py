@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from intravar.arrays import FloatArray
 from intravar.estimators.forest_based import ForestBased
-from intravar.estimators.observed import FloatArray, Observed
 from intravar.estimators.weighted import WeightedEstimator
+from intravar.observed import Observed
 
 
 class LearnedWeights(ForestBased, WeightedEstimator):

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from intravar.arrays import FloatArray
 from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.observed import FloatArray, Observed
 from intravar.learning.mixture import ProfileModel, select_profiles
 from intravar.learning.scaling import fit_robust_scaling
 from intravar.matching.comparison import Hybrid, Strategy
+from intravar.observed import Observed
 
 
 class LPAGuided(MatchingEstimator):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.observed import Observed
 from intravar.matching.comparison import Points
 from intravar.matching.distances import covariance, mahalanobis_points
+from intravar.observed import Observed
 
 
 class Mahalanobis(MatchingEstimator):

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.base import Estimator
-from intravar.estimators.observed import FloatArray, IntArray, Observed
 from intravar.inference.intervals import Interval
 from intravar.inference.pairs import pair_interval
 from intravar.matching.comparison import Comparison, Strategy, pair_panel
 from intravar.matching.pairing import Pairing, Status
+from intravar.observed import Observed
 
 #: Reasons for an undefined score, in the words that results print.
 TOO_FEW_PATIENTS = "fewer than two patients"

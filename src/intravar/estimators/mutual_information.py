@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from intravar.estimators.observed import FloatArray, Observed
+from intravar.arrays import FloatArray
 from intravar.estimators.weighted import WeightedEstimator
 from intravar.learning.information import mutual_information
 from intravar.matching.comparison import Strategy
+from intravar.observed import Observed
 
 
 class MutualInformation(WeightedEstimator):

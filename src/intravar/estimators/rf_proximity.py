@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from intravar.arrays import FloatArray
 from intravar.estimators.forest_based import ForestBased
-from intravar.estimators.observed import FloatArray, Observed
 from intravar.matching.comparison import SharedLeaves
+from intravar.observed import Observed
 
 
 class RFProximity(ForestBased):

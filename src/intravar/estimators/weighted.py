@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from intravar.arrays import FloatArray
 from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.observed import FloatArray, Observed
 from intravar.matching.comparison import Points
+from intravar.observed import Observed
 
 
 class WeightedEstimator(MatchingEstimator):

@@ -9,8 +9,9 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from intravar.arrays import FloatArray
 from intravar.errors import InputError
-from intravar.inference.intervals import LEVEL, FloatArray
+from intravar.inference.intervals import LEVEL
 from intravar.inference.ranking import rank_normal
 from intravar.inference.reliability import rankability, reliability
 from intravar.inference.scales import Scale, from_scale, to_scale

@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
+from intravar.arrays import FloatArray
 from intravar.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Share of intervals that should cover what they aim at, unless told otherwise.
 LEVEL = 0.95

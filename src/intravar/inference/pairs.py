@@ -27,9 +27,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm, t
 
-from intravar.inference.intervals import LEVEL, FloatArray, Interval, checked_level, share_interval
-
-IntArray = npt.NDArray[np.int64]
+from intravar.arrays import FloatArray, IntArray
+from intravar.inference.intervals import LEVEL, Interval, checked_level, share_interval
 
 
 def pair_interval(

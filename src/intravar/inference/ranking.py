@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from intravar.arrays import FloatArray
 from intravar.errors import InputError
-from intravar.inference.intervals import LEVEL, FloatArray, checked_level
+from intravar.inference.intervals import LEVEL, checked_level
 from intravar.seeds import stream
 
 #: The tail that "worst tenth" means.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from intravar.inference.intervals import FloatArray
+from intravar.arrays import FloatArray
 from intravar.seeds import stream
 
 

@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t
 
-from intravar.inference.intervals import LEVEL, FloatArray, Interval, checked_level
+from intravar.arrays import FloatArray
+from intravar.inference.intervals import LEVEL, Interval, checked_level
 
 
 def overdispersion_standard_error(

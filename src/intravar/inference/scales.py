@@ -18,9 +18,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from intravar.arrays import FloatArray
 from intravar.errors import unknown_name
-
-FloatArray = npt.NDArray[np.float64]
 
 #: A discordance is a share, an overdispersion a mean square; "plain" leaves numbers as they are.
 Scale = Literal["discordance", "overdispersion", "plain"]

@@ -28,8 +28,9 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from intravar.arrays import FloatArray
 from intravar.errors import InputError, unknown_name
-from intravar.inference.intervals import LEVEL, FloatArray, checked_level
+from intravar.inference.intervals import LEVEL, checked_level
 
 Method = Literal["paule-mandel", "reml", "dersimonian-laird"]
 METHODS: tuple[Method, ...] = ("paule-mandel", "reml", "dersimonian-laird")

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from intravar.matching.blocks import BLOCK_ENTRIES, FloatArray, IntArray, PanelDistances
+from intravar.arrays import FloatArray, IntArray
+from intravar.matching.blocks import BLOCK_ENTRIES, PanelDistances
 from intravar.matching.caliper import CALIPER_PERCENTILE, caliper_from_blocks
 from intravar.matching.costs import MatrixCosts
 from intravar.matching.pairing import (

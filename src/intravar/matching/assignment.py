@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from intravar.matching.blocks import FloatArray, IntArray, PanelDistances
+from intravar.arrays import FloatArray, IntArray
+from intravar.matching.blocks import PanelDistances
 from intravar.matching.costs import BlockCosts, CostSource, Edges, MatrixCosts, PointCosts
 from intravar.matching.sparse import solve_sparse
 from intravar.matching.ties import TiedPairs, tie_breaker

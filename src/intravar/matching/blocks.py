@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.matching.distances import count_shared_leaves, narrow_leaves
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # A block of this many distances (8 MB) stays near the cache and bounds the memory of a pass over
 # all pairs.

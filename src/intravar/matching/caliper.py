@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intravar.matching.blocks import FloatArray, PanelDistances, row_blocks
+from intravar.arrays import FloatArray
+from intravar.matching.blocks import PanelDistances, row_blocks
 
 CALIPER_PERCENTILE = 25.0
 SAMPLE_PATIENTS = 1_000

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, unknown_name
 from intravar.matching.alternatives import (
     exact_matching,
@@ -15,14 +16,7 @@ from intravar.matching.alternatives import (
     nearest_in_blocks,
     nearest_with_replacement,
 )
-from intravar.matching.blocks import (
-    FloatArray,
-    HybridDistances,
-    IntArray,
-    LeafDistances,
-    PanelDistances,
-    PointDistances,
-)
+from intravar.matching.blocks import HybridDistances, LeafDistances, PanelDistances, PointDistances
 from intravar.matching.distances import (
     covariance,
     hybrid_distances,

@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
-from intravar.matching.blocks import (
-    BLOCK_ENTRIES,
-    FloatArray,
-    IntArray,
-    PanelDistances,
-    paired_distances,
-    row_blocks,
-)
+from intravar.arrays import FloatArray, IntArray
+from intravar.matching.blocks import BLOCK_ENTRIES, PanelDistances, paired_distances, row_blocks
 
 GRID_BITS = 46
 

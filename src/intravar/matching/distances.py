@@ -9,9 +9,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
+from intravar.arrays import FloatArray, IntArray
 
 # Rows are counted in tiles of about this many entries.
 TILE_ENTRIES = 250_000

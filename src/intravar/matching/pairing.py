@@ -18,13 +18,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.matching.assignment import solve_blocks, solve_dense, solve_points
-from intravar.matching.blocks import (
-    FloatArray,
-    IntArray,
-    PanelDistances,
-    PointDistances,
-)
+from intravar.matching.blocks import PanelDistances, PointDistances
 from intravar.matching.caliper import (
     CALIPER_PERCENTILE,
     caliper_from_blocks,

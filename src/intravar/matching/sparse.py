@@ -13,9 +13,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from intravar.arrays import IntArray
 
 
 def solve_sparse(start: IntArray, column: IntArray, cost: IntArray) -> tuple[IntArray, IntArray]:

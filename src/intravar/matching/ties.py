@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from intravar.matching.blocks import BLOCK_ENTRIES, IntArray
+from intravar.arrays import IntArray
+from intravar.matching.blocks import BLOCK_ENTRIES
 from intravar.matching.costs import Edges
 
 # Sums over thousands of these numbers are still exact in double precision: 2**40 * 2**13 = 2**53.

@@ -1,1 +1,1 @@
-"""From a table of patients to what can be said about each physician."""
+"""From prepared patients to what is said about each physician."""

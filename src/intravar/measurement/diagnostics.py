@@ -11,15 +11,15 @@ import polars as pl
 from scipy.stats import spearmanr
 from sklearn.base import clone
 
+from intravar.arrays import FloatArray
 from intravar.estimators import Estimator, Observed
 from intravar.estimators.matching import MatchingEstimator
-from intravar.measurement.pairs import pairs_behind
-from intravar.measurement.prepare import Prepared
+from intravar.measurement.evidence import pairs_behind
 from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.suppression import is_small
+from intravar.preparation.prepare import Prepared
+from intravar.publication.suppression import is_small
 from intravar.seeds import stream
 
-FloatArray = npt.NDArray[np.float64]
 #: Fractions of the caliper at which the pairs are looked at again.
 SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 #: Distances, over all panels, up to which pairing once more without a caliper takes seconds.

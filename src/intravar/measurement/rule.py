@@ -16,12 +16,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from intravar.measurement.encoding import ABSENT
-from intravar.measurement.prepare import Prepared
+from intravar.arrays import FloatArray, IntArray
+from intravar.preparation.encoding import ABSENT
+from intravar.preparation.prepare import Prepared
 from intravar.seeds import derived_seed, stream
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 #: Patients that suffice to learn from and to test on.
 LEARN, TEST = 20_000, 10_000
 DEPTH = 3

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.sources.checks import checked_names, shortened
+from intravar.text import checked_names, shortened
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
 SQLITE_MAGIC = b"SQLite format 3\x00"

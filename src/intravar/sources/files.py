@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.checks import checked_names, shortened
-from intravar.sources.text import read_text
+from intravar.sources.delimited import read_text
+from intravar.text import checked_names, shortened
 
 PARQUET_MAGIC = b"PAR1"
 EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")

@@ -13,7 +13,6 @@ from typing import Protocol, Self
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.checks import shortened
 from intravar.sources.databases import (
     Database,
     database_kind,
@@ -21,7 +20,8 @@ from intravar.sources.databases import (
     quoted,
     without_password,
 )
-from intravar.sources.text import MISSING
+from intravar.sources.delimited import MISSING
+from intravar.text import shortened
 
 #: Folders that macOS adds to archives; their files are not tables.
 NOT_OURS = ("__MACOSX",)

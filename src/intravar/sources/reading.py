@@ -12,9 +12,9 @@ import narwhals as nw
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.checks import checked_shape
 from intravar.sources.databases import database_kind, read_database, without_password
 from intravar.sources.files import read_file
+from intravar.text import checked_shape
 
 
 @dataclass(frozen=True)

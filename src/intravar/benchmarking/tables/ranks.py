@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.stats import rankdata
 
+from intravar.arrays import FloatArray
 from intravar.benchmarking.bootstrap import RESAMPLES, SEED, Interval
 from intravar.benchmarking.published import Printed, printed_spearman
 from intravar.benchmarking.tables.cells import ROUNDING, cell, cells_table
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def spearman(first: FloatArray, second: FloatArray) -> float:

@@ -1,0 +1,242 @@
+"""What an estimator is given: covariates, decisions and physicians, checked and in one shape."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.checks import checked_decision, checked_physician
+from intravar.errors import InputError
+
+Learned = TypeVar("Learned")
+
+# Squares, and single precision, which the forests use, hold between these.
+LARGEST = 1e30
+SMALLEST_RANGE = 1e-30
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Covariates, decision and physician of every patient, ready for the estimators.
+
+    Several estimators may be fitted on one object: what they learn in common, a forest say, is
+    then learned once.
+
+    Parameters
+    ----------
+    covariates
+        One row per patient, finite numbers; NaN where missing values were kept.
+    names
+        Names of the columns.
+    decision
+        0 or 1 per patient.
+    code
+        Position of every patient's physician in `physicians`.
+    physicians
+        Names of the physicians; in order of number where all are whole numbers, else of letters.
+    blocks
+        Positions of columns that code one covariate together, the levels of a category say. Such
+        a block is scaled as one: it weighs as much as one number, and its levels lie equally far
+        apart.
+    """
+
+    covariates: FloatArray
+    names: tuple[str, ...]
+    decision: npt.NDArray[np.int8]
+    code: IntArray
+    physicians: tuple[str, ...]
+    blocks: tuple[tuple[int, ...], ...] = ()
+    _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        physician: Any,
+        blocks: Iterable[tuple[int, ...]] = (),
+        *,
+        keep_missing: bool = False,
+    ) -> Observed:
+        """Check the input of `fit` and bring it into shape.
+
+        Parameters
+        ----------
+        X
+            Covariates: a NumPy array, or a pandas, polars or other frame that narwhals reads.
+        y, physician
+            One value per patient: lists, arrays or series.
+        blocks
+            Positions of columns that code one covariate together.
+        keep_missing
+            Whether missing covariates are kept as NaN instead of refused.
+        """
+        covariates, names = _covariates(X, keep_missing)
+        _refuse_other_order({"X": X, "y": y, "physician": physician})
+        decision = checked_decision(_values(y))
+        labels = checked_physician(_values(physician))
+        n_patients = len(covariates)
+        if n_patients == 0:
+            raise InputError("there are no patients; give at least one row")
+        for name, length in {"decision": len(decision), "physician": len(labels)}.items():
+            if length != n_patients:
+                raise InputError(
+                    f"{name} has {length:,} entries for {n_patients:,} patients; one each is needed"
+                )
+        physicians = _in_order(labels.unique().cast(pl.String).to_list())
+        order = pl.Series(physicians, dtype=pl.String)
+        code = labels.cast(pl.String).replace_strict(order, np.arange(len(order)))
+        codes = code.to_numpy().astype(np.int64)
+        return cls(covariates, names, decision, codes, tuple(physicians), tuple(blocks))
+
+    @property
+    def n_patients(self) -> int:
+        """Number of patients."""
+        return len(self.decision)
+
+    @cached_property
+    def panels(self) -> list[IntArray]:
+        """Row numbers of every physician's patients, rising."""
+        order = np.argsort(self.code, kind="stable")
+        sizes = np.bincount(self.code, minlength=len(self.physicians))
+        return np.split(order, np.cumsum(sizes)[:-1])
+
+    @cached_property
+    def standardised(self) -> FloatArray:
+        """Covariates with mean 0 and standard deviation 1 over the cohort; 0 where constant.
+
+        The variances of a block's columns add up to 1.
+        """
+        centred = self.covariates - self.covariates.mean(axis=0)
+        spread = self.covariates.std(axis=0)
+        for block in self.blocks:
+            columns = list(block)
+            spread[columns] = np.sqrt(np.square(spread[columns]).sum())
+        # A constant column has a rounding error for a spread, not zero.
+        constant = np.ptp(self.covariates, axis=0) == 0
+        centred[:, constant] = 0.0
+        scaled: FloatArray = centred / np.where(constant, 1.0, spread)
+        return scaled
+
+    def learn(self, key: Hashable, learner: Callable[[], Learned]) -> Learned:
+        """Return what was learned under a key, learning it the first time."""
+        if key not in self._learned:
+            self._learned[key] = learner()
+        learned: Learned = self._learned[key]
+        return learned
+
+
+def _values(column: Any) -> Any:
+    """Unwrap a series of any library to what NumPy or polars takes."""
+    if isinstance(column, pl.Series | np.ndarray | list | tuple):
+        return column
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    return series.to_polars() if isinstance(series, nw.Series) else list(column)
+
+
+def _covariates(X: Any, keep_missing: bool) -> tuple[FloatArray, tuple[str, ...]]:
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2:
+            raise InputError(f"X has {X.ndim} dimension(s); give one row per patient and columns")
+        names = tuple(f"x{position}" for position in range(X.shape[1]))
+        columns: list[Any] = [X[:, position] for position in range(X.shape[1])]
+    else:
+        frame = _frame(X)
+        names = tuple(str(name) for name in frame.columns)
+        columns = [frame[name] for name in frame.columns]
+    if not names:
+        raise InputError("X has no columns; give at least one covariate")
+    table = [
+        _column(name, values, keep_missing) for name, values in zip(names, columns, strict=True)
+    ]
+    return np.column_stack(table), names
+
+
+def _frame(X: Any) -> pl.DataFrame:
+    try:
+        frame = nw.from_native(X)
+    except TypeError as error:
+        kind = type(X).__name__
+        raise InputError(f"X is a {kind}; give a NumPy array or a data frame") from error
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    table: pl.DataFrame = frame.to_polars()
+    return table
+
+
+def _column(name: str, values: pl.Series | npt.NDArray[Any], keep_missing: bool) -> FloatArray:
+    if isinstance(values, pl.Series):
+        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
+            raise InputError(f"column '{name}' is {values.dtype}, not a number; encode or drop it")
+        numbers = values.cast(pl.Float64).to_numpy()
+    else:
+        try:
+            numbers = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"column '{name}' is not a number ({error}); encode it") from error
+    bad = np.isinf(numbers) if keep_missing else ~np.isfinite(numbers)
+    if bad.any():
+        row = int(bad.argmax())
+        kind = "missing" if np.isnan(numbers[row]) else "infinite"
+        raise InputError(
+            f"column '{name}' is {kind} in row {row} ({int(bad.sum()):,} such rows); "
+            "impute it or drop the rows"
+        )
+    _refuse_extremes(name, numbers)
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _refuse_extremes(name: str, numbers: FloatArray) -> None:
+    known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        return
+    low, high = float(known.min()), float(known.max())
+    extreme = high if high >= -low else low
+    if abs(extreme) > LARGEST:
+        row = int(np.nanargmax(np.abs(numbers)))
+        raise InputError(
+            f"column '{name}' has {extreme:g} in row {row}; give it in a unit in which values "
+            f"stay below {LARGEST:g}"
+        )
+    if 0 < high - low < SMALLEST_RANGE:
+        raise InputError(
+            f"column '{name}' spans only {high - low:g}; give it in a smaller unit, so that it "
+            f"spans at least {SMALLEST_RANGE:g}"
+        )
+
+
+def _refuse_other_order(columns: dict[str, Any]) -> None:
+    """Refuse labelled rows in another order: values are taken by position, not by label."""
+    labels = {name: index for name, each in columns.items() if (index := _index(each)) is not None}
+    first, *others = labels or [""]
+    for name in others:
+        mine, other = labels[first], labels[name]
+        # Labels of mixed kinds cannot be sorted, but they can be counted.
+        if not other.equals(mine) and Counter(other) == Counter(mine):
+            raise InputError(
+                f"the rows of {first} and {name} carry the same labels in another order; bring "
+                f"them into one order, for example {name}.loc[{first}.index]"
+            )
+
+
+def _index(table: Any) -> Any:
+    native = nw.from_native(table, allow_series=True, pass_through=True)
+    return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None
+
+
+def _in_order(names: list[str]) -> list[str]:
+    try:
+        return sorted(names, key=int)
+    except ValueError:
+        return sorted(names)

@@ -1,0 +1,1 @@
+"""Pages that open offline: of a study, and of a measurement."""

@@ -1,0 +1,1 @@
+"""From a table as it is to covariates, decisions and physicians."""

@@ -1,0 +1,292 @@
+"""From a table as it is to covariates, decisions and physicians, with a record of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.arrays import IntArray
+from intravar.cohort import TRUTH_COLUMNS
+from intravar.errors import InputError, option, unknown_name
+from intravar.estimators import Observed
+from intravar.preparation.decisions import CodedDecision, code_decision
+from intravar.preparation.encoding import (
+    MISSING_POLICIES,
+    Encoded,
+    Missing,
+    complete_rows,
+    encode,
+)
+from intravar.preparation.kinds import Column, understand, without_blanks
+from intravar.preparation.leaks import Leak, find_leaks
+from intravar.preparation.roles import Roles
+from intravar.text import shortened
+
+_UNUSABLE = ("constant", "empty", "identifier", "other")
+WITHIN_PHYSICIAN = "the same for all patients of each physician; it cannot tell them apart"
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """What became of one column of the table.
+
+    Attributes
+    ----------
+    column, kind
+        Its name and what it holds.
+    use
+        "physician", "decision", "covariate", "set aside", "after the decision" or "excluded".
+    n_missing, n_distinct
+        Rows without a value, and different values.
+    note
+        What was done to it, or why it is set aside.
+    """
+
+    column: str
+    kind: str
+    use: str
+    n_missing: int | None
+    n_distinct: int | None
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table ready for the estimators.
+
+    Attributes
+    ----------
+    observed
+        Covariates, decisions and physicians.
+    rows
+        Row of the source, counted from 0, for every patient.
+    raw
+        The covariates as they were read, for a reader; same rows.
+    origin
+        For every encoded column the covariate it comes from.
+    columns
+        What became of every column.
+    leaks
+        Columns that may give the decision away.
+    decision
+        Name of the decision, and what was counted as 1 and 0.
+    dropped
+        Rows dropped, by reason.
+    filled
+        Cells filled, by covariate.
+    missing
+        The policy for missing values.
+    n_rows
+        Rows of the source.
+    """
+
+    observed: Observed
+    rows: IntArray
+    raw: pl.DataFrame
+    origin: tuple[str, ...]
+    columns: tuple[ColumnReport, ...]
+    leaks: tuple[Leak, ...]
+    decision: tuple[str, str, str]
+    dropped: dict[str, int]
+    filled: dict[str, int]
+    missing: Missing
+    n_rows: int
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """Names of the covariates in use, before encoding."""
+        return tuple(dict.fromkeys(self.origin))
+
+
+def prepare(
+    table: pl.DataFrame,
+    roles: Roles,
+    *,
+    decision_positive: str | None = None,
+    missing: Missing = "indicator",
+    smallest_cell: int = 11,
+) -> Prepared:
+    """Prepare a table; every row and column that is lost is accounted for.
+
+    Parameters
+    ----------
+    table, roles
+        The table and what its columns are.
+    decision_positive
+        The value of the decision that counts as 1.
+    missing
+        What to do about missing covariates: "indicator", "drop" or "impute".
+    smallest_cell
+        Levels of a category with fewer patients are pooled.
+    """
+    if missing not in MISSING_POLICIES:
+        raise unknown_name(
+            "policy for missing values", missing, MISSING_POLICIES, remedy="drop, indicator, impute"
+        )
+    physician = _names(table[roles.physician])
+    coded = code_decision(table[roles.decision], decision_positive)
+    rows, dropped = _rows_with_both(physician, coded)
+    understood, reports = _understand(table[rows], roles)
+    understood, within = _apart_from_physician(understood, physician[rows])
+    if missing == "drop" and understood:
+        complete = complete_rows(understood)
+        dropped["a covariate is missing"] = int((~complete).sum())
+        rows = rows[complete]
+        understood, constant = _of_rows(understood, complete)
+        within |= constant
+    _check_left(rows, understood, coded.values, dropped)
+    decision = coded.values[rows].to_numpy().astype(np.int8)
+    encoded = encode(understood, missing, smallest_cell)
+    observed = Observed.of(encoded.table, decision, physician[rows], encoded.blocks)
+    return Prepared(
+        observed=observed,
+        rows=rows,
+        raw=table[rows].select(column.name for column in understood),
+        origin=tuple(encoded.origin),
+        columns=tuple(_reports(table, roles, reports, understood, within, encoded)),
+        leaks=tuple(find_leaks(understood, decision, roles.decision)),
+        decision=(roles.decision, coded.positive, coded.negative),
+        dropped={reason: count for reason, count in dropped.items() if count},
+        filled=encoded.filled,
+        missing=missing,
+        n_rows=table.height,
+    )
+
+
+def _names(column: pl.Series) -> pl.Series:
+    """Return physicians as text: 3.0 read from a number column is physician 3."""
+    if column.dtype.is_float():
+        whole = column.fill_nan(None).drop_nulls()
+        if (whole == whole.round()).all():
+            column = column.fill_nan(None).cast(pl.Int64)
+        else:
+            column = column.fill_nan(None)
+    names = without_blanks(column.cast(pl.String))
+    if names.null_count() == len(names):
+        raise InputError(f"column '{column.name}' (the physician) is missing in every row")
+    return names
+
+
+def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArray, dict[str, int]]:
+    without_physician = physician.is_null().to_numpy()
+    without_decision = coded.values.is_null().to_numpy() & ~without_physician
+    dropped = {
+        "the physician is missing": int(without_physician.sum()),
+        "the decision is missing": int(without_decision.sum()),
+    }
+    return np.flatnonzero(~without_physician & ~without_decision), dropped
+
+
+def _understand(table: pl.DataFrame, roles: Roles) -> tuple[list[Column], dict[str, Column]]:
+    """Return the usable covariates, and every covariate as it was understood."""
+    every = {
+        name: understand(table[name], categorical=name in roles.categorical, chosen=roles.chosen)
+        for name in roles.covariates
+    }
+    if not roles.chosen and set(TRUTH_COLUMNS) <= set(table.columns):
+        # A simulated cohort that was written with its truth.
+        for name in TRUTH_COLUMNS:
+            every[name] = Column(name, "other", table[name], "the truth of a simulated cohort")
+    return [column for column in every.values() if column.kind not in _UNUSABLE], every
+
+
+def _apart_from_physician(
+    columns: list[Column], physician: pl.Series
+) -> tuple[list[Column], dict[str, str]]:
+    """Set aside what describes the physician and not the patient."""
+    if physician.n_unique() < 2 or physician.n_unique() == len(physician):
+        return columns, {}
+    table = pl.DataFrame([column.values.alias(str(n)) for n, column in enumerate(columns)])
+    grouped = table.group_by(physician.alias("physician")).agg(pl.exclude("physician").n_unique())
+    same = {
+        column.name: WITHIN_PHYSICIAN
+        for n, column in enumerate(columns)
+        if grouped[str(n)].max() == 1
+    }
+    return [column for column in columns if column.name not in same], same
+
+
+def _of_rows(
+    columns: list[Column], kept: npt.NDArray[np.bool_]
+) -> tuple[list[Column], dict[str, str]]:
+    chosen = [
+        Column(column.name, column.kind, column.values.filter(kept), column.note)
+        for column in columns
+    ]
+    constant = {
+        column.name: "the same value in every row that is left"
+        for column in chosen
+        if column.values.n_unique() <= 1
+    }
+    return [column for column in chosen if column.name not in constant], constant
+
+
+def _check_left(
+    rows: IntArray, columns: Sequence[Column], decision: pl.Series, dropped: dict[str, int]
+) -> None:
+    if not len(rows):
+        reasons = "; ".join(f"{count:,} because {why}" for why, count in dropped.items() if count)
+        raise InputError(
+            f"no patient is left ({reasons}); use {option('missing', 'indicator')} or fewer "
+            "covariates"
+        )
+    if not columns:
+        raise InputError(
+            "no covariate is left to compare patients by: all are constant, empty, identifiers or "
+            f"the same within each physician; name others with {option('covariates')}"
+        )
+    if decision[rows].n_unique() < 2:
+        raise InputError(
+            f"every decision in column '{decision.name}' is the same in the rows that are left; "
+            "there is nothing to compare"
+        )
+
+
+def _reports(
+    table: pl.DataFrame,
+    roles: Roles,
+    every: dict[str, Column],
+    used: Sequence[Column],
+    aside: dict[str, str],
+    encoded: Encoded,
+) -> list[ColumnReport]:
+    in_use = {column.name for column in used}
+    reports = []
+    for name in table.columns:
+        counts: tuple[int, int | None] = (without_blanks(table[name]).null_count(), None)
+        if name in every:
+            counts = (every[name].values.null_count(), table[name].n_unique())
+        if name in in_use:
+            note = _note(every[name], encoded)
+            reports.append(ColumnReport(name, every[name].kind, "covariate", *counts, note))
+        elif name in every:
+            note = aside.get(name, every[name].note)
+            reports.append(ColumnReport(name, every[name].kind, "set aside", *counts, note))
+        else:
+            reports.append(ColumnReport(name, "", _use(name, roles), *counts))
+    return reports
+
+
+def _use(name: str, roles: Roles) -> str:
+    if name == roles.physician:
+        return "physician"
+    if name == roles.decision:
+        return "decision"
+    if name in roles.after:
+        return "after the decision"
+    return "excluded" if name in roles.excluded else "not chosen"
+
+
+def _note(column: Column, encoded: Encoded) -> str:
+    notes: list[Any] = [column.note]
+    n_columns = encoded.origin.count(column.name)
+    if column.kind == "category":
+        notes.append(f"coded in {n_columns} {'column' if n_columns == 1 else 'columns'}")
+    if column.name in encoded.pooled:
+        notes.append(f"{encoded.pooled[column.name]} rare levels pooled")
+    return shortened("; ".join(note for note in notes if note), 100)

@@ -1,0 +1,104 @@
+"""Which column is the physician, which the decision, and which are covariates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from intravar.errors import NEAR, InputError, option
+from intravar.text import shortened
+
+#: Beyond this many, an error names only the first columns of a table.
+NAMED_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns by what they are.
+
+    Attributes
+    ----------
+    physician, decision
+        Names of the two columns.
+    covariates
+        Columns that may be compared, in the order asked for or of the table.
+    chosen
+        Whether the covariates were named one by one.
+    after
+        Columns declared to be known only after the decision.
+    excluded
+        Columns left out on request.
+    categorical
+        Columns to be taken as categories although they hold numbers.
+    """
+
+    physician: str
+    decision: str
+    covariates: tuple[str, ...]
+    chosen: bool
+    after: tuple[str, ...]
+    excluded: tuple[str, ...]
+    categorical: tuple[str, ...]
+
+
+def assign_roles(
+    columns: Sequence[str],
+    *,
+    physician: str,
+    decision: str,
+    covariates: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    after: Iterable[str] = (),
+    categorical: Iterable[str] = (),
+) -> Roles:
+    """Give every column its role, or say which name is not in the table.
+
+    Examples
+    --------
+    >>> assign_roles(["doctor", "drug", "age"], physician="doctor", decision="drug").covariates
+    ('age',)
+    """
+    named = {
+        "covariates": None if covariates is None else tuple(dict.fromkeys(covariates)),
+        "exclude": tuple(dict.fromkeys(exclude)),
+        "after": tuple(dict.fromkeys(after)),
+        "categorical": tuple(dict.fromkeys(categorical)),
+    }
+    for name in (physician, decision, *(each for names in named.values() for each in names or ())):
+        if name not in columns:
+            raise missing_column(name, columns)
+    if physician == decision:
+        raise InputError(f"column '{physician}' cannot be both the physician and the decision")
+    listed = named["covariates"]
+    for name in listed or ():
+        if name in (physician, decision):
+            role = "physician" if name == physician else "decision"
+            raise InputError(f"column '{name}' is the {role}; it cannot be a covariate as well")
+    left_out = {physician, decision, *(named["exclude"] or ()), *(named["after"] or ())}
+    candidates = columns if listed is None else listed
+    kept = tuple(name for name in candidates if name not in left_out)
+    if not kept:
+        raise InputError(
+            "no covariate is left to compare patients by; name some with "
+            f"{option('covariates')} or exclude fewer"
+        )
+    return Roles(
+        physician,
+        decision,
+        kept,
+        listed is not None,
+        named["after"] or (),
+        named["exclude"] or (),
+        named["categorical"] or (),
+    )
+
+
+def missing_column(name: str, columns: Sequence[str]) -> InputError:
+    """Word the error for a column that is not there, with the nearest one that is."""
+    by_lower = {column.lower(): column for column in columns}
+    nearest = get_close_matches(name.lower(), by_lower, n=1, cutoff=NEAR)
+    guess = f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else "."
+    first = ", ".join(shortened(column, 30) for column in columns[:NAMED_COLUMNS])
+    more = f" and {len(columns) - NAMED_COLUMNS} more" if len(columns) > NAMED_COLUMNS else ""
+    return InputError(f"there is no column '{name}'{guess} The table has {first}{more}")

@@ -1,0 +1,1 @@
+"""What may be handed on of a measurement, and how it is kept."""

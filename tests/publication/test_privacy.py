@@ -1,0 +1,443 @@
+"""What is published must not give a small count away, to whoever knows all the rest."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+import intravar
+from intravar.inference import share_interval
+from intravar.measurement.diagnostics import without_small_bins
+from intravar.measurement.scores import Scores
+from intravar.publication.pseudonyms import Pseudonyms
+from intravar.publication.publish import publish
+from intravar.publication.suppression import is_small, part_is_safe, safe_total, shown_part
+
+Counts = tuple[int, int, int]
+SMALLEST = 5  # a low bar keeps the search of the attacker short; the rule is the same
+LARGEST = 26
+
+
+def scores_of(panels: list[Counts]) -> Scores:
+    """Make scores of (patients, pairs, discordant pairs)."""
+    n, pairs, discordant = (
+        np.array(column, dtype=np.int64) for column in zip(*panels, strict=True)
+    )
+    unknown = np.full(len(panels), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(pairs > 0, discordant / pairs, np.nan)
+    ends = share_interval(discordant, pairs)
+    return Scores(
+        physician=[f"P{j}" for j in range(len(panels))],
+        n_patients=n,
+        discordance=share,
+        reason=[None if p else "no pair within the caliper" for p in pairs],
+        n_positive=n // 2,
+        n_pairs=pairs.astype(np.float64),
+        n_discordant=discordant.astype(np.float64),
+        low=ends.low,
+        high=ends.high,
+        standard_error=ends.standard_error,
+        p_high=unknown,
+        p_low=unknown,
+        discrimination=unknown,
+        n_eligible=unknown,
+        n_eligible_positive=unknown,
+    )
+
+
+def published(scores: Scores, smallest: int = SMALLEST) -> Any:
+    """Return all that is published about the panels, in a form that can be compared."""
+    found = publish(scores, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
+    return found.table.rows(), found.n_patients, found.n_hidden, found.withheld, found.measured
+
+
+def small_cells(panel: Counts) -> dict[str, int]:
+    """Return the counts of a panel that must stay hidden."""
+    n, pairs, discordant = panel
+    cells = {
+        "patients": n,
+        "pairs": pairs,
+        "discordant": discordant,
+        "concordant": pairs - discordant,
+        "unpaired": n - 2 * pairs,
+    }
+    return {name: count for name, count in cells.items() if is_small(count, SMALLEST)}
+
+
+ALL_PANELS = [
+    (n, pairs, discordant)
+    for n in range(1, LARGEST + 1)
+    for pairs in range(n // 2 + 1)
+    for discordant in range(pairs + 1)
+]
+panel = st.sampled_from(ALL_PANELS)
+
+
+@given(st.lists(panel, min_size=1, max_size=4), st.data())
+@settings(max_examples=12, deadline=None)
+def test_an_attacker_who_knows_all_other_physicians_cannot_tell(
+    panels: list[Counts], data: st.DataObject
+) -> None:
+    target = data.draw(st.integers(0, len(panels) - 1))
+    hidden = small_cells(panels[target])
+    assume(hidden)
+    seen = published(scores_of(panels))
+    row = seen[0][target]
+    possible = []
+    for guess in ALL_PANELS:
+        if row[1] is not None and guess[0] != row[1]:  # a size that is shown need not be guessed
+            continue
+        others = list(panels)
+        others[target] = guess
+        if published(scores_of(others)) == seen:
+            possible.append(guess)
+    assert panels[target] in possible
+    for name, count in hidden.items():
+        values = {small_cells(guess).get(name, -1) for guess in possible}
+        assert len(values) >= 2, f"{name} = {count} follows from {seen}"
+
+
+# --- the latent rule, at its worst: everybody knows who is eligible, and rates are raw shares ---
+
+Cells = tuple[int, int, int, int]  # eligible decided for, against; others decided for, against
+LATENT_SMALLEST = 3
+LATENT_LARGEST = 15
+
+
+def latent_scores_of(panels: list[Cells]) -> Scores:
+    """Make scores that are an exact function of the four cells."""
+    cells = np.array(panels, dtype=np.float64)
+    eligible, others = cells[:, :2].sum(axis=1), cells[:, 2:].sum(axis=1)
+    unknown = np.full(len(panels), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_high, p_low = cells[:, 0] / eligible, cells[:, 2] / others
+    ends = share_interval(cells[:, 0].astype(np.int64), eligible.astype(np.int64))
+    return Scores(
+        physician=[f"P{j}" for j in range(len(panels))],
+        n_patients=(eligible + others).astype(np.int64),
+        discordance=2 * p_high * (1 - p_high),
+        reason=[None if n else "nobody is eligible" for n in eligible],
+        n_positive=(cells[:, 0] + cells[:, 2]).astype(np.int64),
+        n_pairs=unknown,
+        n_discordant=unknown,
+        low=ends.low,
+        high=ends.high,
+        standard_error=ends.standard_error,
+        p_high=p_high,
+        p_low=p_low,
+        discrimination=p_high - p_low,
+        n_eligible=eligible,
+        n_eligible_positive=cells[:, 0],
+    )
+
+
+def small_latent_cells(cells: Cells) -> dict[str, int]:
+    """Return the counts of a panel that must stay hidden: cells, margins and the panel."""
+    a, b, c, d = cells
+    counts = {
+        "eligible decided for": a,
+        "eligible decided against": b,
+        "others decided for": c,
+        "others decided against": d,
+        "eligible": a + b,
+        "others": c + d,
+        "decided for": a + c,
+        "decided against": b + d,
+        "patients": a + b + c + d,
+    }
+    return {name: count for name, count in counts.items() if is_small(count, LATENT_SMALLEST)}
+
+
+ALL_CELLS = [
+    (a, b, c, n - a - b - c)
+    for n in range(1, LATENT_LARGEST + 1)
+    for a in range(n + 1)
+    for b in range(n - a + 1)
+    for c in range(n - a - b + 1)
+]
+
+
+#: Whoever guesses looks beyond the largest panel that there is.
+GUESSED_CELLS = [cells for cells in ALL_CELLS if sum(cells) <= LATENT_LARGEST - LATENT_SMALLEST]
+
+
+def own_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the part of a published row that depends on nobody else, ranks and shrinkage apart."""
+    return (*row[1:5], *row[6:10], *row[14:])
+
+
+@pytest.fixture(scope="module")
+def look_alikes() -> dict[tuple[Any, ...], list[Cells]]:
+    """All panels by what is published about them alone."""
+    found: dict[tuple[Any, ...], list[Cells]] = {}
+    rows = published(latent_scores_of(ALL_CELLS), LATENT_SMALLEST)[0]
+    for cells, row in zip(ALL_CELLS, rows, strict=True):
+        found.setdefault(own_row(row), []).append(cells)
+    return found
+
+
+@given(st.lists(st.sampled_from(GUESSED_CELLS), min_size=1, max_size=3), st.data())
+@settings(max_examples=12, deadline=None)
+def test_an_attacker_who_knows_who_is_eligible_cannot_tell(
+    look_alikes: dict[tuple[Any, ...], list[Cells]], panels: list[Cells], data: st.DataObject
+) -> None:
+    target = data.draw(st.integers(0, len(panels) - 1))
+    hidden = small_latent_cells(panels[target])
+    assume(hidden)
+    seen = published(latent_scores_of(panels), LATENT_SMALLEST)
+    possible = []
+    for guess in look_alikes[own_row(seen[0][target])]:
+        others = list(panels)
+        others[target] = guess
+        if published(latent_scores_of(others), LATENT_SMALLEST) == seen:
+            possible.append(guess)
+    assert panels[target] in possible
+    for name, count in hidden.items():
+        values = {small_latent_cells(guess).get(name, -1) for guess in possible}
+        assert len(values) >= 2, f"{name} = {count} of {panels[target]} follows from {seen}"
+
+
+def test_every_small_cell_of_the_latent_rule_is_hidden(
+    look_alikes: dict[tuple[Any, ...], list[Cells]],
+) -> None:
+    """One physician alone, every panel: no small count is the only one that fits."""
+    for group in look_alikes.values():
+        counts = [small_latent_cells(other) for other in group]
+        fitting = {name: {each.get(name, -1) for each in counts} for name in set().union(*counts)}
+        for cells in group:
+            if sum(cells) <= LATENT_LARGEST - LATENT_SMALLEST:
+                for name in small_latent_cells(cells):
+                    assert len(fitting[name]) >= 2, f"{name} of {cells}"
+
+
+def test_few_among_the_others_hide_p_low_and_keep_the_score() -> None:
+    seen = publish(latent_scores_of([(60, 40, 3, 97)] * 3), smallest_cell=11, min_reliability=0)
+    row = seen.table.row(0, named=True)
+    assert row["n_patients"] == 200
+    assert (row["discordance"], row["p_high"]) == (0.48, 0.6)
+    assert row["p_low"] is None
+    assert row["discrimination"] is None
+    assert seen.n_hidden == 3
+    few = publish(latent_scores_of([(60, 40, 3, 4)] * 3), smallest_cell=11, min_reliability=0)
+    assert few.table["n_patients"].to_list() == [None] * 3
+    assert few.table["discordance"].to_list() == [0.48] * 3
+    assert few.n_patients == 0
+
+
+def test_few_exceptions_among_the_eligible_hide_the_score() -> None:
+    seen = publish(latent_scores_of([(96, 4, 50, 50)] * 3), smallest_cell=11, min_reliability=0)
+    row = seen.table.row(0, named=True)
+    for name in ("discordance", "low", "high", "shrunken", "p_high", "p_low", "discrimination"):
+        assert row[name] is None
+    assert row["reason"] == (
+        "1 to 10 eligible patients decided one way or the other, too few to publish"
+    )
+
+
+def test_published_numbers_are_rounded_unless_nothing_is_hidden() -> None:
+    scores = latent_scores_of([(61, 46, 30, 61), (50, 50, 41, 52), (71, 16, 29, 41)])
+    table = publish(scores, smallest_cell=11, min_reliability=0).table
+    exact = publish(scores, smallest_cell=1, min_reliability=0).table
+    assert exact["p_high"].to_list() == scores.p_high.tolist()
+    for name in ("discordance", "low", "high", "shrunken", "p_high", "p_low", "reliability"):
+        assert table[name].to_list() == exact[name].round(3).to_list()
+    assert table["rank"].to_list() == exact["rank"].round(1).to_list()
+
+
+def test_totals_do_not_include_what_is_hidden() -> None:
+    seen = publish(scores_of([(200, 80, 30), (4, 2, 1)]), smallest_cell=11, min_panel=2)
+    assert seen.n_patients == 200
+    assert seen.table["n_patients"].to_list() == [200, None]
+
+
+def test_few_unpaired_patients_hide_the_size_but_not_the_score() -> None:
+    seen = publish(scores_of([(200, 98, 30)] * 3), smallest_cell=11, min_reliability=0)
+    row = seen.table.row(0, named=True)
+    assert row["n_patients"] is None
+    assert row["discordance"] == round(30 / 98, 3)
+
+
+def test_few_discordant_pairs_hide_the_score() -> None:
+    seen = publish(scores_of([(200, 80, 3), (200, 80, 30)]), smallest_cell=11, min_reliability=0)
+    row = seen.table.row(0, named=True)
+    assert row["n_patients"] == 200
+    for name in ("discordance", "low", "high", "shrunken", "rank", "reliability", "n_pairs"):
+        assert row[name] is None
+    assert row["reason"] == "1 to 10 discordant or concordant pairs, too few to publish"
+    assert not row["reportable"]
+    # Ranks are counted among those shown: a gap would tell the order of the hidden one.
+    assert seen.table["rank"].to_list() == [None, 1.0]
+
+
+@given(st.integers(0, 400), st.integers(0, 400), st.integers(1, 20))
+def test_parts(part: int, rest: int, smallest: int) -> None:
+    whole = part + rest
+    text = shown_part(part, whole, smallest)
+    assert (text == f"{part:,}") == part_is_safe(part, whole, smallest)
+
+
+@given(st.lists(st.integers(0, 60), max_size=20), st.integers(1, 20))
+def test_safe_totals_add_up_to_what_is_shown(parts: list[int], smallest: int) -> None:
+    total, hidden = safe_total(parts, smallest)
+    assert total == sum(part for part in parts if not is_small(part, smallest))
+    assert hidden == sum(is_small(part, smallest) for part in parts)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=20), st.integers(1, 20))
+@example([2, 0, 1], 2)
+def test_merged_bins(counts: list[int], smallest: int) -> None:
+    edges = np.arange(len(counts) + 1.0)
+    merged, kept = without_small_bins(np.array(counts), edges, smallest)
+    assert merged.sum() == sum(counts)
+    assert (kept[0], kept[-1]) == (edges[0], edges[-1])
+    assert len(kept) == len(merged) + 1
+    if sum(counts) >= smallest:
+        assert not any(is_small(count, smallest) for count in merged)
+
+
+# --- pseudonyms ---
+
+
+def test_pseudonyms_depend_on_the_key_and_tell_everyone_apart() -> None:
+    names = [f"Dr {n}" for n in range(5000)]
+    one, other = Pseudonyms.of(names), Pseudonyms.of(names)
+    assert len(set(one.by_name.values())) == len(names)
+    assert one.by_name != other.by_name
+    assert Pseudonyms.of(names, one.key).by_name == one.by_name
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    cohort = intravar.simulate("score2", n_patients=1200, n_physicians=6, seed=5)
+    return cohort.to_polars().with_columns(
+        pl.format("Dr. Secret {}", "physician").alias("physician")
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(table: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("measured") / "out"
+    found = intravar.measure(table, physician="physician", decision="decision", method="euclidean")
+    found.write(out)
+    return out
+
+
+def test_no_name_leaves_the_private_folder(folder: Path) -> None:
+    for file in folder.iterdir():
+        assert b"Secret" not in file.read_bytes(), file.name
+    private = folder.with_name("out-private")
+    key = json.loads((private / "key.json").read_text())
+    assert set(key["physicians"].values()) == {f"Dr. Secret P0{n}" for n in range(1, 7)}
+    shown = pl.read_csv(folder / "physicians.csv")["physician"].to_list()
+    assert sorted(shown) == sorted(key["physicians"])
+
+
+def test_only_the_owner_reads_the_private_folder(folder: Path) -> None:
+    private = folder.with_name("out-private")
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    for file in private.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
+
+
+def test_small_counts_are_nowhere_in_what_is_published(folder: Path) -> None:
+    written = pl.read_parquet(folder / "physicians.parquet")
+    for row in written.iter_rows(named=True):
+        if row["discordance"] is not None:
+            discordant = round(row["discordance"] * row["n_pairs"])
+            assert part_is_safe(discordant, row["n_pairs"])
+        if row["n_patients"] is not None and row["n_pairs"] is not None:
+            assert part_is_safe(2 * row["n_pairs"], row["n_patients"])
+    for row in json.loads((folder / "diagnostics.json").read_text())["attrition"]:
+        assert not any(is_small(count) for name, count in row.items() if name != "physician")
+
+
+@pytest.fixture(scope="module")
+def latent(tmp_path_factory: pytest.TempPathFactory) -> tuple[intravar.Measurement, Path]:
+    """A small cohort under the default method: some physicians have few exceptions."""
+    table = intravar.simulate("score2", n_patients=1200, n_physicians=8, seed=4).to_polars()
+    found = intravar.measure(
+        table, physician="physician", decision="decision", methods=["euclidean"], min_reliability=0
+    )
+    out = tmp_path_factory.mktemp("latent") / "out"
+    found.write(out, show_names=True)
+    return found, out
+
+
+def test_the_latent_rule_publishes_no_small_cell(latent: tuple[intravar.Measurement, Path]) -> None:
+    found, out = latent
+    scores = found.scores
+    written = pl.read_parquet(out / "physicians.parquet").sort("physician").to_dicts()
+    assert [row["physician"] for row in written] == scores.physician
+    cells = np.transpose(
+        [
+            scores.n_eligible_positive,
+            scores.n_eligible - scores.n_eligible_positive,
+            scores.n_positive - scores.n_eligible_positive,
+            scores.n_patients - scores.n_positive - scores.n_eligible + scores.n_eligible_positive,
+        ]
+    )
+    np.testing.assert_allclose(cells.sum(axis=1), scores.n_patients)
+    assert (cells > -1e-9).all()
+    hidden = 0
+    for row, (a, b, c, d) in zip(written, cells, strict=True):
+        if row["p_high"] is not None or row["discordance"] is not None:
+            assert all(count >= 11 or count < 0.5 for count in (a, b))
+        if row["p_low"] is not None or row["discrimination"] is not None:
+            assert all(count >= 11 or count < 0.5 for count in (a, b, c, d))
+        hidden += row["discordance"] is None
+        for name in ("discordance", "low", "high", "shrunken", "p_high", "p_low"):
+            assert row[name] is None or row[name] == round(row[name], 3)
+    assert 0 < hidden < 8
+
+
+def test_nothing_published_depends_on_the_decisions_of_hidden_physicians(
+    latent: tuple[intravar.Measurement, Path],
+) -> None:
+    found, out = latent
+    written = pl.read_parquet(out / "physicians.parquet")
+    shown = written.filter(pl.col("discordance").is_not_null())["physician"].to_list()
+    panels = found.check.panels.table.filter(pl.col("physician").is_in(shown))
+    checks = json.loads((out / "checks.json").read_text())
+    assert checks["decision_share"] == round(
+        panels["n_positive"].sum() / panels["n_patients"].sum(), 3
+    )
+    stored = json.loads((out / "diagnostics.json").read_text())
+    methods = pl.read_parquet(out / "methods.parquet").drop_nulls("score")
+    both = methods.filter(pl.col("method") == "latent-rule").join(
+        methods.filter(pl.col("method") == "euclidean"), on="physician"
+    )
+    (agreement,) = [
+        row["spearman"]
+        for row in stored["agreement"]
+        if (row["method"], row["other"]) == ("latent-rule", "euclidean")
+    ]
+    assert agreement == pytest.approx(
+        both.select(pl.corr("score", "score_right", method="spearman")).item(), abs=0.006
+    )
+
+
+def test_a_tighter_caliper_sets_no_few_pairs_apart(table: pl.DataFrame) -> None:
+    found = intravar.measure(table, physician="physician", decision="decision", method="euclidean")
+    steps = found.diagnostics.sweep.sort("fraction")["share_paired"].to_numpy() * table.height / 2
+    apart = np.diff(np.concatenate([[0.0], steps]))
+    assert not any(is_small(round(float(count))) for count in apart)
+
+
+def test_the_same_key_gives_the_same_pseudonyms(table: pl.DataFrame, tmp_path: Path) -> None:
+    found = intravar.measure(table, physician="physician", decision="decision", method="euclidean")
+    seen = []
+    for key in (None, None, tmp_path / "out-private" / "key.json"):
+        out = tmp_path / ("out" if key is None else "other")
+        found.write(out, key=key)
+        seen.append(pl.read_csv(out / "physicians.csv")["physician"].to_list())
+    assert seen[0] == seen[1] == seen[2]
+    found.write(tmp_path / "named", show_names=True)
+    assert "Dr. Secret P01" in (tmp_path / "named" / "physicians.csv").read_text()
+    assert not (tmp_path / "named-private" / "key.json").exists()
