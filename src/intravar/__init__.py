@@ -18,10 +18,13 @@ from intravar.estimators import (
     RFProximity,
     fit_methods,
 )
-from intravar.measurement.measure import Measurement, measure
+from intravar.measurement.measure import measure
+from intravar.measurement.result import Measurement
 from intravar.oracle import oracle
+from intravar.pages.measurement.handover import write_measurement
 from intravar.preparation.check import check
 from intravar.publication.explain import explain
+from intravar.request import Request
 from intravar.simulation import Scenario, simulate
 from intravar.sources.omop import omop_patients
 
@@ -41,6 +44,7 @@ __all__ = [
     "Measurement",
     "MutualInformation",
     "RFProximity",
+    "Request",
     "Scenario",
     "Study",
     "Truth",
@@ -53,4 +57,5 @@ __all__ = [
     "omop_patients",
     "oracle",
     "simulate",
+    "write_measurement",
 ]

@@ -42,23 +42,36 @@ def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
     return result
 
 
-def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> pl.Series:
-    """Return the physician of every patient as a categorical, or say where one is missing."""
+def checked_labels(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> pl.Series:
+    """Return the physician of every patient as given, or say where one is missing.
+
+    Numbers stay numbers. Names of mixed kinds (7 and "Ada") become text.
+
+    Examples
+    --------
+    >>> checked_labels([7, 10]).dtype
+    Int64
+    """
     series = physician if isinstance(physician, pl.Series) else pl.Series(_plain(physician))
     missing = series.is_nan() if series.dtype.is_float() else series.is_null()
     missing = missing.fill_null(True)
     if missing.any():
         row = int(missing.arg_max() or 0)
         raise InputError(f"column '{PHYSICIAN}' is missing in row {row}; fill it or drop the row")
-    # A Categorical keeps a million repeated names as a million small integers.
-    if series.dtype != pl.Categorical:
-        series = series.cast(pl.String).cast(pl.Categorical)
-    names = series.unique().cast(pl.String)
-    blank = names.filter(names.str.strip_chars() == "")
-    if len(blank):
-        row = int(series.cast(pl.String).is_in(blank.implode()).arg_max() or 0)
-        raise InputError(f"column '{PHYSICIAN}' is blank in row {row}; fill it or drop the row")
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        names = series.unique().cast(pl.String)
+        blank = names.filter(names.str.strip_chars() == "")
+        if len(blank):
+            row = int(series.cast(pl.String).is_in(blank.implode()).arg_max() or 0)
+            raise InputError(f"column '{PHYSICIAN}' is blank in row {row}; fill it or drop the row")
     return series.alias(PHYSICIAN)
+
+
+def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> pl.Series:
+    """Return the physician of every patient as a categorical, or say where one is missing."""
+    series = checked_labels(physician)
+    # A Categorical keeps a million repeated names as a million small integers.
+    return series if series.dtype == pl.Categorical else series.cast(pl.String).cast(pl.Categorical)
 
 
 def _plain(physician: Sequence[Any] | npt.NDArray[Any]) -> list[Any] | npt.NDArray[Any]:
@@ -69,5 +82,8 @@ def _plain(physician: Sequence[Any] | npt.NDArray[Any]) -> list[Any] | npt.NDArr
         )
     if array.dtype != object:
         return array
-    # Names of mixed kinds (7 and "Ada") become text; None and NaN stay missing.
-    return [None if value is None or value != value else str(value) for value in array.tolist()]
+    values = [None if value is None or value != value else value for value in array.tolist()]
+    if {type(value) for value in values} - {type(None)} == {int}:
+        return values
+    # Names of mixed kinds (7 and "Ada") become text.
+    return [None if value is None else str(value) for value in values]

@@ -210,7 +210,7 @@ class Cohort:
 
     def observed(self) -> tuple[pl.DataFrame, npt.NDArray[np.int8], pl.Series]:
         """Return (X, y, physician): all that an estimator may see, and nothing else."""
-        return self.covariates, self._decision, self.physician
+        return self.covariates, self._decision, self.physician.cast(pl.String)
 
     def take(self, rows: npt.ArrayLike) -> Cohort:
         """Return the cohort of some of the patients, in the order given; rows may repeat."""

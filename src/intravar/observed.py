@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.checks import checked_decision, checked_physician
+from intravar.checks import checked_decision, checked_labels
 from intravar.errors import InputError
+from intravar.frames import is_pandas
 
 Learned = TypeVar("Learned")
 
@@ -41,20 +43,23 @@ class Observed:
         0 or 1 per patient.
     code
         Position of every patient's physician in `physicians`.
-    physicians
-        Names of the physicians; in order of number where all are whole numbers, else of letters.
+    named
+        The physicians as they were given, in order: numbers by size, texts as a reader counts.
     blocks
         Positions of columns that code one covariate together, the levels of a category say. Such
         a block is scaled as one: it weighs as much as one number, and its levels lie equally far
         apart.
+    as_pandas
+        Whether tables go back as frames of pandas.
     """
 
     covariates: FloatArray
     names: tuple[str, ...]
     decision: npt.NDArray[np.int8]
     code: IntArray
-    physicians: tuple[str, ...]
+    named: pl.Series
     blocks: tuple[tuple[int, ...], ...] = ()
+    as_pandas: bool = False
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -83,7 +88,7 @@ class Observed:
         covariates, names = _covariates(X, keep_missing)
         _refuse_other_order({"X": X, "y": y, "physician": physician})
         decision = checked_decision(_values(y))
-        labels = checked_physician(_values(physician))
+        labels = checked_labels(_values(physician))
         n_patients = len(covariates)
         if n_patients == 0:
             raise InputError("there are no patients; give at least one row")
@@ -92,16 +97,32 @@ class Observed:
                 raise InputError(
                     f"{name} has {length:,} entries for {n_patients:,} patients; one each is needed"
                 )
-        physicians = _in_order(labels.unique().cast(pl.String).to_list())
-        order = pl.Series(physicians, dtype=pl.String)
-        code = labels.cast(pl.String).replace_strict(order, np.arange(len(order)))
-        codes = code.to_numpy().astype(np.int64)
-        return cls(covariates, names, decision, codes, tuple(physicians), tuple(blocks))
+        named = in_natural_order(labels.unique())
+        code = labels.replace_strict(named, np.arange(len(named)), return_dtype=pl.Int64)
+        return cls(
+            covariates,
+            names,
+            decision,
+            code.to_numpy().astype(np.int64),
+            named,
+            tuple(blocks),
+            is_pandas(X, y, physician),
+        )
 
     @property
     def n_patients(self) -> int:
         """Number of patients."""
         return len(self.decision)
+
+    @cached_property
+    def physicians(self) -> tuple[Any, ...]:
+        """The physicians as plain values."""
+        return tuple(self.named.to_list())
+
+    @cached_property
+    def physician_array(self) -> npt.NDArray[Any]:
+        """The physicians as an array of NumPy: numbers stay numbers, texts are texts."""
+        return np.asarray(self.physicians)
 
     @cached_property
     def panels(self) -> list[IntArray]:
@@ -235,8 +256,24 @@ def _index(table: Any) -> Any:
     return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None
 
 
-def _in_order(names: list[str]) -> list[str]:
-    try:
-        return sorted(names, key=int)
-    except ValueError:
-        return sorted(names)
+def in_natural_order(values: pl.Series) -> pl.Series:
+    """Sort different values: numbers by size, texts as a reader counts.
+
+    Examples
+    --------
+    >>> in_natural_order(pl.Series(["ward 10", "ward 2"])).to_list()
+    ['ward 2', 'ward 10']
+    """
+    if values.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return values.sort()
+    texts = values.cast(pl.String).to_list()
+    order = sorted(range(len(texts)), key=lambda at: (_counted(texts[at]), texts[at]))
+    return values[order]
+
+
+def _counted(text: str) -> list[tuple[bool, int, str]]:
+    """Split a text into numbers and the rest, so that 2 comes before 10."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", text)
+    return [
+        (part.isdigit(), int(part), "") if part.isdigit() else (False, 0, part) for part in parts
+    ]

@@ -261,7 +261,8 @@ def test_other_files_are_not_overwritten(run: Run, table: pl.DataFrame) -> None:
     Path("mine").mkdir()
     Path("mine/precious.txt").write_text("mine")
     assert refused(run, "measure", "patients.csv", *COLUMNS, "--out", "mine") == (
-        "folder 'mine' has other files in it; name a new one with --out, or empty it"
+        "'mine' holds 'precious.txt', which is not a result of intravar; name another folder with "
+        "--out, or move it away"
     )
     assert refused(run, "measure", "patients.csv", *COLUMNS, "--out", "no/where") == (
         f"folder '{Path('no').absolute()}' does not exist; make it first"

@@ -83,9 +83,11 @@ def test_measure_writes_everything(run: Run, table: pl.DataFrame) -> None:
     assert sorted(os.listdir("out")) == [
         "checks.json",
         "diagnostics.json",
+        "intravar.json",
         "physicians.csv",
         "physicians.parquet",
         "report.html",
+        "request.toml",
         "summary.json",
     ]
     columns = [

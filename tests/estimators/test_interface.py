@@ -348,4 +348,5 @@ def test_glmm_keeps_what_appendices_plot(cohort):
 def test_integer_physicians_keep_their_order():
     x, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
     model = intravar.Euclidean().fit(x, y, np.repeat([10, 9, 2], 10))
-    assert model.physicians_.tolist() == ["2", "9", "10"]
+    assert model.physicians_.tolist() == [2, 9, 10]
+    assert model.profile_.schema["physician"] == pl.Int64

@@ -1,16 +1,16 @@
 """A method that knows p_high, p_low and a core: all of it arrives in the results."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import intravar
-from intravar.estimators import METHODS, Estimator, Observed
+from intravar.estimators import METHODS, Estimator, Observed, default_method
+from intravar.estimators.evidence import Rates
 from intravar.inference import Interval
-from intravar.preparation.check import default_method
+from intravar.latent.anchors import Anchors
 
 
 class KnowsTheRule(Estimator):
@@ -25,11 +25,15 @@ class KnowsTheRule(Estimator):
         n = len(observed.physicians)
         self.p_high_ = np.linspace(0.6, 0.95, n)
         self.p_low_ = np.full(n, 0.05)
-        self.discrimination_ = self.p_high_ - self.p_low_
         self.score_ = 2 * self.p_high_ * (1 - self.p_high_)
         self.reason_ = [None] * n
         self.core_ = observed.covariates[:, 0] > np.median(observed.covariates[:, 0])
-        self.anchors_ = SimpleNamespace(sure_eligible=0.25, sure_others=0.5)
+
+    def evidence(self, observed: Observed) -> Rates:
+        n = len(observed.physicians)
+        eligible = np.bincount(observed.code, self.core_, minlength=n).astype(np.float64)
+        anchors = Anchors(0.2, 0.2, 0.25, 0.5, self.score_, self.score_)
+        return Rates(self.p_high_, self.p_low_, eligible, eligible / 2, self.core_, anchors)
 
     def _interval(self, level: float) -> Interval:
         error = np.full(len(self.score_), 0.02)
@@ -50,9 +54,8 @@ def test_it_measures_by_default_and_all_it_knows_is_written(tmp_path: Path) -> N
     np.testing.assert_allclose(found.physicians["p_high"], np.linspace(0.6, 0.95, 5))
     assert found.physicians["n_pairs"].null_count() == 5
     np.testing.assert_allclose(found.physicians["high"] - found.physicians["low"], np.full(5, 0.08))
-    assert found.diagnostics.anchor == {"surely_eligible": 0.25, "surely_not_eligible": 0.5}
-    assert found.explain(found.physicians["physician"][0]).height > 0
-    found.write(tmp_path / "out")
+    assert intravar.explain(found, found.physicians["physician"][0]).height > 0
+    intravar.write_measurement(found, tmp_path / "out")
     written = pl.read_parquet(tmp_path / "out" / "physicians.parquet").filter(pl.col("reportable"))
     assert written.height == 5
     assert written.select("p_high", "p_low", "discrimination").null_count().sum_horizontal()[0] == 0

@@ -13,14 +13,16 @@ import pytest
 import intravar
 from intravar import InputError, Measurement
 from intravar.estimators import Euclidean, Observed
-from intravar.measurement.diagnostics import SWEEP, _sweep
-from intravar.measurement.evidence import pairs_behind
+from intravar.estimators.evidence import Decisions, Rates
+from intravar.estimators.work import Size
+from intravar.measurement.diagnostics import SWEEP
+from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.scores import in_words, result_table
+from intravar.pages.measurement.handover import write_measurement
 from intravar.pages.measurement.page import render_page
 from intravar.preparation.cost import estimate_cost
 from intravar.publication.explain import explain
-from intravar.publication.folders import write_measurement
 from intravar.publication.outputs import outputs_of
 
 EVIL = [
@@ -59,7 +61,7 @@ def folder(measured: Measurement, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def test_the_score_is_the_estimators(measured: Measurement) -> None:
-    fitted = measured.estimators["euclidean"]
+    fitted = measured.fitted["euclidean"].estimator
     np.testing.assert_array_equal(measured.physicians["discordance"], fitted.score_)
 
 
@@ -77,25 +79,27 @@ def test_intervals_hold_the_estimate_and_shrinkage_moves_towards_the_mean(
 
 
 def test_not_reportable_has_a_reason(measured: Measurement) -> None:
-    strict = result_table(measured.scores, min_panel=10_000)
+    strict = result_table(measured.main.scores, min_panel=10_000)
     assert strict["reason"].to_list() == ["fewer than 10000 patients"] * 6
     assert not strict["reportable"].any()
-    sure = result_table(measured.scores, min_reliability=1.0)
+    sure = result_table(measured.main.scores, min_reliability=1.0)
     assert sure["reason"].to_list() == ["reliability below 1"] * 6
     assert in_words(sure.row(0, named=True)) == "not reportable: reliability below 1"
 
 
 def test_explained_pairs_are_discordant_and_close(measured: Measurement) -> None:
     name = measured.physicians["physician"][0]
-    pairs = measured.pairs.filter((pl.col("physician") == name) & pl.col("discordant"))
-    shown = measured.explain(name, most=3)
+    pairs = measured.pairs.filter((pl.col("panel") == 0) & pl.col("discordant"))
+    shown = explain(measured, name, most=3)
     assert shown["pair"].n_unique() == 3
     np.testing.assert_allclose(
         shown.unique("pair", maintain_order=True)["distance"], pairs["distance"].sort()[:3]
     )
     assert set(shown["covariate"]) == set(measured.check.prepared.covariates)
     with pytest.raises(InputError, match="give 1 or more"):
-        measured.explain(name, most=0)
+        explain(measured, name, most=0)
+    with pytest.raises(InputError, match="unknown physician 'nobody'"):
+        explain(measured, "nobody")
 
 
 def test_pairs_of_a_core() -> None:
@@ -103,39 +107,33 @@ def test_pairs_of_a_core() -> None:
     random = np.random.default_rng(0)
     x, y = random.normal(size=(60, 2)), random.integers(0, 2, 60)
     observed = Observed.of(x, y, ["a", "b"] * 30)
-    method = Euclidean().fit_observed(observed)
-    del method.pairs_
-    assert pairs_behind(method, observed).height == 0
+    assert pairs_behind(Decisions(), observed).height == 0
     core = np.arange(60) < 40
-    method.core_ = core
-    pairs = pairs_behind(method, observed)
+    pairs = pairs_behind(Rates(*(np.zeros(2) for _ in range(4)), core, None), observed)
     used = np.concatenate([pairs["first"].to_numpy(), pairs["second"].to_numpy()])
     assert len(np.unique(used)) == len(used) >= 30
     assert core[used].all()
     assert (observed.code[pairs["first"]] == observed.code[pairs["second"]]).all()
     np.testing.assert_array_equal(pairs["discordant"], y[pairs["first"]] != y[pairs["second"]])
-    method.core_ = None
-    method.eligible_probability_ = np.where(core, 1.0, 0.0)
-    assert pairs_behind(method, observed).equals(pairs)
+    assert (observed.code[pairs["first"]] == pairs["panel"].to_numpy()).all()
 
 
 def test_diagnostics(measured: Measurement) -> None:
     found = measured.diagnostics
-    assert (found.love["within_pairs"] < found.love["at_random"]).all()
-    assert found.distances["share"].sum() == pytest.approx(1)
-    sweep = {row["fraction"]: row for row in found.sweep.to_dicts()}
+    love = found.pairs.love
+    assert (love["within_pairs"] < love["at_random"]).all()
+    assert found.pairs.distances["n_pairs"].sum() == measured.pairs.height
+    whole = found.pairs.sweep
+    sweep = {row["fraction"]: row for row in whole.to_dicts()}
     assert sweep[1.0]["share_paired"] == pytest.approx(2 * measured.pairs.height / 2400)
     assert sweep[1.0]["mean_discordance"] == pytest.approx(
         measured.physicians["discordance"].mean()
     )
-    # Beyond the caliper there are few pairs more, which are hidden unless nothing is.
-    main = measured.estimators["euclidean"]
-    whole = _sweep(main, measured.pairs, found.loose, 2400, smallest_cell=1)
     assert whole["fraction"].to_list() == list(SWEEP)
     assert whole["share_paired"].is_sorted()
     assert whole["share_paired"][-1] > sweep[1.0]["share_paired"]
-    assert found.split_half is not None
-    assert -1 <= found.split_half <= 1
+    assert found.pairs.split_half is not None
+    assert -1 <= found.pairs.split_half <= 1
     assert (found.overlap["overlap"] <= 1).all()
     assert found.agreement.height == 9
     # Patients were dealt out at random: hardly any variance lies between physicians.
@@ -159,16 +157,19 @@ def test_tightening_the_caliper_is_what_a_new_run_finds(cohort: intravar.Cohort)
 def test_the_rule_finds_what_matters(measured: Measurement) -> None:
     assert "<b>age</b>" in measured.rule.importance["covariate"].head(2).to_list()
     assert measured.rule.auc > 0.6
-    shares = [leaf["n_positive"] / leaf["n_patients"] for leaf in measured.rule.tree]
+    shares = [leaf["n_for"] / leaf["n_patients"] for leaf in measured.rule.tree]
     assert shares == sorted(shares, reverse=True)
     assert sum(leaf["n_patients"] for leaf in measured.rule.tree) == 2400
-    assert measured.rule.lines("1")[0].startswith("what matters most: ")
 
 
 def test_the_measurement_explains_itself(measured: Measurement) -> None:
     text = repr(measured)
     assert text.startswith("euclidean: ")
     assert "of 100 pairs of comparable patients, about" in text
+    page = measured._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert page.count("<tr>") == 7
 
 
 def test_explain_without_the_private_folder(folder: Path, tmp_path: Path) -> None:
@@ -184,7 +185,8 @@ def test_cost_of_the_latent_rule() -> None:
     """Between half and twice what was measured; see the module."""
     for n, p, seconds in ((3000, 20, 3.3), (12000, 5, 4.2), (40000, 20, 22.1)):
         observed = Observed.of(np.zeros((n, p)), np.arange(n) % 2, np.arange(n) // 500)
-        assert 0.5 < estimate_cost(observed, "latent-rule").seconds / (seconds + 5) < 2
+        cost = estimate_cost(Size.of(observed), intravar.LatentRule)
+        assert 0.5 < cost.seconds / (seconds + 5) < 2
 
 
 def test_an_equals_sign_in_a_name_is_not_a_level() -> None:
@@ -253,7 +255,7 @@ def test_numbers_of_the_page_are_those_stored(page: Page, folder: Path) -> None:
 
 
 def test_what_is_written_is_json(folder: Path, measured: Measurement) -> None:
-    names = {name: name for name in measured.scores.physician}
+    names = {name: name for name in measured.physicians["physician"]}
     outputs = outputs_of(measured, names)
     for name in ("summary", "checks", "diagnostics"):
         stored = json.loads((folder / f"{name}.json").read_text("utf-8"))
@@ -352,7 +354,7 @@ def test_any_table_is_measured_or_refused_in_words(seed: int, tmp_path: Path) ->
     if refused is not None:
         assert "\n" not in refused
         return
-    found.write(tmp_path / "out")
+    write_measurement(found, tmp_path / "out")
     assert (tmp_path / "out" / "report.html").stat().st_size > 1000
 
 
@@ -366,7 +368,7 @@ def test_a_failure_while_writing_leaves_the_old_result(
     def broken(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("intravar.pages.measurement.page.render_page", broken)
+    monkeypatch.setattr("intravar.publication.folders.write_private", broken)
     with pytest.raises(InputError, match=f"cannot write '{out}': No space left on device"):
         write_measurement(measured, out)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
@@ -384,7 +386,7 @@ def test_without_a_rule_it_says_so():
     )
     found = intravar.measure(frame, physician="doctor", decision="given")
     assert any("no rule was found in these covariates" in each for each in found.warnings)
-    assert found.diagnostics.anchor is None
+    assert found.diagnostics.anchors is None
     page = render_page(outputs_of(found, {f"d{i}": f"P-{i}" for i in range(6)}))
     assert "Anchor mass" not in page
     assert ">p high</button>" in page

@@ -12,11 +12,13 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import intravar
+from intravar.estimators.evidence import Evidence, Pairs, Rates
 from intravar.inference import share_interval
-from intravar.measurement.diagnostics import without_small_bins
 from intravar.measurement.scores import Scores
+from intravar.publication.outputs import outputs_of
 from intravar.publication.pseudonyms import Pseudonyms
-from intravar.publication.publish import publish
+from intravar.publication.publish import Published, publish
+from intravar.publication.shown_diagnostics import without_small_bins
 from intravar.publication.suppression import is_small, part_is_safe, safe_total, shown_part
 
 Counts = tuple[int, int, int]
@@ -24,38 +26,38 @@ SMALLEST = 5  # a low bar keeps the search of the attacker short; the rule is th
 LARGEST = 26
 
 
-def scores_of(panels: list[Counts]) -> Scores:
+Behind = tuple[Scores, Evidence]
+
+
+def scores_of(panels: list[Counts]) -> Behind:
     """Make scores of (patients, pairs, discordant pairs)."""
     n, pairs, discordant = (
         np.array(column, dtype=np.int64) for column in zip(*panels, strict=True)
     )
-    unknown = np.full(len(panels), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(pairs > 0, discordant / pairs, np.nan)
-    ends = share_interval(discordant, pairs)
-    return Scores(
-        physician=[f"P{j}" for j in range(len(panels))],
+    evidence = Pairs(pairs, discordant, pl.DataFrame(), share, pl.DataFrame())
+    scores = Scores(
+        physician=pl.Series([f"P{j}" for j in range(len(panels))]),
         n_patients=n,
+        n_for=n // 2,
         discordance=share,
         reason=[None if p else "no pair within the caliper" for p in pairs],
-        n_positive=n // 2,
-        n_pairs=pairs.astype(np.float64),
-        n_discordant=discordant.astype(np.float64),
-        low=ends.low,
-        high=ends.high,
-        standard_error=ends.standard_error,
-        p_high=unknown,
-        p_low=unknown,
-        discrimination=unknown,
-        n_eligible=unknown,
-        n_eligible_positive=unknown,
+        interval=share_interval(discordant, pairs),
+        columns=evidence.columns(),
     )
+    return scores, evidence
 
 
-def published(scores: Scores, smallest: int = SMALLEST) -> Any:
+def published(behind: Behind, smallest: int = SMALLEST) -> Any:
     """Return all that is published about the panels, in a form that can be compared."""
-    found = publish(scores, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
-    return found.table.rows(), found.n_patients, found.n_hidden, found.withheld, found.measured
+    found = publish(*behind, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
+    positions = (found.with_size.tolist(), found.measured.tolist())
+    return found.table.rows(), found.n_patients, found.n_hidden, *positions
+
+
+def shown(behind: Behind, **limits: Any) -> Published:
+    return publish(*behind, **({"smallest_cell": 11, "min_reliability": 0} | limits))
 
 
 def small_cells(panel: Counts) -> dict[str, int]:
@@ -111,31 +113,23 @@ LATENT_SMALLEST = 3
 LATENT_LARGEST = 15
 
 
-def latent_scores_of(panels: list[Cells]) -> Scores:
+def latent_scores_of(panels: list[Cells]) -> Behind:
     """Make scores that are an exact function of the four cells."""
     cells = np.array(panels, dtype=np.float64)
     eligible, others = cells[:, :2].sum(axis=1), cells[:, 2:].sum(axis=1)
-    unknown = np.full(len(panels), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         p_high, p_low = cells[:, 0] / eligible, cells[:, 2] / others
-    ends = share_interval(cells[:, 0].astype(np.int64), eligible.astype(np.int64))
-    return Scores(
-        physician=[f"P{j}" for j in range(len(panels))],
+    evidence = Rates(p_high, p_low, eligible, cells[:, 0], np.zeros(0, dtype=np.bool_), None)
+    scores = Scores(
+        physician=pl.Series([f"P{j}" for j in range(len(panels))]),
         n_patients=(eligible + others).astype(np.int64),
+        n_for=(cells[:, 0] + cells[:, 2]).astype(np.int64),
         discordance=2 * p_high * (1 - p_high),
         reason=[None if n else "nobody is eligible" for n in eligible],
-        n_positive=(cells[:, 0] + cells[:, 2]).astype(np.int64),
-        n_pairs=unknown,
-        n_discordant=unknown,
-        low=ends.low,
-        high=ends.high,
-        standard_error=ends.standard_error,
-        p_high=p_high,
-        p_low=p_low,
-        discrimination=p_high - p_low,
-        n_eligible=eligible,
-        n_eligible_positive=cells[:, 0],
+        interval=share_interval(cells[:, 0].astype(np.int64), eligible.astype(np.int64)),
+        columns=evidence.columns(),
     )
+    return scores, evidence
 
 
 def small_latent_cells(cells: Cells) -> dict[str, int]:
@@ -218,21 +212,21 @@ def test_every_small_cell_of_the_latent_rule_is_hidden(
 
 
 def test_few_among_the_others_hide_p_low_and_keep_the_score() -> None:
-    seen = publish(latent_scores_of([(60, 40, 3, 97)] * 3), smallest_cell=11, min_reliability=0)
+    seen = shown(latent_scores_of([(60, 40, 3, 97)] * 3))
     row = seen.table.row(0, named=True)
     assert row["n_patients"] == 200
     assert (row["discordance"], row["p_high"]) == (0.48, 0.6)
     assert row["p_low"] is None
     assert row["discrimination"] is None
     assert seen.n_hidden == 3
-    few = publish(latent_scores_of([(60, 40, 3, 4)] * 3), smallest_cell=11, min_reliability=0)
+    few = shown(latent_scores_of([(60, 40, 3, 4)] * 3))
     assert few.table["n_patients"].to_list() == [None] * 3
     assert few.table["discordance"].to_list() == [0.48] * 3
     assert few.n_patients == 0
 
 
 def test_few_exceptions_among_the_eligible_hide_the_score() -> None:
-    seen = publish(latent_scores_of([(96, 4, 50, 50)] * 3), smallest_cell=11, min_reliability=0)
+    seen = shown(latent_scores_of([(96, 4, 50, 50)] * 3))
     row = seen.table.row(0, named=True)
     for name in ("discordance", "low", "high", "shrunken", "p_high", "p_low", "discrimination"):
         assert row[name] is None
@@ -243,29 +237,28 @@ def test_few_exceptions_among_the_eligible_hide_the_score() -> None:
 
 def test_published_numbers_are_rounded_unless_nothing_is_hidden() -> None:
     scores = latent_scores_of([(61, 46, 30, 61), (50, 50, 41, 52), (71, 16, 29, 41)])
-    table = publish(scores, smallest_cell=11, min_reliability=0).table
-    exact = publish(scores, smallest_cell=1, min_reliability=0).table
-    assert exact["p_high"].to_list() == scores.p_high.tolist()
+    table, exact = shown(scores).table, shown(scores, smallest_cell=1).table
+    assert exact["p_high"].to_list() == scores[0].columns["p_high"].tolist()
     for name in ("discordance", "low", "high", "shrunken", "p_high", "p_low", "reliability"):
         assert table[name].to_list() == exact[name].round(3).to_list()
     assert table["rank"].to_list() == exact["rank"].round(1).to_list()
 
 
 def test_totals_do_not_include_what_is_hidden() -> None:
-    seen = publish(scores_of([(200, 80, 30), (4, 2, 1)]), smallest_cell=11, min_panel=2)
+    seen = shown(scores_of([(200, 80, 30), (4, 2, 1)]), min_panel=2)
     assert seen.n_patients == 200
     assert seen.table["n_patients"].to_list() == [200, None]
 
 
 def test_few_unpaired_patients_hide_the_size_but_not_the_score() -> None:
-    seen = publish(scores_of([(200, 98, 30)] * 3), smallest_cell=11, min_reliability=0)
+    seen = shown(scores_of([(200, 98, 30)] * 3))
     row = seen.table.row(0, named=True)
     assert row["n_patients"] is None
     assert row["discordance"] == round(30 / 98, 3)
 
 
 def test_few_discordant_pairs_hide_the_score() -> None:
-    seen = publish(scores_of([(200, 80, 3), (200, 80, 30)]), smallest_cell=11, min_reliability=0)
+    seen = shown(scores_of([(200, 80, 3), (200, 80, 30)]))
     row = seen.table.row(0, named=True)
     assert row["n_patients"] == 200
     for name in ("discordance", "low", "high", "shrunken", "rank", "reliability", "n_pairs"):
@@ -294,12 +287,16 @@ def test_safe_totals_add_up_to_what_is_shown(parts: list[int], smallest: int) ->
 @example([2, 0, 1], 2)
 def test_merged_bins(counts: list[int], smallest: int) -> None:
     edges = np.arange(len(counts) + 1.0)
-    merged, kept = without_small_bins(np.array(counts), edges, smallest)
-    assert merged.sum() == sum(counts)
-    assert (kept[0], kept[-1]) == (edges[0], edges[-1])
-    assert len(kept) == len(merged) + 1
-    if sum(counts) >= smallest:
-        assert not any(is_small(count, smallest) for count in merged)
+    bins = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "n_pairs": counts})
+    merged = without_small_bins(bins, smallest)
+    if sum(counts) < max(smallest, 1):
+        assert merged.height == 0
+        return
+    assert merged["share"].sum() == pytest.approx(1)
+    assert (merged["from"][0], merged["to"][-1]) == (edges[0], edges[-1])
+    assert merged["to"][:-1].to_list() == merged["from"][1:].to_list()
+    for share in merged["share"]:
+        assert not is_small(round(share * sum(counts)), smallest)
 
 
 # --- pseudonyms ---
@@ -325,7 +322,7 @@ def table() -> pl.DataFrame:
 def folder(table: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("measured") / "out"
     found = intravar.measure(table, physician="physician", decision="decision", method="euclidean")
-    found.write(out)
+    intravar.write_measurement(found, out)
     return out
 
 
@@ -366,21 +363,23 @@ def latent(tmp_path_factory: pytest.TempPathFactory) -> tuple[intravar.Measureme
         table, physician="physician", decision="decision", methods=["euclidean"], min_reliability=0
     )
     out = tmp_path_factory.mktemp("latent") / "out"
-    found.write(out, show_names=True)
+    intravar.write_measurement(found, out, show_names=True)
     return found, out
 
 
 def test_the_latent_rule_publishes_no_small_cell(latent: tuple[intravar.Measurement, Path]) -> None:
     found, out = latent
-    scores = found.scores
+    scores, evidence = found.main.scores, found.main.evidence
+    assert isinstance(evidence, Rates)
     written = pl.read_parquet(out / "physicians.parquet").sort("physician").to_dicts()
-    assert [row["physician"] for row in written] == scores.physician
+    assert [row["physician"] for row in written] == scores.physician.to_list()
+    eligible, eligible_for = evidence.n_eligible, evidence.n_eligible_for
     cells = np.transpose(
         [
-            scores.n_eligible_positive,
-            scores.n_eligible - scores.n_eligible_positive,
-            scores.n_positive - scores.n_eligible_positive,
-            scores.n_patients - scores.n_positive - scores.n_eligible + scores.n_eligible_positive,
+            eligible_for,
+            eligible - eligible_for,
+            scores.n_for - eligible_for,
+            scores.n_patients - scores.n_for - eligible + eligible_for,
         ]
     )
     np.testing.assert_allclose(cells.sum(axis=1), scores.n_patients)
@@ -405,9 +404,7 @@ def test_nothing_published_depends_on_the_decisions_of_hidden_physicians(
     shown = written.filter(pl.col("discordance").is_not_null())["physician"].to_list()
     panels = found.check.panels.table.filter(pl.col("physician").is_in(shown))
     checks = json.loads((out / "checks.json").read_text())
-    assert checks["decision_share"] == round(
-        panels["n_positive"].sum() / panels["n_patients"].sum(), 3
-    )
+    assert checks["decision_share"] == round(panels["n_for"].sum() / panels["n_patients"].sum(), 2)
     stored = json.loads((out / "diagnostics.json").read_text())
     methods = pl.read_parquet(out / "methods.parquet").drop_nulls("score")
     both = methods.filter(pl.col("method") == "latent-rule").join(
@@ -425,7 +422,9 @@ def test_nothing_published_depends_on_the_decisions_of_hidden_physicians(
 
 def test_a_tighter_caliper_sets_no_few_pairs_apart(table: pl.DataFrame) -> None:
     found = intravar.measure(table, physician="physician", decision="decision", method="euclidean")
-    steps = found.diagnostics.sweep.sort("fraction")["share_paired"].to_numpy() * table.height / 2
+    names = {name: name for name in found.physicians["physician"]}
+    sweep = pl.DataFrame(outputs_of(found, names).diagnostics["sweep"])
+    steps = sweep.sort("fraction")["share_paired"].to_numpy() * table.height / 2
     apart = np.diff(np.concatenate([[0.0], steps]))
     assert not any(is_small(round(float(count))) for count in apart)
 
@@ -435,9 +434,11 @@ def test_the_same_key_gives_the_same_pseudonyms(table: pl.DataFrame, tmp_path: P
     seen = []
     for key in (None, None, tmp_path / "out-private" / "key.json"):
         out = tmp_path / ("out" if key is None else "other")
-        found.write(out, key=key)
+        intravar.write_measurement(found, out, key=key)
         seen.append(pl.read_csv(out / "physicians.csv")["physician"].to_list())
     assert seen[0] == seen[1] == seen[2]
-    found.write(tmp_path / "named", show_names=True)
-    assert "Dr. Secret P01" in (tmp_path / "named" / "physicians.csv").read_text()
-    assert not (tmp_path / "named-private" / "key.json").exists()
+    intravar.write_measurement(found, tmp_path / "out", show_names=True)
+    assert "Dr. Secret P01" in (tmp_path / "out" / "physicians.csv").read_text()
+    # Names that are shown once do not cost the key.
+    intravar.write_measurement(found, tmp_path / "out")
+    assert pl.read_csv(tmp_path / "out" / "physicians.csv")["physician"].to_list() == seen[0]

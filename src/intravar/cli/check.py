@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import polars as pl
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -14,9 +15,9 @@ from intravar.cli import options
 from intravar.cli.simulation import Json
 from intravar.preparation.check import Check
 from intravar.preparation.check import check as run_check
-from intravar.preparation.panels import MIN_PANEL
+from intravar.publication.check_words import check_json, check_lines, column_rows, unmeasurable
 from intravar.publication.pseudonyms import Pseudonyms, read_key
-from intravar.publication.suppression import SMALLEST_CELL
+from intravar.request import Request
 
 #: Physicians that cannot be measured and are named for one reason; --json names all.
 MOST_NAMED = 10
@@ -27,45 +28,30 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
+@options.of_request("methods", "seed", "min_reliability")
 def check(
     source: options.Input,
-    physician: options.Physician,
-    decision: options.Decision,
-    covariates: options.Covariates = None,
-    exclude: options.Exclude = None,
-    after: options.After = None,
-    categorical: options.Categorical = None,
-    decision_positive: options.Positive = None,
-    missing: options.Missing = "indicator",
-    method: options.Method = None,
-    min_panel: options.MinPanel = MIN_PANEL,
-    smallest_cell: options.SmallestCell = SMALLEST_CELL,
+    request: Request,
     show_names: options.ShowNames = False,
     key: options.Key = None,
-    table: options.TableName = None,
-    query: options.Query = None,
-    separator: options.Separator = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
     as_json: Json = False,
 ) -> None:
     """Look at your own table: its quality, panel sizes, leaks, and what measuring would take.
 
     Nothing is measured and nothing is written. Physicians are counted and not named, unless asked.
     """
-    given = locals()
     secret = None if key is None else read_key(key)
-    found = run_check(source, **options.reading(given))
-    unmeasurable = found.unmeasurable(_shown_names(found, show_names, secret))
+    found = run_check(source, request)
+    cannot = unmeasurable(found, _shown_names(found, show_names, secret))
     if as_json:
-        asked = found.as_json() | {"not_measurable": unmeasurable}
+        asked = check_json(found) | {"not_measurable": cannot}
         typer.echo(json.dumps(asked, indent=1, default=str))
         return
     console = Console(highlight=False)
     _print_columns(console, found)
-    for line in found.lines():
+    for line in check_lines(found):
         console.print(line, markup=False, soft_wrap=False)
-    _print_unmeasurable(console, unmeasurable)
+    _print_unmeasurable(console, cannot)
     print_leaks(console, found.leak_lines())
 
 
@@ -77,7 +63,7 @@ def _print_columns(console: Console, found: Check) -> None:
     for name in names:
         table.add_column(name, overflow="fold", justify="right" if name == "missing" else "left")
     leaking = {leak.column for leak in found.prepared.leaks}
-    for row in found.column_rows():
+    for row in column_rows(found):
         style = "bold red" if row["column"] in leaking else ""
         cells = [Text(str(row[name] or ("0" if name == "missing" else ""))) for name in names]
         table.add_row(*cells, style=style)
@@ -87,7 +73,7 @@ def _print_columns(console: Console, found: Check) -> None:
 
 def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
     """Return what to call each physician; None where nobody is to be named."""
-    names = found.panels.table["physician"].to_list()
+    names = found.panels.table["physician"].cast(pl.String).to_list()
     if show_names:
         return {name: name for name in names}
     return None if key is None else Pseudonyms.of(names, key).by_name

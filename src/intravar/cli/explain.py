@@ -16,7 +16,7 @@ from intravar.cli.simulation import Json
 from intravar.publication.explain import WARNING, measurement_folders
 from intravar.publication.explain import explain as find_pairs
 from intravar.publication.exports import safe_csv
-from intravar.publication.pseudonyms import write_private
+from intravar.publication.folders import read_summary, write_private
 from intravar.writing import checked_target, whole_file
 
 
@@ -47,7 +47,7 @@ def explain(
     path, _ = measurement_folders(folder)
     if out is not None:
         checked_target(out)
-    summary = json.loads((path / "summary.json").read_text("utf-8"))
+    summary = read_summary(path) or {}
     console = Console(highlight=False)
     if physician is None:
         if as_json:
@@ -68,7 +68,7 @@ def explain(
 
 def _print_rule(console: Console, summary: dict[str, Any]) -> None:
     rule = summary["rule"]
-    positive = summary["settings"]["decision"]
+    positive = summary["request"]["columns"]["decision"]
     console.print("What the decisions depend on (loss of AUC when shuffled):")
     for row in rule["importance"][:8]:
         bar = "█" * round(20 * max(0.0, row["importance"]) / _largest(rule["importance"]))
@@ -94,7 +94,7 @@ def _print_pairs(console: Console, table: pl.DataFrame, summary: dict[str, Any])
     if not table.height:
         console.print("No discordant pair: comparable patients got the same decision.")
         return
-    decision = summary["settings"]["decision"]
+    decision = summary["request"]["columns"]["decision"]
     for (number,), rows in table.group_by("pair", maintain_order=True):
         first = rows.row(0, named=True)
         console.print()

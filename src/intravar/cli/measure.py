@@ -16,13 +16,14 @@ from intravar.cli import options
 from intravar.cli.check import print_leaks
 from intravar.cli.simulation import Json
 from intravar.cli.steps import StepProgress
+from intravar.measurement.columns import by_name
 from intravar.measurement.measure import measure as run_measure
-from intravar.measurement.scores import MIN_RELIABILITY
-from intravar.preparation.panels import MIN_PANEL
-from intravar.publication.folders import checked_out, private_folder, write_measurement
+from intravar.pages.measurement.handover import write_measurement
+from intravar.publication.folders import checked_out, private_folder
 from intravar.publication.outputs import Outputs
 from intravar.publication.pseudonyms import read_key
-from intravar.publication.suppression import SMALLEST_CELL
+from intravar.request import Request
+from intravar.sources.databases import without_password
 
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24
@@ -33,41 +34,22 @@ def register(app: typer.Typer) -> None:
     app.command("measure")(measure)
 
 
+@options.of_request()
 def measure(
     source: options.Input,
-    physician: options.Physician,
-    decision: options.Decision,
-    covariates: options.Covariates = None,
-    exclude: options.Exclude = None,
-    after: options.After = None,
-    categorical: options.Categorical = None,
-    decision_positive: options.Positive = None,
-    missing: options.Missing = "indicator",
-    method: options.Method = None,
-    methods: Annotated[
-        str | None,
-        typer.Option("--methods", help="Methods to set beside it, with commas between, or all."),
-    ] = None,
+    request: Request,
     out: Annotated[Path, typer.Option("--out", help="Folder of the results.")] = Path(
         "intravar-measurement"
     ),
-    seed: Annotated[int, typer.Option("--seed", help="Seed of what a method draws.")] = 0,
-    min_panel: options.MinPanel = MIN_PANEL,
-    min_reliability: Annotated[
-        float, typer.Option("--min-reliability", help="Reliability below which none is reported.")
-    ] = MIN_RELIABILITY,
-    smallest_cell: options.SmallestCell = SMALLEST_CELL,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite the result of another request.")
+    ] = False,
     show_names: options.ShowNames = False,
     key: options.Key = None,
     pairs_in_report: Annotated[
         bool,
         typer.Option("--pairs-in-report", help="Embed discordant pairs (patient-level!)."),
     ] = False,
-    table: options.TableName = None,
-    query: options.Query = None,
-    separator: options.Separator = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
     as_json: Json = False,
 ) -> None:
     """Measure how consistently each physician in your own table decides.
@@ -75,23 +57,19 @@ def measure(
     Results for others to read go to the folder of --out, under pseudonyms and without small
     counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
     """
-    given = locals()
-    checked_out(out)
+    checked_out(out, request, without_password(source), replace=replace)
     if key is not None:
         read_key(key)
-    console = Console(stderr=True, highlight=False)
-    with StepProgress(console) as progress:
-        found = run_measure(
-            source,
-            **options.reading(given),
-            methods=options.listed(methods),
-            seed=seed,
-            min_reliability=min_reliability,
-            progress=progress,
-        )
+    with StepProgress(Console(stderr=True, highlight=False)) as progress:
+        found = run_measure(source, request, progress=progress)
         progress.step("writing the report")
         outputs = write_measurement(
-            found, out, show_names=show_names, key=key, pairs_in_report=pairs_in_report
+            found,
+            out,
+            show_names=show_names,
+            key=key,
+            pairs_in_report=pairs_in_report,
+            replace=replace,
         )
     if as_json:
         rows = outputs.physicians.to_dicts()
@@ -160,12 +138,12 @@ def _result_table(rows: pl.DataFrame, width: int) -> Table:
 
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
-    size = "hidden" if row["n_patients"] is None else f"{row['n_patients']:,}"
+    shown = {name: by_name(name).text(value) for name, value in row.items()}
     return {
-        "patients": size,
-        "discordance": f"{row['discordance']:.3f}",
+        "patients": "hidden" if row["n_patients"] is None else shown["n_patients"],
+        "discordance": shown["discordance"],
         "95 %": f"{row['low']:.2f}–{row['high']:.2f}",
-        "shrunken": f"{row['shrunken']:.3f}",
-        "reliability": f"{row['reliability']:.2f}",
-        "rank": f"{row['rank']:.1f} ({row['rank_low']}–{row['rank_high']})",
+        "shrunken": shown["shrunken"],
+        "reliability": shown["reliability"],
+        "rank": f"{shown['rank']} ({row['rank_low']}–{row['rank_high']})",
     }

@@ -13,7 +13,8 @@ from intravar.cli.options import listed
 from intravar.cli.simulation import Json
 from intravar.errors import InputError
 from intravar.publication.exports import safe_csv
-from intravar.publication.suppression import SMALLEST_CELL, shown
+from intravar.publication.suppression import shown
+from intravar.request import SMALLEST_CELL
 from intravar.sources.omop import DECISION, PHYSICIAN, WINDOW, omop_patients
 from intravar.writing import checked_target, whole_file
 

@@ -1,122 +1,106 @@
-"""Options that the commands on a user's own table share."""
+"""Options that the commands on a user's own table share: the fields of a request."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable
+from dataclasses import Field, fields
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from intravar.request import Request, asked_for, is_request_file, read_request
+
 Input = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="CSV, TSV, Parquet, Excel, DuckDB or SQLite file, folder of Parquet parts, or "
-        "postgresql:// URL.",
+        help="CSV, TSV, Parquet, Excel, DuckDB or SQLite file, folder of Parquet parts, "
+        "postgresql:// URL, or a study.toml that holds all of this.",
         show_default=False,
-    ),
-]
-Physician = Annotated[
-    str,
-    typer.Option("--physician", help="Column of whoever decides.", show_default=False),
-]
-Decision = Annotated[
-    str, typer.Option("--decision", help="Column of the decision.", show_default=False)
-]
-Covariates = Annotated[
-    str | None,
-    typer.Option(
-        "--covariates", help="Columns to compare patients by, with commas between. Default: all."
-    ),
-]
-Exclude = Annotated[
-    str | None, typer.Option("--exclude", help="Columns not to compare patients by.")
-]
-After = Annotated[
-    str | None,
-    typer.Option("--after", help="Columns that are known only after the decision."),
-]
-Categorical = Annotated[
-    str | None,
-    typer.Option("--categorical", help="Columns of numbers that are codes of categories."),
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        "--decision-positive",
-        metavar="VALUE",
-        help="Value of the decision that counts, or a comparison such as '>=4'.",
-    ),
-]
-Missing = Annotated[
-    str,
-    typer.Option(
-        "--missing",
-        help="Missing covariates: indicator (fill and mark), drop (the patients), impute (fill).",
-    ),
-]
-Method = Annotated[
-    str | None,
-    typer.Option(
-        "--method", help="The method that measures. Default: latent-rule where it is there."
-    ),
-]
-MinPanel = Annotated[
-    int, typer.Option("--min-panel", help="Patients below which nothing is reported.")
-]
-SmallestCell = Annotated[
-    int,
-    typer.Option(
-        "--smallest-cell", help="Smallest count of patients or events that is shown; 1 hides none."
     ),
 ]
 ShowNames = Annotated[bool, typer.Option("--show-names", help="Write names instead of pseudonyms.")]
 Key = Annotated[
     Path | None,
-    typer.Option("--key", help="Key file of an earlier run, for the same pseudonyms."),
+    typer.Option("--key", help="Key file of an earlier measurement, for the same pseudonyms."),
 ]
-TableName = Annotated[
-    str | None, typer.Option("--table", help="Table of a database.", show_default=False)
-]
-Query = Annotated[
-    str | None, typer.Option("--query", help="Query of a database.", show_default=False)
-]
-Separator = Annotated[
-    str | None, typer.Option("--separator", help="Separator of a text file. Default: found out.")
-]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="Encoding of a text file. Default: UTF-8.")
-]
-Sheet = Annotated[str | None, typer.Option("--sheet", help="Sheet of a workbook.")]
 
 
-#: Options of `check` and `measure` that say what to read and how to understand it.
-_READ = (
-    "physician",
-    "decision",
-    "decision_positive",
-    "missing",
-    "method",
-    "min_panel",
-    "smallest_cell",
-    "table",
-    "query",
-    "separator",
-    "encoding",
-    "sheet",
-)
-_LISTED = ("exclude", "after", "categorical")
+def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a request as options.
+
+    The command takes the source and the request; whatever else it declares stays its own.
+
+    Parameters
+    ----------
+    *left_out
+        Fields that mean nothing to this command.
+    """
+    asked = {each.name: each for each in fields(Request) if each.name not in left_out}
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        others = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, each in own.items()
+            if name not in ("source", "request")
+        ]
+        shown = [own["source"], *(_option(each) for each in asked.values()), *others]
+
+        @wraps(command)
+        def wrapped(source: str, **given: Any) -> None:
+            values = {name: given.pop(name) for name in asked}
+            options = {
+                name: _value(asked[name], value)
+                for name, value in values.items()
+                if value is not None
+            }
+            found, request = requested(source, options)
+            command(source=found, request=request, **given)
+
+        wrapped.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {each.name: each.annotation for each in shown}
+        return wrapped
+
+    return decorated
 
 
-def reading(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `intravar.check` and `intravar.measure` take, from the options of a command."""
-    covariates = given["covariates"]
-    return {
-        **{name: given[name] for name in _READ},
-        **{name: listed(given[name]) for name in _LISTED},
-        "covariates": None if covariates is None else listed(covariates),
-    }
+def requested(source: str, options: dict[str, Any]) -> tuple[str, Request]:
+    """Return source and request: of a file if the source is one, changed by the options."""
+    if is_request_file(source):
+        return read_request(source, **options)
+    return source, asked_for(None, options)
+
+
+def _option(asked: Field[Any]) -> inspect.Parameter:
+    """Make an option of a field; what is not given stays None."""
+    kind = str(asked.type)
+    several = kind.startswith("tuple")
+    python = int if kind.startswith("int") else float if kind.startswith("float") else str
+    words = asked.metadata["words"]
+    if several:
+        words = words.replace(".", ", with commas between.", 1)
+    if asked.default not in (None, "", ()):
+        words = f"{words} Default: {asked.default}."
+    declared = typer.Option(
+        f"--{asked.name.replace('_', '-')}",
+        help=words,
+        show_default=False,
+        rich_help_panel=f"{asked.metadata['section'].capitalize()}",
+    )
+    return inspect.Parameter(
+        asked.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[python | None, declared],
+    )
+
+
+def _value(asked: Field[Any], given: Any) -> Any:
+    return tuple(listed(given)) if str(asked.type).startswith("tuple") else given
 
 
 def listed(names: str | None) -> list[str]:

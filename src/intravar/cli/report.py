@@ -11,8 +11,9 @@ import typer
 
 from intravar.cli.simulation import Json
 from intravar.errors import InputError
+from intravar.pages.measurement.handover import rebuild_page
 from intravar.pages.study import FORMATS, parse_formats, write_report
-from intravar.publication.folders import is_measurement, rebuild_page
+from intravar.publication.folders import read_summary
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +37,7 @@ def report(
     Of a measurement there is the page alone.
     """
     asked = parse_formats(formats)
-    if is_measurement(folder):
+    if read_summary(folder) is not None:
         if asked != ["html"]:
             raise InputError(f"'{folder}' holds a measurement, which has a page only; use html")
         written = [rebuild_page(folder)]

@@ -42,7 +42,7 @@ class StepProgress:
             self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.measurement.measure.Progress`.
+        """See :class:`intravar.measurement.measure.Listener`.
 
         Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
         """
@@ -53,7 +53,7 @@ class StepProgress:
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.measurement.measure.Progress`."""
+        """See :class:`intravar.measurement.measure.Listener`."""
         self._console.print(Text(words, style="bold red"))
 
     def _finish(self) -> None:

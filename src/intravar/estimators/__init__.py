@@ -41,6 +41,13 @@ METHODS: dict[str, type[Estimator]] = {
 }
 #: What `all` means: the paper's eight and ours. Genetic Matching takes a search and must be named.
 STUDY_METHODS: dict[str, type[Estimator]] = {**PAPER_METHODS, LatentRule.name: LatentRule}
+#: Methods that measure by default, the best that is there first.
+PREFERRED = ("latent-rule", "learned-weights")
+
+
+def default_method() -> str:
+    """Return the method that measures a user's own data unless another is named."""
+    return next(name for name in PREFERRED if name in METHODS)
 
 
 def make_estimator(name: str, **parameters: Any) -> Estimator:
@@ -93,6 +100,7 @@ __all__ = [
     "MutualInformation",
     "Observed",
     "RFProximity",
+    "default_method",
     "fit_methods",
     "make_estimator",
 ]

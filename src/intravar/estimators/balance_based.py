@@ -8,9 +8,13 @@ import numpy as np
 
 from intravar.arrays import FloatArray
 from intravar.estimators.matching import MatchingEstimator
+from intravar.estimators.work import Size, Work, growing, pairing
 from intravar.learning.balance_search import BalanceSearch, search_balance
 from intravar.matching.comparison import Strategy
 from intravar.observed import Observed
+
+#: The search pairs this many times, by and large.
+SEARCHES = 30
 
 
 class BalanceBased(MatchingEstimator):
@@ -41,6 +45,11 @@ class BalanceBased(MatchingEstimator):
                 workers=self.n_jobs or 1,
             )
             self.weights_ = self.search_.weights
+
+    @classmethod
+    def work(cls, size: Size) -> Work:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        return Work(SEARCHES * pairing(size), growing(size))
 
     def details(self) -> dict[str, Any]:
         """See :class:`intravar.estimators.base.Estimator`."""

@@ -12,6 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from intravar.arrays import FloatArray
+from intravar.estimators.evidence import Decisions, Estimand, Evidence
+from intravar.estimators.work import Size, Work, scanning
+from intravar.frames import handed_back
 from intravar.inference.intervals import LEVEL, Interval, checked_level
 from intravar.observed import Observed
 
@@ -24,7 +27,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     Attributes
     ----------
     physicians_
-        Names of the physicians.
+        The physicians as they were given, in order: numbers by size, texts as a reader counts.
     score_
         One score per physician; NaN where it is undefined.
     reason_
@@ -43,6 +46,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     idea: ClassVar[str]
     #: Whether the decisions inform how patients are compared.
     supervised: ClassVar[bool]
+    #: What the score aims at.
+    estimand: ClassVar[Estimand] = "comparable"
     #: What the score measures.
     scale: ClassVar[Scale] = "discordance"
     #: Whether covariates may be missing.
@@ -50,7 +55,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
 
-    physicians_: npt.NDArray[np.str_]
+    physicians_: npt.NDArray[Any]
     score_: FloatArray
     reason_: list[str | None]
     n_patients_: npt.NDArray[np.int64]
@@ -75,7 +80,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def fit_observed(self, observed: Observed) -> Self:
         """Score every physician of input that was checked before, sharing what others learned."""
-        self.physicians_ = np.asarray(observed.physicians)
+        self._named, self._as_pandas = observed.named, observed.as_pandas
+        self.physicians_ = observed.physician_array
         self.n_patients_ = np.array([len(panel) for panel in observed.panels], dtype=np.int64)
         self.feature_names_in_ = np.asarray(observed.names)
         self.n_features_in_ = len(observed.names)
@@ -86,23 +92,35 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _fit(self, observed: Observed) -> None:
         """Set `score_` and `reason_`, and whatever else the method has to say."""
 
+    def evidence(self, observed: Observed) -> Evidence:
+        """Return what stands behind the scores, for the patients that were fitted."""
+        return Decisions()
+
+    @classmethod
+    def work(cls, size: Size) -> Work:
+        """Return what fitting takes on a task of some size."""
+        return Work(scanning(size))
+
     @property
-    def profile_(self) -> pl.DataFrame:
-        """One row per physician: patients, score, its 95 % interval, and why it is undefined."""
+    def profile_(self) -> Any:
+        """One row per physician: patients, score, its 95 % interval, and why it is undefined.
+
+        A frame of pandas if one was given, else of polars.
+        """
         check_is_fitted(self)
-        interval = self.interval()
-        return pl.DataFrame(
+        table = pl.DataFrame(
             {
-                "physician": self.physicians_,
+                "physician": self._named,
                 "n_patients": self.n_patients_,
                 "score": pl.Series(self.score_).fill_nan(None),
-                **{name: interval[name] for name in Interval._fields},
+                **self._end_columns(LEVEL),
                 **self._profile_columns(),
                 "reason": pl.Series(self.reason_, dtype=pl.String),
             }
         )
+        return handed_back(table, as_pandas=self._as_pandas)
 
-    def interval(self, level: float = LEVEL) -> pl.DataFrame:
+    def interval(self, level: float = LEVEL) -> Any:
         """Return an interval of every physician's score.
 
         It covers what the method's score tends to, sampling error and nothing else; how far
@@ -115,9 +133,9 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
         Returns
         -------
-        polars.DataFrame
-            physician, low, high, standard_error; null where the score is undefined or the method
-            has no interval.
+        frame
+            Of pandas if one was given, else of polars: physician, low, high, standard_error; null
+            where the score is undefined or the method has no interval.
 
         Examples
         --------
@@ -126,12 +144,18 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         >>> intravar.Euclidean().fit(*cohort.observed()).interval(level=0.9).columns
         ['physician', 'low', 'high', 'standard_error']
         """
+        ends = self._end_columns(level)
+        table = pl.DataFrame({"physician": self._named, **ends})
+        return handed_back(table, as_pandas=self._as_pandas)
+
+    def ends(self, level: float = LEVEL) -> Interval:
+        """Return the same as arrays, in the order of `physicians_`; NaN where there is none."""
         check_is_fitted(self)
-        found = self._interval(checked_level(level))
-        columns = {
-            name: pl.Series(values).fill_nan(None) for name, values in found._asdict().items()
-        }
-        return pl.DataFrame({"physician": self.physicians_, **columns})
+        return self._interval(checked_level(level))
+
+    def _end_columns(self, level: float) -> dict[str, pl.Series]:
+        ends = self.ends(level)._asdict()
+        return {name: pl.Series(values).fill_nan(None) for name, values in ends.items()}
 
     def _interval(self, level: float) -> Interval:
         """Return the intervals in the order of `physicians_`; a method without any says so."""

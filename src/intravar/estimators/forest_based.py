@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from intravar.estimators.matching import MatchingEstimator
+from intravar.estimators.work import Size, Work, growing, pairing
 from intravar.learning.forest import Forest, ForestSettings, grow_forest
 from intravar.matching.comparison import Strategy
 from intravar.observed import Observed
@@ -57,3 +58,8 @@ class ForestBased(MatchingEstimator):
             settings,
             lambda: grow_forest(observed.covariates, observed.decision, settings, self.n_jobs),
         )
+
+    @classmethod
+    def work(cls, size: Size) -> Work:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        return Work(pairing(size), growing(size))

@@ -51,6 +51,7 @@ class GLMM(Estimator):
     idea = "mean squared Pearson residual under a logistic model with a random intercept"
     supervised = True
     scale = "overdispersion"
+    estimand = "order"
     shares = "glmm"
 
     fixed_effects_: dict[str, float]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,13 @@ from threadpoolctl import threadpool_limits
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
 from intravar.estimators.base import Estimator
+from intravar.estimators.evidence import Estimand, Rates
+from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import Interval
 from intravar.latent.anchors import Anchors, find_anchors
 from intravar.latent.calibration import Calibration, Counts, calibrate, count
 from intravar.latent.crossfit import cross_fit, physician_folds
+from intravar.latent.eligibility import eligible_given_decision
 from intravar.latent.rates import (
     EligibleDiscordance,
     PanelDiscordance,
@@ -114,6 +117,7 @@ class LatentRule(Estimator):
     idea = "learns the rule all share, then how closely each physician follows it"
     supervised = True
     shares = "latent"
+    estimand: ClassVar[Estimand] = "eligible"
     accepts_missing = True
 
     p_high_: FloatArray
@@ -269,6 +273,33 @@ class LatentRule(Estimator):
         self.eligible_probability_ = np.ones(len(decision))
         score = self._posterior.mean()
         self.anchors_ = Anchors(0.0, 1.0, 1.0, 1.0, score, score)
+
+    def evidence(self, observed: Observed) -> Rates:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        code, decided_for = observed.code, observed.decision == 1
+        share = eligible_given_decision(
+            self.eligible_probability_,
+            self.shift_[code],
+            decided_for,
+            self.p_high_,
+            self.p_low_,
+            code,
+        )
+        n = len(observed.physicians)
+        return Rates(
+            self.p_high_,
+            self.p_low_,
+            np.bincount(code, share, minlength=n).astype(np.float64),
+            np.bincount(code, share * decided_for, minlength=n).astype(np.float64),
+            self.core_,
+            self.anchors_ if self.two_classes_ else None,
+        )
+
+    @classmethod
+    def work(cls, size: Size) -> Work:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        n, p = size.n_patients, size.n_covariates
+        return Work(2.0 + n * (2.4e-4 + 1.3e-5 * p) * (1 + n / 250_000), copies=28.0)
 
     def _interval(self, level: float) -> Interval:
         low, high = self._posterior.interval(level)

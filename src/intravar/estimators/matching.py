@@ -11,6 +11,8 @@ import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.base import Estimator
+from intravar.estimators.evidence import PAIR_SCHEMA, Pairs
+from intravar.estimators.work import Size, Work, pairing, scanning
 from intravar.inference.intervals import Interval
 from intravar.inference.pairs import pair_interval
 from intravar.matching.comparison import Comparison, Strategy, pair_panel
@@ -76,7 +78,7 @@ class MatchingEstimator(Estimator):
         of_physician = np.repeat(np.arange(len(pairings)), self.n_pairs_)
         self.pairs_ = pl.DataFrame(
             {
-                "physician": self.physicians_[of_physician],
+                "physician": self._named[of_physician],
                 "first": pairs[:, 0],
                 "second": pairs[:, 1],
                 "distance": np.concatenate([pairing.distances for pairing in pairings]),
@@ -98,15 +100,31 @@ class MatchingEstimator(Estimator):
         )
         return pl.DataFrame(
             {
-                "physician": self.physicians_,
+                "physician": self._named,
                 "n_patients": self.n_patients_,
                 **{status.name.lower(): counts[:, status] for status in Status},
             }
         )
 
-    def _interval(self, level: float) -> Interval:
+    def _panel_of_pair(self) -> IntArray:
         # The pairs lie in the order of the physicians.
-        of_physician = np.repeat(np.arange(len(self.physicians_)), self.n_pairs_)
+        return np.repeat(np.arange(len(self.physicians_)), self.n_pairs_)
+
+    def evidence(self, observed: Observed) -> Pairs:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        table = self.pairs_.select(
+            pl.Series("panel", self._panel_of_pair()), *list(PAIR_SCHEMA)[1:]
+        )
+        discordant = np.rint(np.nan_to_num(self.score_) * self.n_pairs_).astype(np.int64)
+        return Pairs(self.n_pairs_, discordant, table, self.caliper_, self.attrition_)
+
+    @classmethod
+    def work(cls, size: Size) -> Work:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        return Work(scanning(size) + pairing(size))
+
+    def _interval(self, level: float) -> Interval:
+        of_physician = self._panel_of_pair()
         return pair_interval(
             of_physician,
             self.pairs_["first"].to_numpy(),

@@ -1,23 +1,28 @@
-"""Whether to believe a measurement: the pictures that users of matching software expect."""
+"""Whether to believe a measurement: the pictures that users of matching software expect.
+
+All of it is computed from everybody, small counts and all; what of it may be handed on is settled
+in `intravar.publication`, which asks for the same tables of fewer panels.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.stats import spearmanr
 from sklearn.base import clone
 
-from intravar.arrays import FloatArray
-from intravar.estimators import Estimator, Observed
+from intravar.arrays import FloatArray, IntArray
+from intravar.estimators import Estimator
+from intravar.estimators.evidence import Evidence, Pairs, Rates
 from intravar.estimators.matching import MatchingEstimator
-from intravar.measurement.evidence import pairs_behind
+from intravar.latent.anchors import Anchors
 from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.scores import Scores
+from intravar.observed import Observed
 from intravar.preparation.prepare import Prepared
-from intravar.publication.suppression import is_small
 from intravar.seeds import stream
 
 #: Fractions of the caliper at which the pairs are looked at again.
@@ -25,6 +30,31 @@ SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 #: Distances, over all panels, up to which pairing once more without a caliper takes seconds.
 FEW_DISTANCES = 4e7
 SPLITS = 20
+DISTANCE_BINS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class OfPairs:
+    """Tables that come from pairs, of all panels or of some.
+
+    Attributes
+    ----------
+    love
+        Per covariate: root mean squared standardised difference within pairs, and between two
+        patients of the same physician drawn at random.
+    distances
+        Pairs by distance over caliper.
+    sweep
+        Per fraction of the caliper: pairs, discordant ones, share of patients in pairs and mean
+        discordance. Fractions above 1 only where pairing again is quick.
+    split_half
+        Reliability from random halves of the pairs; None where it cannot be had.
+    """
+
+    love: pl.DataFrame
+    distances: pl.DataFrame
+    sweep: pl.DataFrame
+    split_half: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +63,11 @@ class Diagnostics:
 
     Attributes
     ----------
-    love
-        Per covariate: root mean squared standardised difference within pairs, and between two
-        patients of the same physician drawn at random.
-    distances
-        Share of pairs by distance over caliper.
+    pairs
+        What the pairs tell.
     attrition
-        Per physician: patients paired, outside the caliper, lost in a cycle of the assignment.
-    sweep
-        Per fraction of the caliper: share of patients in pairs and mean discordance. Fractions
-        above 1 only where pairing again is quick.
+        Per physician: patients paired, outside the caliper, lost in a cycle of the assignment;
+        None for a method without pairs of its own.
     agreement
         Rank correlation of every two methods.
     balance
@@ -50,105 +75,78 @@ class Diagnostics:
     overlap
         Per physician: how far the patients' predicted probabilities cover those of all patients.
     calibration
-        Predicted against observed shares.
-    split_half
-        Reliability from random halves of the pairs; None where it cannot be had.
-    anchor
-        What the latent rule says about its anchors; None for other methods.
+        Predicted against observed shares, and the patients behind them.
+    anchors
+        What pins the level of the latent rule; None for other methods.
     loose
         Pairs formed without a caliper, for the sweep; None where pairing again would take long.
     """
 
-    love: pl.DataFrame
-    distances: pl.DataFrame
-    attrition: pl.DataFrame
-    sweep: pl.DataFrame
+    pairs: OfPairs
+    attrition: pl.DataFrame | None
     agreement: pl.DataFrame
     balance: pl.DataFrame
     overlap: pl.DataFrame
     calibration: pl.DataFrame
-    split_half: float | None
-    anchor: Any = None
-    loose: pl.DataFrame | None = None
+    anchors: Anchors | None
+    loose: pl.DataFrame | None
 
 
 def diagnose(
     prepared: Prepared,
-    estimators: dict[str, Estimator],
+    main: Estimator,
+    evidence: Evidence,
     pairs: pl.DataFrame,
+    scores: Mapping[str, Scores],
     rule: SuggestedRule,
-    smallest_cell: int,
 ) -> Diagnostics:
     """Compute all tables."""
     observed = prepared.observed
-    main = next(iter(estimators.values()))
     loose = _without_caliper(main, observed)
+    everyone = np.arange(len(observed.physicians))
     return Diagnostics(
-        **_of_pairs(prepared, main, pairs, loose, smallest_cell, list(observed.physicians)),
-        attrition=_attrition(main),
-        agreement=_agreement(estimators, {}),
+        pairs=of_pairs(prepared, evidence, pairs, loose, everyone),
+        attrition=evidence.attrition if isinstance(evidence, Pairs) else None,
+        agreement=agreement({name: (each.discordance, everyone) for name, each in scores.items()}),
         balance=_balance(prepared),
         overlap=_overlap(observed, rule.probability),
-        calibration=_safe_calibration(rule.calibration, smallest_cell),
-        anchor=_anchor(main),
+        calibration=rule.calibration,
+        anchors=evidence.anchors if isinstance(evidence, Rates) else None,
         loose=loose,
     )
 
 
-def of_measured(
-    found: Diagnostics,
+def of_pairs(
     prepared: Prepared,
-    estimators: dict[str, Estimator],
+    evidence: Evidence,
     pairs: pl.DataFrame,
-    smallest_cell: int,
-    measured: dict[str, list[str]],
-) -> Diagnostics:
-    """Compute what depends on decisions again, from the physicians whose scores are shown.
+    loose: pl.DataFrame | None,
+    panels: IntArray,
+) -> OfPairs:
+    """Compute what the pairs of some panels tell.
 
     Parameters
     ----------
-    found
-        Of all physicians.
-    prepared, estimators, pairs, smallest_cell
-        As for :func:`diagnose`.
-    measured
-        Per method the physicians whose scores are shown.
+    prepared
+        The patients.
+    evidence
+        Behind the scores of the method that measures.
+    pairs, loose
+        The pairs, and those without a caliper, of all panels.
+    panels
+        Positions of the physicians that count.
     """
-    name, main = next(iter(estimators.items()))
-    shown = pl.col("physician").is_in(measured[name])
-    loose = None if found.loose is None else found.loose.filter(shown)
-    return replace(
-        found,
-        **_of_pairs(prepared, main, pairs.filter(shown), loose, smallest_cell, measured[name]),
-        agreement=_agreement(estimators, measured),
+    counted = pl.col("panel").is_in(panels)
+    pairs = pairs.filter(counted)
+    loose = None if loose is None else loose.filter(counted)
+    sizes = np.bincount(prepared.observed.code, minlength=len(prepared.observed.physicians))
+    caliper = evidence.caliper if isinstance(evidence, Pairs) else None
+    return OfPairs(
+        _love(prepared, pairs),
+        _distances(pairs, caliper),
+        _sweep(pairs, loose, caliper, int(sizes[panels].sum())),
+        _split_half(pairs),
     )
-
-
-def _of_pairs(
-    prepared: Prepared,
-    main: Estimator,
-    pairs: pl.DataFrame,
-    loose: pl.DataFrame | None,
-    smallest_cell: int,
-    physicians: list[str],
-) -> dict[str, Any]:
-    sizes = dict(zip(main.physicians_.tolist(), main.n_patients_.tolist(), strict=True))
-    n_patients = sum(sizes[name] for name in physicians)
-    return {
-        "love": _love(prepared, pairs),
-        "distances": _distances(pairs, _calipers(main, pairs), smallest_cell),
-        "sweep": _sweep(main, pairs, loose, n_patients, smallest_cell),
-        "split_half": _split_half(pairs),
-    }
-
-
-def _calipers(main: Estimator, pairs: pl.DataFrame) -> FloatArray | None:
-    """Return the caliper of every pair; None for a method that has none."""
-    caliper: Any = getattr(main, "caliper_", None)
-    if caliper is None or not pairs.height:
-        return None
-    by_name = dict(zip(main.physicians_.tolist(), np.asarray(caliper).tolist(), strict=True))
-    return np.array([by_name[name] for name in pairs["physician"].to_list()])
 
 
 def _without_caliper(main: Estimator, observed: Observed) -> pl.DataFrame | None:
@@ -158,7 +156,9 @@ def _without_caliper(main: Estimator, observed: Observed) -> pl.DataFrame | None
         return None
     if main.name.startswith("genetic"):  # the search itself looks at the caliper
         return None
-    return pairs_behind(clone(main).set_params(caliper=1.0).fit_observed(observed), observed)
+    loose = clone(main).set_params(caliper=1.0).fit_observed(observed)
+    table: pl.DataFrame = loose.evidence(observed).table
+    return table
 
 
 def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
@@ -182,114 +182,70 @@ def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides={"within_pairs": pl.Float64})
 
 
-def _root_mean_square(
-    z: FloatArray, pairs: npt.NDArray[np.int64], columns: list[int]
-) -> float | None:
+def _root_mean_square(z: FloatArray, pairs: IntArray, columns: list[int]) -> float | None:
     if not len(pairs):
         return None
     difference = z[pairs[:, 0]][:, columns] - z[pairs[:, 1]][:, columns]
     return float(np.sqrt(np.square(difference).sum(axis=1).mean()))
 
 
-def _distances(pairs: pl.DataFrame, caliper: FloatArray | None, smallest_cell: int) -> pl.DataFrame:
-    edges = np.linspace(0, 1, 21)
-    if caliper is None or pairs.height < smallest_cell:
-        return pl.DataFrame(schema={"from": pl.Float64, "to": pl.Float64, "share": pl.Float64})
-    ratio = pairs["distance"].to_numpy() / np.where(caliper > 0, caliper, 1.0)
-    counts, _ = np.histogram(np.clip(ratio, 0, 1), edges)
-    counts, edges = without_small_bins(counts, edges, smallest_cell)
-    return pl.DataFrame(
-        {"from": edges[:-1], "to": edges[1:], "share": counts / max(1, counts.sum())}
-    )
-
-
-def without_small_bins(
-    counts: npt.NDArray[np.int64], edges: FloatArray, smallest_cell: int
-) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Merge neighbours until no bin holds a small count.
-
-    Examples
-    --------
-    >>> counts, edges = without_small_bins(np.array([20, 3, 0, 9]), np.arange(5.0), 11)
-    >>> counts.tolist(), edges.tolist()
-    ([20, 12], [0.0, 1.0, 4.0])
-    """
-    merged, kept, gathered = [], [float(edges[0])], 0
-    for count, edge in zip(counts.tolist(), edges[1:].tolist(), strict=True):
-        gathered += count
-        if not is_small(gathered, smallest_cell):
-            merged.append(gathered)
-            kept.append(edge)
-            gathered = 0
-    if gathered:  # what is left over joins the bins before it
-        merged.append(gathered)
-        kept.append(float(edges[-1]))
-        while len(merged) > 1 and is_small(merged[-1], smallest_cell):
-            last = merged.pop()
-            merged[-1] += last
-            kept.pop(-2)
-    return np.array(merged, dtype=np.int64), np.array(kept)
-
-
-def _attrition(main: Estimator) -> pl.DataFrame:
-    found: Any = getattr(main, "attrition_", None)
-    if found is None:
-        return pl.DataFrame(schema={"physician": pl.String, "n_patients": pl.Int64})
-    table: pl.DataFrame = found
-    return table
+def _distances(pairs: pl.DataFrame, caliper: FloatArray | None) -> pl.DataFrame:
+    edges = np.linspace(0, 1, DISTANCE_BINS + 1)
+    counts = np.zeros(DISTANCE_BINS, dtype=np.int64)
+    if caliper is not None:
+        limit = caliper[pairs["panel"].to_numpy()]
+        ratio = pairs["distance"].to_numpy() / np.where(limit > 0, limit, 1.0)
+        counts, _ = np.histogram(np.clip(ratio, 0, 1), edges)
+    return pl.DataFrame({"from": edges[:-1], "to": edges[1:], "n_pairs": counts})
 
 
 def _sweep(
-    main: Estimator,
-    pairs: pl.DataFrame,
-    loose: pl.DataFrame | None,
-    n_patients: int,
-    smallest_cell: int,
+    pairs: pl.DataFrame, loose: pl.DataFrame | None, caliper: FloatArray | None, n_patients: int
 ) -> pl.DataFrame:
-    """Change the caliper: pairs are chosen by distance, so those within are those of a new run.
-
-    A step that would set few pairs apart is left out.
-    """
+    """Change the caliper: pairs are chosen by distance, so those within are those of a new run."""
+    schema = {
+        "fraction": pl.Float64,
+        "n_pairs": pl.Int64,
+        "n_discordant": pl.Int64,
+        "share_paired": pl.Float64,
+        "mean_discordance": pl.Float64,
+    }
     fractions = [fraction for fraction in SWEEP if loose is not None or fraction <= 1]
     pairs = pairs if loose is None else loose
-    caliper = _calipers(main, pairs)
-    rows: list[dict[str, Any]] = []
-    before = np.zeros(2)
-    limit = np.zeros(0) if caliper is None else caliper
-    for fraction in fractions if len(limit) else ():
+    if caliper is None or not pairs.height:
+        return pl.DataFrame(schema=schema)
+    limit = caliper[pairs["panel"].to_numpy()]
+    rows = []
+    for fraction in fractions:
         kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
-        discordant = int(kept["discordant"].sum())
-        counts = np.array([discordant, kept.height - discordant])
-        if any(is_small(apart, smallest_cell) for apart in (counts - before).tolist()):
-            continue
-        before = counts
-        mean = kept.group_by("physician").agg(pl.col("discordant").mean())["discordant"].mean()
+        by_panel = kept.group_by("panel").agg(pl.col("discordant").mean())["discordant"]
         rows.append(
             {
                 "fraction": fraction,
+                "n_pairs": kept.height,
+                "n_discordant": int(kept["discordant"].sum()),
                 "share_paired": 2 * kept.height / n_patients,
-                "mean_discordance": mean,
+                "mean_discordance": by_panel.sort().mean(),
             }
         )
-    schema = dict.fromkeys(("fraction", "share_paired", "mean_discordance"), pl.Float64)
     return pl.DataFrame(rows, schema=schema)
 
 
-def _agreement(estimators: dict[str, Estimator], measured: dict[str, list[str]]) -> pl.DataFrame:
-    """Correlate every two methods over the physicians whom both measure."""
-    kept = {
-        name: np.isfinite(method.score_)
-        & np.isin(method.physicians_, measured.get(name, method.physicians_))
-        for name, method in estimators.items()
-    }
+def agreement(scores: Mapping[str, tuple[FloatArray, IntArray]]) -> pl.DataFrame:
+    """Correlate every two methods over the physicians whom both measure.
+
+    Parameters
+    ----------
+    scores
+        By method the scores of all physicians, and the positions of those that count.
+    """
     rows = []
-    for one, first in estimators.items():
-        for other, second in estimators.items():
-            both = kept[one] & kept[other]
-            enough = both.sum() >= 3 and all(
-                np.ptp(method.score_[both]) > 0 for method in (first, second)
-            )
-            value = float(spearmanr(first.score_[both], second.score_[both])[0]) if enough else None
+    for one, (first, of_first) in scores.items():
+        for other, (second, of_second) in scores.items():
+            both = np.intersect1d(of_first, of_second)
+            both = both[np.isfinite(first[both]) & np.isfinite(second[both])]
+            enough = len(both) >= 3 and min(np.ptp(first[both]), np.ptp(second[both])) > 0
+            value = float(spearmanr(first[both], second[both])[0]) if enough else None
             rows.append({"method": one, "other": other, "spearman": 1.0 if one == other else value})
     return pl.DataFrame(rows, schema_overrides={"spearman": pl.Float64})
 
@@ -318,7 +274,7 @@ def _overlap(observed: Observed, probability: FloatArray) -> pl.DataFrame:
     everyone = np.bincount(bins, minlength=len(edges) + 1) / len(bins)
     return pl.DataFrame(
         {
-            "physician": list(observed.physicians),
+            "physician": observed.named,
             "overlap": [
                 float(
                     np.minimum(
@@ -331,23 +287,14 @@ def _overlap(observed: Observed, probability: FloatArray) -> pl.DataFrame:
     )
 
 
-def _safe_calibration(table: pl.DataFrame, smallest_cell: int) -> pl.DataFrame:
-    """Keep the bins whose events are neither few nor nearly all."""
-    n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
-    safe = ((events == 0) | (events >= smallest_cell)) & (
-        (n - events == 0) | (n - events >= smallest_cell)
-    )
-    return table.filter(safe).select("predicted", "observed")
-
-
 def _split_half(pairs: pl.DataFrame) -> float | None:
     """Correlate random halves of every physician's pairs, stepped up to the whole."""
-    counts = pairs.group_by("physician", maintain_order=True).len()
-    enough = counts.filter(pl.col("len") >= 4)["physician"]
+    counts = pairs.group_by("panel", maintain_order=True).len()
+    enough = counts.filter(pl.col("len") >= 4)["panel"]
     if len(enough) < 3:
         return None
-    used = pairs.filter(pl.col("physician").is_in(enough.implode()))
-    code = used["physician"].rank("dense").to_numpy().astype(np.int64) - 1
+    used = pairs.filter(pl.col("panel").is_in(enough.implode()))
+    code = used["panel"].rank("dense").to_numpy().astype(np.int64) - 1
     discordant = used["discordant"].to_numpy().astype(np.float64)
     found = []
     for split in range(SPLITS):
@@ -365,14 +312,3 @@ def _split_half(pairs: pl.DataFrame) -> float | None:
         correlation = float(np.corrcoef(means[0], means[1])[0, 1])
         found.append(2 * correlation / (1 + correlation) if correlation > -1 else -1.0)
     return float(np.mean(found)) if found else None
-
-
-def _anchor(main: Estimator) -> Any:
-    """Return what pins the level of the latent rule: shares of patients who are surely so."""
-    found: Any = getattr(main, "anchors_", None)
-    if found is None or not getattr(main, "two_classes_", True):
-        return None
-    return {
-        "surely_eligible": round(float(found.sure_eligible), 2),
-        "surely_not_eligible": round(float(found.sure_others), 2),
-    }

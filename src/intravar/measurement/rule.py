@@ -24,8 +24,8 @@ from intravar.seeds import derived_seed, stream
 #: Patients that suffice to learn from and to test on.
 LEARN, TEST = 20_000, 10_000
 DEPTH = 3
-#: Covariates whose partial dependence is drawn.
-DRAWN = 4
+#: Points at which a covariate is looked at.
+GRID = 9
 CALIBRATION_BINS = 10
 
 
@@ -40,9 +40,9 @@ class SuggestedRule:
     importance
         Per covariate: how much worse the ranking gets if its values are shuffled.
     dependence
-        Per covariate and value: mean predicted share of positive decisions.
+        Per covariate and value: mean predicted share decided for, and the patients behind it.
     tree
-        The leaves of a short tree in words, with the share of positive decisions.
+        The leaves of a short tree in words: patients, and those of them who were decided for.
     calibration
         Predicted against observed shares of patients held out.
     probability
@@ -55,14 +55,6 @@ class SuggestedRule:
     tree: list[dict[str, Any]]
     calibration: pl.DataFrame
     probability: FloatArray
-
-    def lines(self, positive: str) -> list[str]:
-        """Say it in words."""
-        first = self.importance["covariate"].head(3).to_list()
-        return [
-            f"what matters most: {', '.join(first)}",
-            *(f"{leaf['when']}: {leaf['words']} '{positive}'" for leaf in self.tree),
-        ]
 
 
 def suggest_rule(prepared: Prepared, seed: int = 0) -> SuggestedRule:
@@ -126,15 +118,33 @@ def _dependence(model: Any, prepared: Prepared, rows: IntArray) -> pl.DataFrame:
     x = prepared.observed.covariates[rows]
     points = []
     for column, name in enumerate(prepared.observed.names):
-        values = np.unique(np.quantile(x[:, column], np.linspace(0.05, 0.95, 9), method="nearest"))
-        if len(values) < 2:
-            values = np.unique(x[:, column])[:2]
-        for value in values:
+        for value, n_patients in grid_points(x[:, column]):
             changed = x.copy()
             changed[:, column] = value
             share = float(model.predict_proba(changed)[:, 1].mean())
-            points.append({"covariate": name, "value": float(value), "share": share})
+            points.append(
+                {"covariate": name, "value": value, "share": share, "n_patients": n_patients}
+            )
     return pl.DataFrame(points)
+
+
+def grid_points(values: FloatArray) -> list[tuple[float, int]]:
+    """Return where to look at a covariate: means of neighbours, and how many there are of each.
+
+    Equal values stay together, so that the few who differ from all others make a point of their
+    own, with their number beside it.
+
+    Examples
+    --------
+    >>> grid_points(np.array([0.0] * 30 + [2.0, 4.0]))
+    [(0.0, 30), (3.0, 2)]
+    """
+    ordered = np.sort(values)
+    cuts = np.quantile(ordered, np.linspace(0, 1, GRID + 1)[1:-1], method="nearest")
+    group = np.searchsorted(np.unique(cuts), ordered, side="left")
+    return [
+        (float(ordered[group == at].mean()), int((group == at).sum())) for at in np.unique(group)
+    ]
 
 
 def _calibration(y: npt.NDArray[np.int8], predicted: FloatArray) -> pl.DataFrame:
@@ -164,18 +174,16 @@ def _short_tree(prepared: Prepared) -> list[dict[str, Any]]:
     def walk(node: int, bounds: list[tuple[int, str, float]]) -> None:
         if inner.children_left[node] == -1:
             n = int(inner.n_node_samples[node])
-            positive = round(float(inner.value[node][0][1]) * n)
+            decided_for = round(float(inner.value[node][0][1]) * n)
             when = _conditions(bounds, observed.names, prepared.origin, binary)
-            leaves.append({"when": when, "n_patients": n, "n_positive": positive, "words": ""})
+            leaves.append({"when": when, "n_patients": n, "n_for": decided_for})
             return
         column, cut = int(inner.feature[node]), float(inner.threshold[node])
         walk(inner.children_left[node], [*bounds, (column, "<=", cut)])
         walk(inner.children_right[node], [*bounds, (column, ">", cut)])
 
     walk(0, [])
-    for leaf in leaves:
-        leaf["words"] = f"{100 * leaf['n_positive'] / leaf['n_patients']:.0f} %"
-    return sorted(leaves, key=lambda leaf: -leaf["n_positive"] / leaf["n_patients"])
+    return sorted(leaves, key=lambda leaf: -leaf["n_for"] / leaf["n_patients"])
 
 
 def _conditions(

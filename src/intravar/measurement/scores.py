@@ -6,169 +6,79 @@ Rank 1 is the most consistent physician.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-from scipy.special import expit, logit
 
-from intravar.arrays import FloatArray
-from intravar.estimators import Estimator, Observed
-from intravar.inference import assess
+from intravar.arrays import FloatArray, IntArray
+from intravar.estimators import Estimator
+from intravar.estimators.evidence import Evidence
+from intravar.inference import Interval, assess
 from intravar.inference.scales import Scale
-from intravar.preparation.panels import MIN_PANEL, too_small
-
-#: Reliability below which a result is not reported.
-MIN_RELIABILITY = 0.4
-RESULT_COLUMNS = (
-    "physician",
-    "n_patients",
-    "discordance",
-    "low",
-    "high",
-    "shrunken",
-    "p_high",
-    "p_low",
-    "discrimination",
-    "n_pairs",
-    "reliability",
-    "rank",
-    "rank_low",
-    "rank_high",
-    "reportable",
-    "reason",
-)
+from intravar.measurement.columns import typed
+from intravar.observed import Observed
+from intravar.preparation.panels import too_small
+from intravar.request import MIN_PANEL, MIN_RELIABILITY
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scores:
     """What a method says about some physicians, before uncertainty across physicians.
 
     Attributes
     ----------
-    physician, n_patients, discordance
-        Per physician; the discordance is NaN where it is undefined.
+    physician
+        As given, one entry per physician as in all that follows.
+    n_patients, n_for
+        Patients, and those of them who were decided for.
+    discordance
+        NaN where it is undefined.
     reason
         Why it is undefined.
-    n_positive
-        Patients who were decided for.
-    n_pairs, n_discordant
-        Counts behind the discordance; NaN for a method without pairs.
-    low, high, standard_error
+    interval
         The method's interval of each score.
-    p_high, p_low, discrimination
-        What the latent rule knows; NaN for the other methods.
-    n_eligible, n_eligible_positive
-        Patients whom the latent rule takes for eligible, and those of them who were decided for;
-        expectations, not whole numbers. NaN for the other methods.
+    columns
+        Result columns that the method's evidence fills.
     """
 
-    physician: list[str]
-    n_patients: npt.NDArray[np.int64]
+    physician: pl.Series
+    n_patients: IntArray
+    n_for: IntArray
     discordance: FloatArray
     reason: list[str | None]
-    n_positive: npt.NDArray[np.int64]
-    n_pairs: FloatArray
-    n_discordant: FloatArray
-    low: FloatArray
-    high: FloatArray
-    standard_error: FloatArray
-    p_high: FloatArray
-    p_low: FloatArray
-    discrimination: FloatArray
-    n_eligible: FloatArray
-    n_eligible_positive: FloatArray
+    interval: Interval
+    columns: Mapping[str, FloatArray]
     scale: Scale = "discordance"
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Scores:
+    def take(self, rows: IntArray) -> Scores:
         """Return the scores of some physicians."""
-        arrays = {
-            name: getattr(self, name)[rows]
-            for name in (
-                "n_patients",
-                "discordance",
-                "n_positive",
-                "n_pairs",
-                "n_discordant",
-                "low",
-                "high",
-                "standard_error",
-                "p_high",
-                "p_low",
-                "discrimination",
-                "n_eligible",
-                "n_eligible_positive",
-            )
-        }
         return Scores(
-            scale=self.scale,
-            physician=[self.physician[row] for row in rows],
-            reason=[self.reason[row] for row in rows],
-            **arrays,
+            self.physician[rows],
+            self.n_patients[rows],
+            self.n_for[rows],
+            self.discordance[rows],
+            [self.reason[row] for row in rows],
+            Interval(*(end[rows] for end in self.interval)),
+            {name: values[rows] for name, values in self.columns.items()},
+            self.scale,
         )
 
 
-def scores_of(estimator: Estimator, observed: Observed) -> Scores:
+def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> Scores:
     """Read the scores off a fitted method, whichever it is."""
-    n = len(estimator.physicians_)
-    positive = np.bincount(observed.code, observed.decision, minlength=n)
-
-    def attribute(name: str) -> FloatArray:
-        found: Any = getattr(estimator, name, None)
-        return np.full(n, np.nan) if found is None else np.asarray(found, dtype=np.float64)
-
-    ends = estimator.interval().with_columns(
-        pl.col("low", "high", "standard_error").cast(pl.Float64).fill_null(float("nan"))
-    )
-    n_pairs = attribute("n_pairs_")
-    n_eligible, n_eligible_positive = expected_cells(estimator, observed)
+    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.physicians))
     return Scores(
-        physician=[str(name) for name in estimator.physicians_],
-        n_patients=np.asarray(estimator.n_patients_),
-        discordance=np.asarray(estimator.score_, dtype=np.float64),
-        reason=list(estimator.reason_),
-        n_positive=positive.astype(np.int64),
-        n_pairs=n_pairs,
-        n_discordant=np.rint(np.nan_to_num(estimator.score_) * n_pairs),
-        low=ends["low"].to_numpy(),
-        high=ends["high"].to_numpy(),
-        standard_error=ends["standard_error"].to_numpy(),
-        p_high=attribute("p_high_"),
-        p_low=attribute("p_low_"),
-        discrimination=attribute("discrimination_"),
-        n_eligible=n_eligible,
-        n_eligible_positive=n_eligible_positive,
-        scale=estimator.scale,
-    )
-
-
-def expected_cells(estimator: Estimator, observed: Observed) -> tuple[FloatArray, FloatArray]:
-    """Return every physician's expected eligible patients, and those of them decided for.
-
-    A patient counts with the probability of being eligible given the covariates and the decision.
-    Where the rule is sharp these are the very counts behind p_high and p_low.
-    """
-    n = len(observed.physicians)
-    p_high: Any = getattr(estimator, "p_high_", None)
-    if p_high is None:
-        return np.full(n, np.nan), np.full(n, np.nan)
-    eligible: Any = getattr(estimator, "eligible_probability_", None)
-    if eligible is None:
-        eligible = getattr(estimator, "core_", np.ones(observed.n_patients))
-    shift: Any = getattr(estimator, "shift_", np.zeros(n))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        g = expit(logit(np.asarray(eligible, dtype=np.float64)) + np.asarray(shift)[observed.code])
-        high = np.asarray(p_high)[observed.code]
-        low = np.nan_to_num(np.asarray(getattr(estimator, "p_low_", np.zeros(n))))[observed.code]
-        yes = observed.decision == 1
-        of_eligible = g * np.where(yes, high, 1 - high)
-        of_others = (1 - g) * np.where(yes, low, 1 - low)
-        share = np.nan_to_num(of_eligible / (of_eligible + of_others))
-    return (
-        np.bincount(observed.code, share, minlength=n).astype(np.float64),
-        np.bincount(observed.code, share * yes, minlength=n).astype(np.float64),
+        observed.named,
+        np.asarray(estimator.n_patients_),
+        decided_for.astype(np.int64),
+        np.asarray(estimator.score_, dtype=np.float64),
+        list(estimator.reason_),
+        estimator.ends(),
+        evidence.columns(),
+        estimator.scale,
     )
 
 
@@ -190,11 +100,9 @@ def assess_scores(scores: Scores) -> Assessed:
     found = assess(
         pl.DataFrame(
             {
-                "physician": pl.Series(scores.physician, dtype=pl.String),
+                "physician": scores.physician,
                 "score": scores.discordance,
-                "low": scores.low,
-                "high": scores.high,
-                "standard_error": scores.standard_error,
+                **scores.interval._asdict(),
             }
         ),
         scale=scores.scale,
@@ -206,7 +114,7 @@ def assess_scores(scores: Scores) -> Assessed:
     return Assessed(**{name: column(name) for name in Assessed.__dataclass_fields__})
 
 
-def _spread_out(assessed: Assessed, rows: npt.NDArray[np.int64], n: int) -> Assessed:
+def _spread_out(assessed: Assessed, rows: IntArray, n: int) -> Assessed:
     """Put the assessment of some physicians back in its place among all."""
     placed = {}
     for name, values in vars(assessed).items():
@@ -228,29 +136,16 @@ def result_table(
         _reason(scores, assessed, row, min_panel, min_reliability)
         for row in range(len(scores.physician))
     ]
-    table = pl.DataFrame(
+    return typed(
         {
-            "physician": pl.Series(scores.physician, dtype=pl.String),
+            "physician": scores.physician,
             "n_patients": scores.n_patients,
             "discordance": scores.discordance,
-            "low": assessed.low,
-            "high": assessed.high,
-            "shrunken": assessed.shrunken,
-            "p_high": scores.p_high,
-            "p_low": scores.p_low,
-            "discrimination": scores.discrimination,
-            "n_pairs": scores.n_pairs,
-            "reliability": assessed.reliability,
-            "rank": assessed.rank,
-            "rank_low": assessed.rank_low,
-            "rank_high": assessed.rank_high,
+            **scores.columns,
+            **vars(assessed),
             "reportable": pl.Series([reason is None for reason in reasons], dtype=pl.Boolean),
             "reason": pl.Series(reasons, dtype=pl.String),
         }
-    )
-    floats = [name for name, dtype in table.schema.items() if dtype == pl.Float64]
-    return table.with_columns(pl.col(floats).fill_nan(None)).with_columns(
-        pl.col("n_pairs", "rank_low", "rank_high").cast(pl.Int64)
     )
 
 
@@ -267,7 +162,7 @@ def _reason(
     return None
 
 
-def in_words(row: dict[str, Any]) -> str:
+def in_words(row: Mapping[str, Any]) -> str:
     """Say one physician's result in a line that needs no statistics.
 
     Examples

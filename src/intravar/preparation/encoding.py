@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from intravar.preparation.kinds import Column
+from intravar.request import Missing
 
-Missing = Literal["drop", "indicator", "impute"]
-MISSING_POLICIES: tuple[Missing, ...] = ("indicator", "drop", "impute")
 #: Levels of a category beyond which the rarest are pooled.
 MOST_LEVELS = 20
+#: Levels with fewer patients are pooled: so few tell nothing apart.
+RARE_LEVEL = 11
 OTHER = "(other)"
 ABSENT = "(missing)"
 
@@ -78,7 +78,7 @@ def complete_rows(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
     return complete
 
 
-def encode(columns: Sequence[Column], policy: Missing, smallest_level: int = 11) -> Encoded:
+def encode(columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL) -> Encoded:
     """Turn covariates into numbers and fill what is missing.
 
     Parameters
@@ -118,7 +118,7 @@ def _add_category(encoded: Encoded, column: Column, policy: Missing, smallest_le
     if values.null_count():
         fill = ABSENT if policy == "indicator" else str(values.drop_nulls().mode().sort()[0])
         values = values.fill_null(fill)
-    counts = values.value_counts(sort=True)
+    counts = values.value_counts().sort("count", values.name, descending=[True, False])
     common = counts.filter(pl.col("count") >= smallest_level)[values.name].to_list()
     kept = sorted(common if len(common) <= MOST_LEVELS else common[: MOST_LEVELS - 1])
     n_pooled = counts.height - len(kept)

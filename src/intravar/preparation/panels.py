@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from intravar.estimators import Observed
-
-#: Patients below which a physician's result is not reported.
-MIN_PANEL = 30
+from intravar.observed import Observed
+from intravar.request import MIN_PANEL
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,7 @@ class Panels:
     Attributes
     ----------
     table
-        physician, n_patients, n_positive, reason (missing where the physician can be measured).
+        physician, n_patients, n_for, reason (missing where the physician can be measured).
     """
 
     table: pl.DataFrame
@@ -41,14 +39,14 @@ def panel_sizes(observed: Observed, min_panel: int = MIN_PANEL) -> Panels:
     ['fewer than 30 patients']
     """
     sizes = np.array([len(panel) for panel in observed.panels], dtype=np.int64)
-    positive = np.bincount(observed.code, observed.decision, minlength=len(sizes))
+    decided_for = np.bincount(observed.code, observed.decision, minlength=len(sizes))
     reasons = [too_small(int(size), min_panel) for size in sizes]
     return Panels(
         pl.DataFrame(
             {
-                "physician": list(observed.physicians),
+                "physician": observed.named,
                 "n_patients": sizes,
-                "n_positive": positive.astype(np.int64),
+                "n_for": decided_for.astype(np.int64),
                 "reason": pl.Series(reasons, dtype=pl.String),
             }
         )

@@ -12,19 +12,14 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.cohort import TRUTH_COLUMNS
-from intravar.errors import InputError, option, unknown_name
-from intravar.estimators import Observed
+from intravar.errors import InputError, option
+from intravar.observed import Observed
 from intravar.preparation.decisions import CodedDecision, code_decision
-from intravar.preparation.encoding import (
-    MISSING_POLICIES,
-    Encoded,
-    Missing,
-    complete_rows,
-    encode,
-)
+from intravar.preparation.encoding import Encoded, complete_rows, encode
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
 from intravar.preparation.roles import Roles
+from intravar.request import Missing
 from intravar.text import shortened
 
 _UNUSABLE = ("constant", "empty", "identifier", "other")
@@ -109,7 +104,6 @@ def prepare(
     *,
     decision_positive: str | None = None,
     missing: Missing = "indicator",
-    smallest_cell: int = 11,
 ) -> Prepared:
     """Prepare a table; every row and column that is lost is accounted for.
 
@@ -121,13 +115,7 @@ def prepare(
         The value of the decision that counts as 1.
     missing
         What to do about missing covariates: "indicator", "drop" or "impute".
-    smallest_cell
-        Levels of a category with fewer patients are pooled.
     """
-    if missing not in MISSING_POLICIES:
-        raise unknown_name(
-            "policy for missing values", missing, MISSING_POLICIES, remedy="drop, indicator, impute"
-        )
     physician = _names(table[roles.physician])
     coded = code_decision(table[roles.decision], decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
@@ -140,9 +128,11 @@ def prepare(
         understood, constant = _of_rows(understood, complete)
         within |= constant
     _check_left(rows, understood, coded.values, dropped)
+    encoded = encode(understood, missing)
+    order = _canonical_order(encoded, physician[rows], coded.values[rows])
+    rows, understood = rows[order], [_taken(column, order) for column in understood]
     decision = coded.values[rows].to_numpy().astype(np.int8)
-    encoded = encode(understood, missing, smallest_cell)
-    observed = Observed.of(encoded.table, decision, physician[rows], encoded.blocks)
+    observed = Observed.of(encoded.table[order], decision, physician[rows], encoded.blocks)
     return Prepared(
         observed=observed,
         rows=rows,
@@ -158,15 +148,27 @@ def prepare(
     )
 
 
+def _canonical_order(encoded: Encoded, physician: pl.Series, decision: pl.Series) -> IntArray:
+    """Order the rows by what they hold: a result depends on the patients, not on their order."""
+    keys = [physician.alias("physician"), *encoded.columns, decision.alias("decision")]
+    # Names by position: a covariate may be called anything.
+    table = pl.DataFrame([key.alias(str(position)) for position, key in enumerate(keys)])
+    order = table.with_row_index("row").sort(*table.columns, "row")["row"]
+    return order.to_numpy().astype(np.int64)
+
+
+def _taken(column: Column, order: IntArray) -> Column:
+    return Column(column.name, column.kind, column.values[order], column.note)
+
+
 def _names(column: pl.Series) -> pl.Series:
-    """Return physicians as text: 3.0 read from a number column is physician 3."""
+    """Return physicians as they are; 3.0 read from a number column is physician 3."""
     if column.dtype.is_float():
-        whole = column.fill_nan(None).drop_nulls()
+        column = column.fill_nan(None)
+        whole = column.drop_nulls()
         if (whole == whole.round()).all():
-            column = column.fill_nan(None).cast(pl.Int64)
-        else:
-            column = column.fill_nan(None)
-    names = without_blanks(column.cast(pl.String))
+            column = column.cast(pl.Int64)
+    names = column if column.dtype.is_integer() else without_blanks(column.cast(pl.String))
     if names.null_count() == len(names):
         raise InputError(f"column '{column.name}' (the physician) is missing in every row")
     return names
@@ -186,7 +188,7 @@ def _understand(table: pl.DataFrame, roles: Roles) -> tuple[list[Column], dict[s
     """Return the usable covariates, and every covariate as it was understood."""
     every = {
         name: understand(table[name], categorical=name in roles.categorical, chosen=roles.chosen)
-        for name in roles.covariates
+        for name in sorted(roles.covariates)  # their order in the table changes nothing
     }
     if not roles.chosen and set(TRUTH_COLUMNS) <= set(table.columns):
         # A simulated cohort that was written with its truth.

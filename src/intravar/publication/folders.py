@@ -1,51 +1,43 @@
-"""A measurement as folders: one to hand on, and a private one beside it."""
+"""A measurement as folders: one to hand on, and a private one beside it.
+
+Both are written beside their places first, whole. Then one small file, the commit, is put beside
+them: from that moment on the new result counts, and whoever comes next finishes what an
+interruption left undone. Without the commit, what was left is taken away. Each folder lists its
+files with their digests; nothing that is not in such a list is ever replaced or removed.
+"""
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, NamedTuple
 
-import jinja2
-import polars as pl
+from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option
-from intravar.publication.exports import safe_csv
-from intravar.publication.outputs import Outputs, outputs_of
-from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key, write_private
+from intravar.request import Request
 from intravar.writing import check_writable, whole_file
 
-if TYPE_CHECKING:
-    from intravar.measurement.measure import Measurement
+Kind = Literal["measurement", "private"]
+LISTING = "intravar.json"
+SUMMARY = "summary.json"
+#: Files that systems put into folders by themselves.
+LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
-def checked_out(out: str | os.PathLike[str]) -> Path:
-    """Return the folder to write to, or say why it cannot be; nothing is written yet."""
-    path = Path(out)
-    if ".." in path.parts:
-        raise InputError(
-            f"output '{out}' climbs out of its folder with '..'; give its full path instead"
-        )
-    if "\x00" in str(out) or not path.name:
-        raise InputError(f"output {str(out)!r} is not the name of a folder")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"folder '{path.absolute().parent}' does not exist; make it first")
-    for folder in (path, private_folder(path)):
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise InputError(f"'{folder}' is not a folder; name another with {option('out')}")
-    if path.is_dir() and any(path.iterdir()) and not is_measurement(path):
-        raise InputError(
-            f"folder '{path}' has other files in it; name a new one with {option('out')}, or empty "
-            "it"
-        )
-    check_writable(path.absolute().parent)
-    return path
+class Place(NamedTuple):
+    """A folder, and where its next content lies until it counts."""
+
+    kind: Kind
+    target: Path
+    part: Path
+    old: Path
 
 
 def private_folder(out: Path) -> Path:
@@ -54,155 +46,213 @@ def private_folder(out: Path) -> Path:
     return absolute.with_name(f"{absolute.name}-private")
 
 
-def write_measurement(
-    measurement: Measurement,
+def checked_out(
     out: str | os.PathLike[str],
+    request: Request | None = None,
+    source: str = "",
     *,
-    show_names: bool = False,
-    key: str | os.PathLike[str] | None = None,
-    pairs_in_report: bool = False,
-) -> Outputs:
-    """Write both folders whole, or neither; return what was written for others."""
-    path = checked_out(out)
-    private = private_folder(path)
-    pseudonyms = _pseudonyms(measurement, private, show_names, key)
-    names = (
-        {name: name for name in measurement.scores.physician}
-        if pseudonyms is None
-        else pseudonyms.by_name
-    )
-    outputs = outputs_of(measurement, names)
-    pairs = _pairs_for_page(measurement, outputs, names) if pairs_in_report else None
-    try:
-        with _whole_folder(private, mode=0o700) as beside_private:
-            _write_private(measurement, pseudonyms, beside_private)
-            with _whole_folder(path, mode=0o755) as beside:
-                _write_public(outputs, beside, pairs)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot write '{path}': {reason}") from error
-    return outputs
+    replace: bool = False,
+) -> Path:
+    """Return the folder to write to, or say why it cannot be; nothing is written yet.
 
-
-def _pseudonyms(
-    measurement: Measurement,
-    private: Path,
-    show_names: bool,
-    key: str | os.PathLike[str] | None,
-) -> Pseudonyms | None:
-    if show_names:
-        return None
-    secret = None
-    if key is not None:
-        secret = read_key(Path(key))
-    elif (private / KEY_FILE).is_file():  # the same physician keeps a pseudonym from run to run
-        secret = read_key(private / KEY_FILE)
-    return Pseudonyms.of(measurement.scores.physician, secret)
-
-
-def _write_private(measurement: Measurement, pseudonyms: Pseudonyms | None, folder: Path) -> None:
-    from intravar.measurement.measure import patients_of
-
-    if pseudonyms is not None:
-        pseudonyms.write(folder / KEY_FILE)
-    for name, table in {"pairs": measurement.pairs, "patients": patients_of(measurement)}.items():
-        buffer = io.BytesIO()
-        table.write_parquet(buffer)
-        write_private(folder / f"{name}.parquet", buffer.getvalue())
-    note = "Patient-level data and the key of the pseudonyms. Do not hand this folder on.\n"
-    write_private(folder / "README.txt", note.encode())
-
-
-def _write_public(outputs: Outputs, folder: Path, pairs: dict[str, Any] | None) -> None:
-    from intravar.pages.measurement.page import render_page
-
-    tables = {"physicians": outputs.physicians}
-    if outputs.methods is not None:
-        tables["methods"] = outputs.methods
-    for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
-        (folder / f"{name}.csv").write_text(safe_csv(table), "utf-8")
-    for name, content in {
-        "summary": outputs.summary,
-        "checks": outputs.checks,
-        "diagnostics": outputs.diagnostics,
-    }.items():
-        text = json.dumps(content, indent=1, ensure_ascii=False, default=str)
-        (folder / f"{name}.json").write_text(text, "utf-8")
-    (folder / "report.html").write_text(render_page(outputs, pairs), "utf-8")
-
-
-def rebuild_page(folder: str | os.PathLike[str]) -> Path:
-    """Make the page of a stored measurement again, from what was published; nothing is measured.
-
-    Pairs that were embedded in the page on request are not published, and not in the new one.
+    Parameters
+    ----------
+    out
+        The folder to hand on.
+    request, source
+        What is to be measured; another's result is not overwritten.
+    replace
+        Whether it may be.
     """
-    from intravar.pages.measurement.page import render_page
-
-    path = Path(folder)
-    try:
-        contents = {
-            name: json.loads((path / f"{name}.json").read_text("utf-8"))
-            for name in ("summary", "checks", "diagnostics")
-        }
-        methods = path / "methods.parquet"
-        outputs = Outputs(
-            pl.read_parquet(path / "physicians.parquet"),
-            pl.read_parquet(methods) if methods.is_file() else None,
-            **contents,
-        )
-        page = render_page(outputs)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        jinja2.UndefinedError,
-        pl.exceptions.PolarsError,
-    ) as error:
+    path = Path(out)
+    if ".." in path.parts:
         raise InputError(
-            f"the measurement in '{path}' is damaged or of another version; measure again"
-        ) from error
-    with whole_file(path / "report.html") as beside:
-        beside.write_text(page, "utf-8")
-    return path / "report.html"
-
-
-def _pairs_for_page(
-    measurement: Measurement, outputs: Outputs, names: dict[str, str]
-) -> dict[str, Any]:
-    """Return the closest discordant pairs of every reportable physician, for whoever asked."""
-    reportable = set(outputs.physicians.filter(pl.col("reportable"))["physician"].to_list())
-    return {
-        shown: measurement.explain(name, most=2).to_dicts()
-        for name, shown in names.items()
-        if shown in reportable
-    }
-
-
-def is_measurement(path: Path) -> bool:
-    """Tell whether a folder holds a measurement."""
+            f"output '{out}' climbs out of its folder with '..'; give its full path instead"
+        )
+    if "\x00" in str(out) or not path.name:
+        raise InputError(f"output {str(out)!r} is not the name of a folder")
     try:
-        found = json.loads((path / "summary.json").read_text("utf-8"))
+        if not path.absolute().parent.is_dir():
+            raise InputError(f"folder '{path.absolute().parent}' does not exist; make it first")
+        check_writable(path.absolute().parent)
+        recover(path)
+        _refuse_foreign(path, "measurement")
+        _refuse_foreign(private_folder(path), "private")
+    except OSError as error:
+        raise InputError(f"cannot write '{path}': {error.strerror or error}") from error
+    if request is not None and not replace:
+        _refuse_other_request(path, request, source)
+    return path
+
+
+def _refuse_foreign(folder: Path, kind: Kind) -> None:
+    """Refuse a folder that holds anything but what was written there as this kind of result."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"'{folder}' is not a folder; name another with {option('out')}")
+    remedy = f"name another folder with {option('out')}, or move it away"
+    for name in _foreign(folder, kind):
+        raise InputError(f"'{folder}' holds '{name}', which is not a result of intravar; {remedy}")
+
+
+def _foreign(folder: Path, kind: Kind) -> list[str]:
+    """Return what lies in a folder and was not written there, or was changed since."""
+    if not folder.is_dir():
+        return []
+    listed = _listing(folder, kind)
+    return sorted(
+        entry.name
+        for entry in folder.iterdir()
+        if entry.name not in (LISTING, *LITTER)
+        and (not entry.is_file() or listed.get(entry.name) != _digest(entry.read_bytes()))
+    ) or ([] if listed or not (folder / LISTING).exists() else [LISTING])
+
+
+def _listing(folder: Path, kind: Kind) -> dict[str, str]:
+    try:
+        found = json.loads((folder / LISTING).read_text("utf-8"))
     except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and found.get("what") == "measurement"
+        return {}
+    if not isinstance(found, dict) or found.get("what") != kind:
+        return {}
+    files = found.get("files")
+    return files if isinstance(files, dict) else {}
 
 
-@contextmanager
-def _whole_folder(target: Path, *, mode: int) -> Iterator[Path]:
-    """Yield a folder beside the target; it takes the target's place if all went well."""
-    absolute = target.absolute()
-    token = secrets.token_hex(4)
-    beside = absolute.with_name(f".{absolute.name}.{token}.part")
-    old = absolute.with_name(f".{absolute.name}.{token}.old")
-    beside.mkdir(mode=mode)
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _refuse_other_request(path: Path, request: Request, source: str) -> None:
+    stored = read_summary(path)
+    if stored is None:
+        return
+    before = stored.get("request")
+    other = request.differences(before if isinstance(before, dict) else {})
+    if source and stored.get("source") != source:
+        other = ["source", *other]
+    if other:
+        raise InputError(
+            f"'{path}' holds the result of another request (other {', '.join(other)}); name "
+            f"another folder with {option('out')}, or overwrite it with {option('replace')}"
+        )
+
+
+def read_summary(path: Path) -> dict[str, Any] | None:
+    """Return the summary of a measurement's folder; None where there is none."""
     try:
-        yield beside
-        if absolute.exists():
-            os.replace(absolute, old)
-        os.replace(beside, absolute)
+        found = json.loads((path / SUMMARY).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("what") == "measurement" else None
+
+
+def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, bytes]) -> None:
+    """Put a new result into both folders, or into neither."""
+    try:
+        with FileLock(_beside(out, "lock"), timeout=0):
+            recover(out)
+            _refuse_foreign(out, "measurement")
+            _refuse_foreign(private_folder(out), "private")
+            token = secrets.token_hex(4)
+            places = _places(out, token)
+            try:
+                for place, files in zip(places, (public, private), strict=True):
+                    _write_part(place, files)
+                with whole_file(_beside(out, "commit")) as commit:
+                    commit.write_text(token, "ascii")
+            except BaseException:
+                for place in places:
+                    shutil.rmtree(place.part, ignore_errors=True)
+                raise
+            recover(out)
+    except Timeout as error:
+        raise InputError(f"another measurement is writing to '{out}'; wait for it") from error
+    except OSError as error:
+        raise InputError(f"cannot write '{out}': {error.strerror or error}") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        if old.exists() and not absolute.exists():
-            os.replace(old, absolute)
-        shutil.rmtree(old, ignore_errors=True)
+        with suppress(OSError):
+            _beside(out, "lock").unlink(missing_ok=True)
+
+
+def add_file(folder: Path, name: str, content: bytes) -> None:
+    """Write one more file into a measurement's folder, or the same one again."""
+    listed = _listing(folder, "measurement")
+    present = folder / name
+    if present.exists() and listed.get(name) != _digest(present.read_bytes()):
+        raise InputError(f"'{present}' was changed or is not of intravar; move it away")
+    with whole_file(present) as beside:
+        beside.write_bytes(content)
+    with whole_file(folder / LISTING) as beside:
+        beside.write_text(_listed("measurement", listed | {name: _digest(content)}), "utf-8")
+
+
+def recover(out: Path) -> None:
+    """Finish what was committed and interrupted; take away what was not committed."""
+    commit = _beside(out, "commit")
+    if commit.is_file():
+        for place in _places(out, commit.read_text("ascii")):
+            if place.part.is_dir():
+                if place.target.is_dir():
+                    os.replace(place.target, place.old)
+                os.replace(place.part, place.target)
+            if place.old.is_dir():
+                _take_away(place)
+        commit.unlink()
+    for target in (out.absolute(), private_folder(out)):
+        for left in target.parent.glob(f".{_plain(target.name)}.????????.part"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _plain(name: str) -> str:
+    """Keep a folder's name from being taken for a pattern."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+
+
+def _take_away(place: Place) -> None:
+    """Remove an old result; what was put beside it in the meantime moves to the new one."""
+    foreign = set(_foreign(place.old, place.kind)) | (set(LITTER) & set(os.listdir(place.old)))
+    for name in foreign - {LISTING}:
+        if not (place.target / name).exists():
+            os.replace(place.old / name, place.target / name)
+    shutil.rmtree(place.old, ignore_errors=True)
+
+
+def _beside(out: Path, suffix: str) -> Path:
+    absolute = out.absolute()
+    return absolute.with_name(f".{absolute.name}.{suffix}")
+
+
+def _places(out: Path, token: str) -> tuple[Place, Place]:
+    def place(kind: Kind, target: Path) -> Place:
+        stem = f".{target.name}.{token}"
+        part, old = target.with_name(f"{stem}.part"), target.with_name(f"{stem}.old")
+        return Place(kind, target, part, old)
+
+    return place("measurement", out.absolute()), place("private", private_folder(out))
+
+
+def _write_part(place: Place, files: Mapping[str, bytes]) -> None:
+    private = place.kind == "private"
+    place.part.mkdir(mode=0o700 if private else 0o755)
+    listed = {name: _digest(content) for name, content in files.items()}
+    for name, content in {**files, LISTING: _listed(place.kind, listed).encode()}.items():
+        if private:
+            write_private(place.part / name, content)
+        else:
+            (place.part / name).write_bytes(content)
+
+
+def _listed(kind: Kind, files: Mapping[str, str]) -> str:
+    return json.dumps({"what": kind, "files": dict(files)}, indent=1, ensure_ascii=False)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that nobody but its owner may read, not even for a moment.
+
+    Windows knows no such mode; there the folder's own rights hold.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        if hasattr(os, "fchmod"):  # a file that was there keeps its mode otherwise
+            os.fchmod(file.fileno(), 0o600)
+        file.write(content)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from intravar.estimators import METHODS
-from intravar.measurement.diagnostics import Diagnostics, of_measured
-from intravar.measurement.scores import in_words, scores_of
-from intravar.publication.publish import Published, hidden_parts, publish
+from intravar.measurement.result import Measurement
+from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.scores import in_words
+from intravar.publication.check_words import check_json
+from intravar.publication.hiding import hidden_parts
+from intravar.publication.publish import Published, publish
+from intravar.publication.rounding import fraction, rows, significant, two_digits
+from intravar.publication.shown_diagnostics import shown_diagnostics
 from intravar.publication.suppression import is_small, part_is_safe
-
-if TYPE_CHECKING:
-    from intravar.measurement.measure import Measurement
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Outputs:
     diagnostics: dict[str, Any]
 
 
-def outputs_of(measurement: Measurement, names: dict[str, str]) -> Outputs:
+def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
     """Return what may be handed on.
 
     Parameters
@@ -50,63 +53,74 @@ def outputs_of(measurement: Measurement, names: dict[str, str]) -> Outputs:
     names
         What to call each physician.
     """
-    limits = {
-        name: measurement.settings[name]
-        for name in ("smallest_cell", "min_panel", "min_reliability")
-    }
-    smallest = limits["smallest_cell"]
-    observed = measurement.check.prepared.observed
-    every = {
-        name: scores_of(estimator, observed) for name, estimator in measurement.estimators.items()
-    }
-    hide = np.any([hidden_parts(scores, smallest).size for scores in every.values()], axis=0)
-    published = {
-        name: publish(scores, **limits, also_hide_size=hide.tolist())
-        for name, scores in every.items()
-    }
+    published = _published(measurement)
     main = published[measurement.method]
-    renamed = pl.col("physician").replace_strict(names, return_dtype=pl.String)
-    # In the order of the pseudonyms: the order of the names would tell something about them.
-    physicians = main.table.with_columns(renamed).sort("physician")
+    physicians = _named(main.table, names).sort("physician")
     return Outputs(
         physicians,
-        _methods(published).with_columns(renamed).sort("method", "physician")
-        if len(every) > 1
-        else None,
+        _methods(published, names) if len(published) > 1 else None,
         _summary(measurement, main, physicians),
-        measurement.check.as_json()
+        check_json(measurement.check)
         | {"n_patients": main.n_patients, "decision_share": _share(measurement, main)},
-        _diagnostics(measurement, published, names, smallest),
+        shown_diagnostics(measurement, published, names),
     )
+
+
+def _published(measurement: Measurement) -> dict[str, Published]:
+    """Publish the scores of every method; a size that one of them must hide, all hide."""
+    request = measurement.request
+    hide = np.any(
+        [
+            hidden_parts(each.scores, each.evidence, request.smallest_cell).size
+            for each in measurement.fitted.values()
+        ],
+        axis=0,
+    )
+    return {
+        name: publish(
+            each.scores,
+            each.evidence,
+            smallest_cell=request.smallest_cell,
+            min_panel=request.min_panel,
+            min_reliability=request.min_reliability,
+            also_hide_size=hide,
+        )
+        for name, each in measurement.fitted.items()
+    }
+
+
+def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    called = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
+    return table.with_columns(called)
 
 
 def _share(measurement: Measurement, published: Published) -> float | None:
-    """Return the share of positive decisions among the physicians whose scores are shown.
+    """Return the share decided for among the physicians whose scores are shown.
 
     With rates per physician beside it, that of all would tell the decisions of a hidden one.
     """
-    panels = measurement.check.panels.table
-    kept = panels.filter(pl.col("physician").is_in(published.measured))
-    positive, n = int(kept["n_positive"].sum()), int(kept["n_patients"].sum())
-    if not n or not part_is_safe(positive, n, measurement.settings["smallest_cell"]):
+    scores = measurement.main.scores
+    decided_for = int(scores.n_for[published.measured].sum())
+    n = int(scores.n_patients[published.measured].sum())
+    if not n or not part_is_safe(decided_for, n, measurement.request.smallest_cell):
         return None
-    return round(positive / n, 3)
+    return fraction(decided_for / n, 2)
 
 
-def _methods(published: dict[str, Published]) -> pl.DataFrame:
-    return pl.concat(
-        [
-            result.table.select(
-                pl.lit(name).alias("method"),
-                "physician",
-                pl.col("discordance").alias("score"),
-                pl.lit(METHODS[name].scale).alias("scale"),
-                "n_pairs",
-                "reason",
-            )
-            for name, result in published.items()
-        ]
-    )
+def _methods(published: Mapping[str, Published], names: Mapping[str, str]) -> pl.DataFrame:
+    tables = [
+        _named(result.table, names).select(
+            pl.lit(name).alias("method"),
+            "physician",
+            pl.col("discordance").alias("score"),
+            pl.lit(METHODS[name].scale).alias("scale"),
+            "n_pairs",
+            "reason",
+        )
+        for name, result in published.items()
+    ]
+    # In the order of the pseudonyms: the order of the names would tell who is who.
+    return pl.concat(tables).sort("method", "physician")
 
 
 def _summary(
@@ -118,7 +132,7 @@ def _summary(
         "what": "measurement",
         "version": version("intravar"),
         "source": measurement.check.source,
-        "settings": measurement.settings,
+        "request": measurement.request.as_dict(),
         "method": measurement.method,
         "n_physicians": physicians.height,
         "n_reportable": reportable.height,
@@ -129,114 +143,37 @@ def _summary(
         "leaks": [
             {"column": leak.column, "why": leak.why} for leak in measurement.check.prepared.leaks
         ],
-        "rule": _rule(measurement),
+        "rule": shown_rule(measurement.rule, measurement.request.smallest_cell),
         "warnings": list(measurement.warnings),
-        "seconds": {name: round(value, 2) for name, value in measurement.seconds.items()},
+        "seconds": {name: round(value) for name, value in measurement.seconds.items()},
     }
 
 
-def _rule(measurement: Measurement) -> dict[str, Any]:
-    rule, smallest = measurement.rule, measurement.settings["smallest_cell"]
-    leaves = []
-    for leaf in rule.tree:
-        n, positive = leaf["n_patients"], leaf["n_positive"]
-        safe = part_is_safe(positive, n, smallest)
-        few = "nearly none" if is_small(positive, smallest) else "nearly all"
-        leaves.append(
-            {
-                "when": leaf["when"],
-                "about_n_patients": _two_digits(n),
-                "share": round(positive / n, 2) if safe else None,
-                "words": f"{100 * positive / n:.0f} %" if safe else few,
-            }
-        )
+def shown_rule(rule: SuggestedRule, smallest: int) -> dict[str, Any]:
+    """Return what may be told of the rule that the data suggest."""
     return {
-        "auc": _rounded(rule.auc),
-        "importance": _rows(rule.importance),
-        # To four digits: the exact value would be that of one patient.
+        "auc": fraction(rule.auc),
+        "importance": rows(rule.importance),
         "dependence": [
-            row | {"value": float(f"{row['value']:.4g}")} for row in _rows(rule.dependence)
+            {
+                "covariate": row["covariate"],
+                "value": significant(row["value"]),
+                "share": fraction(row["share"]),
+            }
+            for row in rule.dependence.iter_rows(named=True)
+            if not is_small(row["n_patients"], smallest)
         ],
-        "tree": leaves,
+        "tree": [_leaf(leaf, smallest) for leaf in rule.tree],
     }
 
 
-def _diagnostics(
-    measurement: Measurement, published: dict[str, Published], names: dict[str, str], smallest: int
-) -> dict[str, Any]:
-    found = _of_shown(measurement, published, smallest)
-    main = published[measurement.method]
-    with_size = set(main.table.drop_nulls("n_patients")["physician"].to_list())
-    overlap = found.overlap.filter(pl.col("physician").is_in(list(with_size)))
+def _leaf(leaf: Mapping[str, Any], smallest: int) -> dict[str, Any]:
+    n, decided_for = leaf["n_patients"], leaf["n_for"]
+    safe = part_is_safe(decided_for, n, smallest)
+    few = "nearly none" if is_small(decided_for, smallest) else "nearly all"
     return {
-        "love": _rows(found.love),
-        "distances": _rows(found.distances),
-        "attrition": _safe_attrition(found.attrition, with_size, names, smallest),
-        "sweep": _rows(found.sweep, 2),
-        "agreement": _rows(found.agreement, 2),
-        "balance": _rows(found.balance),
-        "overlap": [
-            {"physician": names[row["physician"]], "overlap": round(row["overlap"], 2)}
-            for row in overlap.iter_rows(named=True)
-        ],
-        "calibration": _rows(found.calibration),
-        "split_half_reliability": _rounded(found.split_half),
-        "anchor_mass": found.anchor,
+        "when": leaf["when"],
+        "about_n_patients": two_digits(n),
+        "share": fraction(decided_for / n, 2) if safe else None,
+        "words": f"{100 * decided_for / n:.0f} %" if safe else few,
     }
-
-
-def _of_shown(
-    measurement: Measurement, published: dict[str, Published], smallest: int
-) -> Diagnostics:
-    """Return the diagnostics without the physicians whose scores are hidden."""
-    everyone = set(measurement.scores.physician)
-    if smallest <= 1 or all(set(each.measured) == everyone for each in published.values()):
-        return measurement.diagnostics
-    rows = measurement.check.prepared.rows
-    positions = measurement.pairs.with_columns(
-        pl.Series(name, np.searchsorted(rows, measurement.pairs[name].to_numpy() - 1))
-        for name in ("first", "second")
-    )
-    return of_measured(
-        measurement.diagnostics,
-        measurement.check.prepared,
-        measurement.estimators,
-        positions,
-        smallest,
-        {name: each.measured for name, each in published.items()},
-    )
-
-
-def _safe_attrition(
-    table: pl.DataFrame, with_size: set[str], names: dict[str, str], smallest: int
-) -> list[dict[str, Any]]:
-    """Keep the physicians none of whose parts is small; the parts add up to the panel."""
-    parts = [name for name in table.columns if name not in ("physician", "n_patients")]
-    return [
-        {"physician": names[row["physician"]], **{part: row[part] for part in parts}}
-        for row in table.iter_rows(named=True)
-        if row["physician"] in with_size
-        and not any(is_small(row[part], smallest) for part in parts)
-    ]
-
-
-def _rows(table: pl.DataFrame, digits: int = 3) -> list[dict[str, Any]]:
-    floats = [name for name, dtype in table.schema.items() if dtype == pl.Float64]
-    if "value" in floats:  # a value of a covariate keeps its digits
-        floats.remove("value")
-    return table.with_columns(pl.col(floats).round(digits)).to_dicts()
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None or value != value else round(value, 3)
-
-
-def _two_digits(count: int) -> int:
-    """Round to two digits: exact leaves would add up to an exact total.
-
-    Examples
-    --------
-    >>> _two_digits(1234), _two_digits(47)
-    (1200, 50)
-    """
-    return round(count, -max(1, len(str(count)) - 2))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,8 +16,12 @@ from pathlib import Path
 from intravar.errors import InputError
 
 KEY_BYTES = 32
-SHORTEST = 6
+#: A shorter key could be guessed.
+FEWEST_KEY_BYTES = 16
 KEY_FILE = "key.json"
+#: Letters and digits that cannot be taken for each other.
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+LENGTH = 8
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Pseudonyms:
     key
         Secret; whoever has it and a name can work out the pseudonym.
     by_name
-        Pseudonym of every physician.
+        Pseudonym of every physician; all are of one length, whoever else is there.
     """
 
     key: bytes
@@ -42,28 +45,28 @@ class Pseudonyms:
 
         Examples
         --------
-        >>> given = Pseudonyms.of(["Ada", "Ben"], key=b"secret").by_name
-        >>> given["Ada"] != given["Ben"]
-        True
+        >>> given = Pseudonyms.of(["Ada", "Ben"], key=b"sixteen bytes or more").by_name
+        >>> given["Ada"] != given["Ben"], len(given["Ada"])
+        (True, 11)
         """
-        secret = secrets.token_bytes(KEY_BYTES) if key is None else key
         listed = list(dict.fromkeys(names))
-        digests = {
-            name: hmac.new(secret, name.encode("utf-8"), hashlib.sha256).hexdigest().upper()
-            for name in listed
-        }
-        length = SHORTEST
-        while len({digest[:length] for digest in digests.values()}) < len(listed):
-            length += 1
-        return cls(secret, {name: f"P-{digest[:length]}" for name, digest in digests.items()})
+        secret = secrets.token_bytes(KEY_BYTES) if key is None else key
+        by_name = {name: pseudonym(name, secret) for name in listed}
+        if len(set(by_name.values())) == len(listed):
+            return cls(secret, by_name)
+        if key is None:
+            return cls.of(listed)
+        raise InputError(
+            "two physicians get the same pseudonym under this key; measure with another one"
+        )
 
     def names(self) -> dict[str, str]:
-        """Return the name behind every pseudonym."""
-        return {pseudonym: name for name, pseudonym in self.by_name.items()}
+        """Return the name behind every pseudonym, in the order of the pseudonyms."""
+        return dict(sorted((pseudonym, name) for name, pseudonym in self.by_name.items()))
 
-    def write(self, path: Path) -> None:
-        """Write key and names to a file that only its owner may read."""
-        text = json.dumps(
+    def as_json(self) -> str:
+        """Return key and names as the content of a key file."""
+        return json.dumps(
             {
                 "what": "secret key of the pseudonyms, and the names behind them; keep it apart",
                 "key": self.key.hex(),
@@ -72,22 +75,48 @@ class Pseudonyms:
             indent=1,
             ensure_ascii=False,
         )
-        write_private(path, text.encode("utf-8"))
+
+
+def pseudonym(name: str, key: bytes) -> str:
+    """Return the pseudonym of a name: forty bits of a keyed hash.
+
+    Examples
+    --------
+    >>> pseudonym("Ada", b"sixteen bytes or more")
+    'P-D4ZV-R2C2'
+    """
+    digest = int.from_bytes(hmac.new(key, name.encode("utf-8"), hashlib.sha256).digest()[:5], "big")
+    letters = "".join(ALPHABET[digest >> 5 * at & 31] for at in range(LENGTH))
+    return f"P-{letters[:4]}-{letters[4:]}"
 
 
 def read_key(path: Path) -> bytes:
-    """Return the key of a file that :meth:`Pseudonyms.write` wrote."""
+    """Return the key of a key file."""
+    key = _read(path).get("key")
     try:
-        return bytes.fromhex(json.loads(path.read_text("utf-8"))["key"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"'{path}' is not a key file of intravar; move it away to make a new one"
-        ) from error
+        found = bytes.fromhex(key) if isinstance(key, str) else b""
+    except ValueError:
+        found = b""
+    if len(found) < FEWEST_KEY_BYTES:
+        raise _no_key_file(path)
+    return found
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that nobody but its owner may read, not even for a moment."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(content)
+def read_names(path: Path) -> dict[str, str]:
+    """Return the names behind the pseudonyms of a key file."""
+    names = _read(path).get("physicians")
+    if not isinstance(names, dict):
+        raise _no_key_file(path)
+    return {str(pseudonym): str(name) for pseudonym, name in names.items()}
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise _no_key_file(path) from error
+    return found if isinstance(found, dict) else {}
+
+
+def _no_key_file(path: Path) -> InputError:
+    return InputError(f"'{path}' is not a key file of intravar; move it away to make a new one")

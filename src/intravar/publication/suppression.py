@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-#: The smallest count that is shown; the rule of many statistical offices and of CMS.
-SMALLEST_CELL = 11
+from intravar.request import SMALLEST_CELL
 
 
 def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:

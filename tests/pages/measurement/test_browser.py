@@ -11,7 +11,7 @@ import pytest
 
 import intravar
 from browsing import AXE, CHROMIUM, launched, serious_problems
-from intravar.publication.folders import write_measurement
+from intravar.pages.measurement.handover import write_measurement
 
 pytest.importorskip(
     "playwright.sync_api", reason="playwright is missing: pip install 'intravar[dev]'"

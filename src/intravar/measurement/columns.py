@@ -1,0 +1,146 @@
+"""The columns of a result, each declared once.
+
+The table in memory, the files, the page, the terminal, the documents and the tests all read this
+list. A new column is an entry here and its computation: as one of the :class:`Scores`, or in the
+evidence of a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+#: When a column is shown in what is handed on: with every physician whose counts are not small;
+#: only with a reportable one; or only where those who are not eligible are not few either.
+Shown = Literal["always", "reportable", "others"]
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """A column of a result.
+
+    Attributes
+    ----------
+    name, dtype
+        In files and frames; a physician's id keeps the type that it came with.
+    digits
+        To which it is rounded where it is handed on, and shown; None for what is not a fraction.
+    heading
+        Over it in a table.
+    words
+        What it means, in a line.
+    shown
+        When it is handed on.
+    """
+
+    name: str
+    dtype: type[pl.DataType]
+    digits: int | None
+    heading: str
+    words: str
+    shown: Shown = "reportable"
+
+    def text(self, value: Any) -> str:
+        """Write a value for a reader.
+
+        Examples
+        --------
+        >>> by_name("discordance").text(0.18249)
+        '0.182'
+        >>> by_name("n_patients").text(None)
+        '–'
+        """
+        if value is None:
+            return "–"
+        if self.digits is not None:
+            return f"{value:.{self.digits}f}"
+        return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+COLUMNS = (
+    ResultColumn(
+        "physician",
+        pl.String,
+        None,
+        "physician",
+        "who decided; a pseudonym in what is handed on",
+        "always",
+    ),
+    ResultColumn("n_patients", pl.Int64, None, "patients", "patients of the physician", "always"),
+    ResultColumn(
+        "discordance",
+        pl.Float64,
+        3,
+        "discordance",
+        "probability that two comparable patients get different decisions",
+    ),
+    ResultColumn("low", pl.Float64, 3, "low", "lower end of its 95 % interval"),
+    ResultColumn("high", pl.Float64, 3, "high", "upper end of its 95 % interval"),
+    ResultColumn(
+        "shrunken",
+        pl.Float64,
+        3,
+        "shrunken",
+        "drawn towards the mean of all, the more the less is known",
+    ),
+    ResultColumn("p_high", pl.Float64, 3, "p high", "how often eligible patients are decided for"),
+    ResultColumn(
+        "p_low", pl.Float64, 3, "p low", "how often the other patients are decided for", "others"
+    ),
+    ResultColumn("discrimination", pl.Float64, 3, "discrimination", "p_high less p_low", "others"),
+    ResultColumn(
+        "n_pairs", pl.Int64, None, "pairs", "pairs of comparable patients behind it", "always"
+    ),
+    ResultColumn(
+        "reliability",
+        pl.Float64,
+        3,
+        "reliability",
+        "share of the score's variance that is real difference between physicians",
+        "always",
+    ),
+    ResultColumn(
+        "rank", pl.Float64, 1, "rank", "expected rank; 1 is the most consistent physician"
+    ),
+    ResultColumn("rank_low", pl.Int64, None, "rank low", "lower end of the rank's interval"),
+    ResultColumn("rank_high", pl.Int64, None, "rank high", "upper end of the rank's interval"),
+    ResultColumn(
+        "reportable", pl.Boolean, None, "reportable", "whether the result may stand", "always"
+    ),
+    ResultColumn("reason", pl.String, None, "reason", "why it may not", "always"),
+)
+_BY_NAME = {column.name: column for column in COLUMNS}
+
+
+def by_name(name: str) -> ResultColumn:
+    """Return a column of the result."""
+    return _BY_NAME[name]
+
+
+def typed(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a table with all columns of a result, in order; missing where nothing is given.
+
+    Examples
+    --------
+    >>> typed({"physician": ["Ada"], "discordance": [0.2]}).row(0)[:4]
+    ('Ada', None, 0.2, None)
+    """
+    physician = pl.Series("physician", columns["physician"])
+    found = []
+    for column in COLUMNS[1:]:
+        values = columns.get(column.name)
+        series = pl.Series(column.name, [None] * len(physician) if values is None else values)
+        if series.dtype.is_float():
+            series = series.fill_nan(None)
+        found.append(series.cast(column.dtype))
+    return pl.DataFrame([physician, *found])
+
+
+def rounded(table: pl.DataFrame) -> pl.DataFrame:
+    """Round every column to the digits that are shown."""
+    return table.with_columns(
+        pl.col(column.name).round(column.digits) for column in COLUMNS if column.digits is not None
+    )

@@ -1,0 +1,115 @@
+"""A measurement: what was asked, found and learned, as data and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import polars as pl
+
+from intravar.estimators import Estimator
+from intravar.estimators.evidence import Evidence
+from intravar.frames import handed_back
+from intravar.measurement.columns import COLUMNS
+from intravar.measurement.diagnostics import Diagnostics
+from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.scores import Scores, in_words
+from intravar.preparation.check import Check
+from intravar.request import Request
+
+#: Physicians that are named when a measurement prints itself.
+MOST_PRINTED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A method that was fitted, with what stands behind its scores."""
+
+    estimator: Estimator
+    evidence: Evidence
+    scores: Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What was measured; in memory nothing is hidden, names are real.
+
+    Attributes
+    ----------
+    request
+        What was asked for.
+    check
+        What the check of the table found.
+    table
+        One row per physician, with the columns of `intravar.measurement.columns`.
+    fitted
+        The methods by name, the one behind `table` first.
+    pairs
+        Pairs of comparable patients: positions of the panel and of both patients among
+        `check.prepared`, distance, discordant.
+    rule
+        The rule that the data suggest.
+    diagnostics
+        Tables that tell whether to believe it.
+    warnings
+        What went less than well.
+    seconds
+        What the steps took.
+    """
+
+    request: Request
+    check: Check
+    table: pl.DataFrame
+    fitted: Mapping[str, Fitted]
+    pairs: pl.DataFrame
+    rule: SuggestedRule
+    diagnostics: Diagnostics
+    warnings: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        """The method behind `table`."""
+        return next(iter(self.fitted))
+
+    @property
+    def main(self) -> Fitted:
+        """The fitted method behind `table`."""
+        return self.fitted[self.method]
+
+    @property
+    def physicians(self) -> Any:
+        """The table as a frame of pandas if one was measured, else of polars."""
+        observed = self.check.prepared.observed
+        return handed_back(self.table, as_pandas=observed.as_pandas)
+
+    def __repr__(self) -> str:
+        lines = [self._headline()]
+        first = self.table.head(MOST_PRINTED).iter_rows(named=True)
+        lines += [f"{row['physician']}: {in_words(row)}" for row in first]
+        if self.table.height > MOST_PRINTED:
+            lines.append(f"... and {self.table.height - MOST_PRINTED} more")
+        return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
+
+    def _headline(self) -> str:
+        reportable = int(self.table["reportable"].sum())
+        return f"{self.method}: {reportable} of {self.table.height} physicians reportable"
+
+    def _repr_html_(self) -> str:
+        """Show the measurement as a table in a notebook."""
+        filled = [each for each in COLUMNS if self.table[each.name].null_count() < len(self.table)]
+        heads = "".join(f'<th title="{escape(c.words)}">{escape(c.heading)}</th>' for c in filled)
+        rows = "".join(
+            "<tr>"
+            + "".join(f"<td>{escape(column.text(row[column.name]))}</td>" for column in filled)
+            + "</tr>"
+            for row in self.table.head(MOST_PRINTED).iter_rows(named=True)
+        )
+        more = self.table.height - MOST_PRINTED
+        notes = [f"and {more:,} more"] * (more > 0) + [f"warning: {each}" for each in self.warnings]
+        return (
+            f"<p>{escape(self._headline())}</p><table><thead><tr>{heads}</tr></thead>"
+            f"<tbody>{rows}</tbody></table>{''.join(f'<p>{escape(note)}</p>' for note in notes)}"
+        )

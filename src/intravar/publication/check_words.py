@@ -1,0 +1,191 @@
+"""What may be told of a check: in words and as JSON, without small counts and without names."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from intravar.preparation.check import Check
+from intravar.publication.suppression import (
+    is_small,
+    part_is_safe,
+    safe_total,
+    shown,
+    shown_part,
+)
+
+#: Different values beyond which their number comes close to that of the rows.
+MOST_DISTINCT = 100
+
+
+def check_lines(check: Check) -> list[str]:
+    """Say in words what was found; no small count is given away."""
+    smallest = check.request.smallest_cell
+    n_physicians = check.panels.table.height
+    total, hidden = _rounded_total(check)
+    about = "about " if smallest > 1 else ""
+    larger = f"{about}{total:,} patients of {n_physicians - hidden:,} physicians"
+    smaller = f"{hidden:,} physicians with {shown(1, smallest)} patients each"
+    covariates, columns = check.prepared.covariates, check.prepared.origin
+    coded = f", coded in {len(columns)} columns" if len(columns) != len(covariates) else ""
+    return [
+        ", and ".join([larger] * (hidden < n_physicians) + [smaller] * (hidden > 0)),
+        *_panel_lines(check),
+        _decision_line(check),
+        f"{len(covariates)} covariates in use{coded}",
+        f"missing values: {_missing_line(check)}",
+        *(f"dropped: {line}" for line in _dropped_lines(check)),
+        f"{check.panels.n_measurable:,} of {n_physicians:,} physicians can be measured "
+        f"({check.request.min_panel} patients or more)",
+        f"measuring with {check.method} will take {check.cost.in_words()}",
+        *(f"read with {note}" for note in check.notes),
+    ]
+
+
+def check_json(check: Check) -> dict[str, Any]:
+    """Return what was found in a form that fits into JSON, without small counts."""
+    total, hidden = _rounded_total(check)
+    name, positive, negative = check.prepared.decision
+    return {
+        "source": check.source,
+        "read_with": list(check.notes),
+        "n_patients": total,
+        "n_physicians": check.panels.table.height,
+        "n_physicians_with_few_patients": hidden,
+        "n_physicians_measurable": check.panels.n_measurable,
+        "min_panel": check.request.min_panel,
+        "smallest_cell": check.request.smallest_cell,
+        "decision": {"column": name, "positive": positive, "negative": negative},
+        "decision_share": _share(check),
+        "covariates": list(check.prepared.covariates),
+        "columns": column_rows(check),
+        "missing_policy": check.prepared.missing,
+        "missing": _missing_line(check),
+        "dropped": _dropped_lines(check),
+        "leaks": [{"column": leak.column, "why": leak.why} for leak in check.prepared.leaks],
+        "method": check.method,
+        "estimated_seconds": round(check.cost.seconds, 1),
+        "estimated_memory_mb": round(check.cost.memory_mb),
+    }
+
+
+def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict[str, Any]]:
+    """Return how many physicians cannot be measured, by reason and size of their panels.
+
+    Parameters
+    ----------
+    check
+        With everything in it.
+    names
+        What to call each physician; without it they are counted and not named.
+    """
+    cannot = check.panels.table.filter(pl.col("reason").is_not_null())
+    few, upper = check.request.smallest_cell, check.request.min_panel - 1
+    rows = []
+    for hidden in (True, False):
+        chosen = cannot.filter(pl.col("n_patients").is_between(1, few - 1) == hidden)
+        if not chosen.height:
+            continue
+        sizes = shown(1, few) if hidden else f"{few} to {upper}" if few < upper else f"{upper}"
+        row: dict[str, Any] = {
+            "reason": chosen["reason"][0],
+            "n_patients": f"{sizes} patients each",
+            "n_physicians": chosen.height,
+        }
+        if names is not None:
+            row["physicians"] = sorted(names[str(name)] for name in chosen["physician"])
+        rows.append(row)
+    return rows
+
+
+def column_rows(check: Check) -> list[dict[str, Any]]:
+    """Return one row per column: its use, kind, missing values and a note."""
+    rows = []
+    for report in check.prepared.columns:
+        distinct = report.n_distinct
+        many = distinct is not None and distinct >= MOST_DISTINCT
+        rows.append(
+            {
+                "column": report.column,
+                "use": report.use,
+                "kind": report.kind,
+                "missing": shown_part(
+                    report.n_missing or 0, check.prepared.n_rows, check.request.smallest_cell
+                ),
+                "distinct": f"{MOST_DISTINCT}+" if many else distinct,
+                "note": report.note,
+            }
+        )
+    return rows
+
+
+def _rounded_total(check: Check) -> tuple[int, int]:
+    """Return the patients in panels that may be shown, to the nearest ten, and other panels.
+
+    An exact total beside a measurement would give away a panel size hidden there.
+    """
+    smallest = check.request.smallest_cell
+    total, hidden = safe_total(check.panels.table["n_patients"].to_list(), smallest)
+    return (round(total, -1) if smallest > 1 else total), hidden
+
+
+def _share(check: Check) -> float | None:
+    """Return the share decided for, unless it gives a small count away.
+
+    To two digits: a third would tell how many were decided for in a panel that is hidden.
+    """
+    observed = check.prepared.observed
+    decided_for = int(observed.decision.sum())
+    if not part_is_safe(decided_for, observed.n_patients, check.request.smallest_cell):
+        return None
+    return round(decided_for / observed.n_patients, 2)
+
+
+def _panel_lines(check: Check) -> list[str]:
+    """Say how large the panels are that may be shown, to the nearest ten as all totals."""
+    smallest = check.request.smallest_cell
+    sizes = [
+        size for size in check.panels.table["n_patients"].to_list() if not is_small(size, smallest)
+    ]
+    if len(sizes) < 2:
+        return []
+    low, middle, high = (
+        round(value, -1) if smallest > 1 else value
+        for value in (min(sizes), int(median(sizes)), max(sizes))
+    )
+    return [f"panels of {low:,} to {high:,} patients, {middle:,} in the middle"]
+
+
+def _decision_line(check: Check) -> str:
+    name, positive, _ = check.prepared.decision
+    share = _share(check)
+    if share is None:
+        return f"decision '{name}': nearly all or nearly none are '{positive}'"
+    return f"decision '{name}': {100 * share:.0f} % are '{positive}'"
+
+
+def _missing_line(check: Check) -> str:
+    policy, filled = check.prepared.missing, check.prepared.filled
+    smallest = check.request.smallest_cell
+    if policy == "drop":
+        dropped = check.prepared.dropped.get("a covariate is missing", 0)
+        return f"--missing drop cost {shown(dropped, smallest)} patients"
+    if not filled:
+        return "none among the covariates"
+    few = any(is_small(count, smallest) for count in filled.values())
+    count = "some" if few else f"{sum(filled.values()):,}"
+    how = (
+        "filled with the median and marked in columns of their own; categories get a level"
+        if policy == "indicator"
+        else "filled with the median or the most frequent category, without a mark"
+    )
+    return f"--missing {policy}: {count} cells in {len(filled)} covariates {how}"
+
+
+def _dropped_lines(check: Check) -> list[str]:
+    return [
+        f"{shown(count, check.request.smallest_cell)} rows because {reason}"
+        for reason, count in check.prepared.dropped.items()
+    ]

@@ -1,0 +1,146 @@
+"""The diagnostics of what is shown: of the physicians whose scores are, without small counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.measurement.diagnostics import OfPairs, agreement, of_pairs
+from intravar.measurement.result import Measurement
+from intravar.publication.publish import Published
+from intravar.publication.rounding import fraction, rows
+from intravar.publication.suppression import is_small
+
+
+def shown_diagnostics(
+    measurement: Measurement, published: Mapping[str, Published], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the diagnostics that may be handed on, in a form that fits into JSON.
+
+    Parameters
+    ----------
+    measurement
+        With everything in it.
+    published
+        By method what is shown of its scores.
+    names
+        What to call each physician.
+    """
+    found, smallest = measurement.diagnostics, measurement.request.smallest_cell
+    main = published[measurement.method]
+    pairs = _pairs_of_shown(measurement, main)
+    compared = {
+        name: (measurement.fitted[name].scores.discordance, each.measured)
+        for name, each in published.items()
+    }
+    anchors = found.anchors
+    return {
+        "love": rows(pairs.love),
+        "distances": rows(without_small_bins(pairs.distances, smallest)),
+        "attrition": _attrition(found.attrition, main.with_size, names, smallest),
+        "sweep": rows(_safe_sweep(pairs.sweep, smallest), 2),
+        "agreement": rows(agreement(compared), 2),
+        "balance": rows(found.balance.select("covariate", "between_physicians")),
+        "overlap": _by_pseudonym(
+            {"physician": names[str(row["physician"])], "overlap": round(row["overlap"], 2)}
+            for row in found.overlap[main.with_size].iter_rows(named=True)
+        ),
+        "calibration": rows(_safe_calibration(found.calibration, smallest)),
+        "split_half_reliability": fraction(pairs.split_half),
+        "anchor_mass": None
+        if anchors is None
+        else {
+            "surely_eligible": round(float(anchors.sure_eligible), 2),
+            "surely_not_eligible": round(float(anchors.sure_others), 2),
+        },
+    }
+
+
+def _pairs_of_shown(measurement: Measurement, main: Published) -> OfPairs:
+    """Return what the pairs tell, without those of physicians whose scores are hidden."""
+    if measurement.request.smallest_cell <= 1 or len(main.measured) == main.table.height:
+        return measurement.diagnostics.pairs
+    return of_pairs(
+        measurement.check.prepared,
+        measurement.main.evidence,
+        measurement.pairs,
+        measurement.diagnostics.loose,
+        main.measured,
+    )
+
+
+def _by_pseudonym(entries: Any) -> list[dict[str, Any]]:
+    # In the order of the pseudonyms: the order of the names would tell who is who.
+    return sorted(entries, key=lambda entry: str(entry["physician"]))
+
+
+def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
+    """Return shares by bin, neighbours merged until no bin holds a small count.
+
+    Examples
+    --------
+    >>> bins = {"from": [0.0, 1, 2, 3], "to": [1.0, 2, 3, 4], "n_pairs": [20, 3, 0, 9]}
+    >>> without_small_bins(pl.DataFrame(bins), 11).rows()
+    [(0.0, 1.0, 0.625), (1.0, 4.0, 0.375)]
+    """
+    edges = np.array([*distances["from"], *distances["to"].tail(1)])
+    counts, edges = _merged(distances["n_pairs"].to_numpy(), edges, smallest)
+    if not counts.sum() or is_small(int(counts.sum()), smallest):
+        counts, edges = np.zeros(0, dtype=np.int64), np.zeros(1)
+    return pl.DataFrame(
+        {"from": edges[:-1], "to": edges[1:], "share": counts / max(1, counts.sum())}
+    )
+
+
+def _merged(counts: IntArray, edges: FloatArray, smallest: int) -> tuple[IntArray, FloatArray]:
+    merged, kept, gathered = [], [float(edges[0])], 0
+    for count, edge in zip(counts.tolist(), edges[1:].tolist(), strict=True):
+        gathered += count
+        if not is_small(gathered, smallest):
+            merged.append(gathered)
+            kept.append(edge)
+            gathered = 0
+    if gathered:  # what is left over joins the bins before it
+        merged.append(gathered)
+        kept.append(float(edges[-1]))
+        while len(merged) > 1 and is_small(merged[-1], smallest):
+            last = merged.pop()
+            merged[-1] += last
+            kept.pop(-2)
+    return np.array(merged, dtype=np.int64), np.array(kept)
+
+
+def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:
+    """Leave out a step that would set few pairs apart."""
+    kept, before = [], np.zeros(2, dtype=np.int64)
+    for position, row in enumerate(sweep.iter_rows(named=True)):
+        counts = np.array([row["n_discordant"], row["n_pairs"] - row["n_discordant"]])
+        if not any(is_small(apart, smallest) for apart in (counts - before).tolist()):
+            kept.append(position)
+            before = counts
+    return sweep[kept].select("fraction", "share_paired", "mean_discordance")
+
+
+def _safe_calibration(table: pl.DataFrame, smallest: int) -> pl.DataFrame:
+    """Keep the bins whose events are neither few nor nearly all."""
+    n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
+    safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
+    return table.filter(safe).select("predicted", "observed")
+
+
+def _attrition(
+    table: pl.DataFrame | None, with_size: IntArray, names: Mapping[str, str], smallest: int
+) -> list[dict[str, Any]]:
+    """Keep the physicians none of whose parts is small; the parts add up to the panel."""
+    if table is None:
+        return []
+    parts = [name for name in table.columns if name not in ("physician", "n_patients")]
+    return _by_pseudonym(
+        {"physician": names[str(row["physician"])], **{part: row[part] for part in parts}}
+        for row in table[with_size].iter_rows(named=True)
+        if not any(is_small(row[part], smallest) for part in parts)
+    )

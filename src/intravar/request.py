@@ -1,0 +1,258 @@
+"""What was asked for: columns, reading, methods and limits, in one frozen object.
+
+`check`, `measure` and the command line take the same request; it is written to and read from a
+TOML file, and every result carries the one that made it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+import tomli_w
+
+from intravar.errors import InputError, option, unknown_name
+
+Missing = Literal["indicator", "drop", "impute"]
+MISSING_POLICIES: tuple[Missing, ...] = get_args(Missing)
+#: Patients below which a physician's result is not reported.
+MIN_PANEL = 30
+#: Reliability below which a result is not reported.
+MIN_RELIABILITY = 0.4
+#: The smallest count that is shown; the rule of many statistical offices and of CMS.
+SMALLEST_CELL = 11
+
+SUFFIX = ".toml"
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _asked(section: str, words: str, default: Any = None) -> Any:
+    """Declare a field: the section of the file that it stands in, and what it means."""
+    return field(default=default, metadata={"section": section, "words": words})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be measured, and how; checked when it is made.
+
+    Examples
+    --------
+    >>> request = Request(physician="doctor", decision="statin", exclude=["visit"])
+    >>> request.exclude, request.min_panel
+    (('visit',), 30)
+    >>> Request(physician="doctor", decision="statin", min_panel=1)
+    Traceback (most recent call last):
+    intravar.errors.InputError: min_panel is 1; a pair takes two patients, give 2 or more
+    """
+
+    physician: str = _asked("columns", "Column of whoever decides.", "")
+    decision: str = _asked("columns", "Column of the decision.", "")
+    covariates: tuple[str, ...] | None = _asked(
+        "columns", "Columns to compare patients by. Default: all."
+    )
+    exclude: tuple[str, ...] = _asked("columns", "Columns not to compare patients by.", ())
+    after: tuple[str, ...] = _asked(
+        "columns", "Columns that are known only after the decision.", ()
+    )
+    categorical: tuple[str, ...] = _asked(
+        "columns", "Columns of numbers that are codes of categories.", ()
+    )
+    decision_positive: str | None = _asked(
+        "columns", "Value of the decision that counts, or a comparison such as '>=4'."
+    )
+    missing: Missing = _asked(  # noqa: RUF009
+        "columns", "Missing covariates: indicator, drop or impute.", "indicator"
+    )
+    table: str | None = _asked("reading", "Table of a database.")
+    query: str | None = _asked("reading", "Query of a database.")
+    separator: str | None = _asked("reading", "Separator of a text file. Default: found out.")
+    encoding: str | None = _asked("reading", "Encoding of a text file. Default: UTF-8.")
+    sheet: str | None = _asked("reading", "Sheet of a workbook.")
+    method: str | None = _asked("methods", "Method that measures. Default: the best there is.")
+    methods: tuple[str, ...] = _asked("methods", "Methods to set beside it, or all.", ())
+    seed: int = _asked("methods", "Seed of what a method draws.", 0)
+    min_panel: int = _asked(
+        "limits", "Patients below which a physician is not reported.", MIN_PANEL
+    )
+    min_reliability: float = _asked(
+        "limits", "Reliability below which none is reported.", MIN_RELIABILITY
+    )
+    smallest_cell: int = _asked(
+        "limits", "Smallest count of patients or events that is shown.", SMALLEST_CELL
+    )
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, _checked(each, getattr(self, each.name)))
+        for name in ("physician", "decision"):
+            if not getattr(self, name):
+                raise InputError(f"{option(name)} is not given; name a column of the table")
+        if self.missing not in MISSING_POLICIES:
+            raise unknown_name(
+                "policy for missing values",
+                self.missing,
+                MISSING_POLICIES,
+                remedy="drop, indicator, impute",
+            )
+        self._check_limits()
+
+    def _check_limits(self) -> None:
+        if self.min_panel < 2:
+            raise InputError(
+                f"{option('min_panel')} is {self.min_panel}; a pair takes two patients, give 2 or "
+                "more"
+            )
+        if not 0 <= self.min_reliability <= 1:
+            raise InputError(
+                f"{option('min_reliability')} is {self.min_reliability:g}; it lies between 0 and 1"
+            )
+        if self.smallest_cell < 1:
+            raise InputError(
+                f"{option('smallest_cell')} is {self.smallest_cell}; give 1 (hide nothing) or more"
+            )
+
+    @property
+    def reading(self) -> dict[str, str | None]:
+        """What tells how to read the source."""
+        return {each.name: getattr(self, each.name) for each in in_section("reading")}
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the request by sections, in a form that fits into JSON and TOML.
+
+        Examples
+        --------
+        >>> Request(physician="doctor", decision="statin").as_dict()["limits"]
+        {'min_panel': 30, 'min_reliability': 0.4, 'smallest_cell': 11}
+        """
+        found: dict[str, dict[str, Any]] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None and value != ():
+                plain = list(value) if isinstance(value, tuple) else value
+                found.setdefault(each.metadata["section"], {})[each.name] = plain
+        return found
+
+    def to_toml(self, source: str | None = None) -> str:
+        """Return the request as a file that `intravar measure` takes."""
+        head = {} if source is None else {"source": source}
+        return tomli_w.dumps(head | self.as_dict())
+
+    def differences(self, other: Mapping[str, Any]) -> list[str]:
+        """Name the fields in which a stored request, by sections, differs from this one."""
+        mine = self.as_dict()
+        sections = {**mine, **other}
+        return [
+            name
+            for section in sections
+            for name in {**mine.get(section, {}), **_section(other, section)}
+            if mine.get(section, {}).get(name) != _section(other, section).get(name)
+        ]
+
+
+def in_section(section: str) -> list[Field[Any]]:
+    """Return the fields of a section."""
+    return [each for each in fields(Request) if each.metadata["section"] == section]
+
+
+def _section(stored: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    found = stored.get(section)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _checked(asked: Field[Any], value: Any) -> Any:
+    """Bring a value into the shape of its field, or say what it should be."""
+    kind = str(asked.type)
+    if value is None and "None" in kind:
+        return None
+    if kind.startswith("tuple"):
+        return _names(asked.name, value)
+    if kind.startswith("int") and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind.startswith("float") and isinstance(value, int | float):
+        return float(value)
+    if kind.startswith(("str", "Missing")) and isinstance(value, str):
+        return value
+    wanted = "a number" if kind.startswith(("int", "float")) else "a text"
+    raise InputError(f"{option(asked.name)} is {value!r}; give {wanted}")
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
+        raise InputError(f"{option(name)} is {value!r}; give a list of names")
+    names = tuple(dict.fromkeys(listed))
+    for each in names:
+        if not isinstance(each, str):
+            raise InputError(f"{option(name)} has {each!r}; give a list of names")
+    return names
+
+
+def is_request_file(source: Any) -> bool:
+    """Tell whether a source is the name of a request's file."""
+    return isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == SUFFIX
+
+
+def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Request]:
+    """Return the source and the request of a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file; a relative source in it is looked for beside it.
+    **changes
+        Fields that take the place of the file's.
+    """
+    try:
+        stored = tomllib.loads(Path(path).read_text("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"'{path}' is not a TOML file: {error}") from error
+    source = stored.pop("source", None)
+    if not isinstance(source, str) or not source:
+        raise InputError(f"'{path}' has no source; add a line: source = \"patients.csv\"")
+    if "://" not in source:
+        source = str(Path(path).parent / source)
+    return source, Request(**(_flat(stored, path) | changes))
+
+
+def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, Any]:
+    sections = {each.metadata["section"] for each in fields(Request)}
+    found: dict[str, Any] = {}
+    for section, values in stored.items():
+        if section not in sections or not isinstance(values, Mapping):
+            raise unknown_name("section", section, sections, remedy=f"in '{path}'")
+        known = [each.name for each in in_section(section)]
+        for name in values:
+            if name not in known:
+                raise unknown_name(f"entry of [{section}]", name, known, remedy=f"in '{path}'")
+        found |= values
+    return found
+
+
+def asked_for(request: Request | None, options: Mapping[str, Any]) -> Request:
+    """Return a request, made of its fields or changed by them."""
+    known = [each.name for each in fields(Request)]
+    for name in options:
+        if name not in known:
+            raise TypeError(str(unknown_name("argument", name, known, remedy="see Request")))
+    return Request(**options) if request is None else replace(request, **options)
+
+
+def takes_request(function: Function) -> Function:
+    """Let a function that takes a request show the request's fields as arguments of its own."""
+    own = inspect.signature(function)
+    kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    asked = [
+        inspect.Parameter(
+            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type
+        )
+        for each in fields(Request)
+    ]
+    function.__signature__ = own.replace(parameters=[*kept, *asked])  # type: ignore[attr-defined]
+    return function
