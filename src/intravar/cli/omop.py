@@ -9,12 +9,11 @@ from typing import Annotated
 
 import typer
 
-from intravar.cli.options import listed
-from intravar.cli.simulation import Json
+import intravar
+from intravar import publication, sources
+from intravar.cli.options import Json, listed
+from intravar.defaults import WINDOW
 from intravar.errors import InputError
-from intravar.publication.exports import safe_csv
-from intravar.publication.suppression import SMALLEST_CELL, shown
-from intravar.sources.omop import DECISION, PHYSICIAN, WINDOW, omop_patients
 from intravar.writing import checked_target, whole_file
 
 
@@ -80,7 +79,7 @@ def omop(
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"unknown format '{out.suffix or out.name}'; end it in .parquet or .csv")
     checked_target(out)
-    found = omop_patients(
+    found = intravar.omop_patients(
         source,
         drug=[_concept(text) for text in listed(drug)],
         covariates=listed(covariates),
@@ -98,21 +97,25 @@ def omop(
         if out.suffix.lower() == ".parquet":
             found.table.write_parquet(beside)
         else:
-            beside.write_text(safe_csv(found.table), "utf-8")
-    steps = {words: shown(count, SMALLEST_CELL) for words, count in found.steps}
+            beside.write_text(publication.safe_csv(found.table), "utf-8")
+    steps = {
+        words: publication.shown(count, publication.SMALLEST_CELL) for words, count in found.steps
+    }
     if as_json:
         typer.echo(json.dumps({"out": str(out), "steps": steps}, indent=1))
         return
     for words, count in steps.items():
         typer.echo(f"{words}: {count}")
     typer.echo(f"table of patients (patient-level): {out}")
-    if found.table[DECISION].n_unique() < 2:
+    if found.table[sources.DECISION].n_unique() < 2:
         typer.echo(
             "every decision is the same: there is nothing to compare; a longer --window, another "
             "--drug or --all-users may help"
         )
         return
-    typer.echo(f"next: intravar check {out} --physician {PHYSICIAN} --decision {DECISION}")
+    typer.echo(
+        f"next: intravar check {out} --physician {sources.PHYSICIAN} --decision {sources.DECISION}"
+    )
 
 
 def _concept(text: str) -> int:

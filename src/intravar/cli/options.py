@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Input = Annotated[
     str,
     typer.Argument(
