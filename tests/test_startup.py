@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 import intravar
+from intravar import defaults
+from intravar.measurement import scores
+from intravar.preparation import panels
 
 HEAVY = ("numba", "numpy", "pandas", "polars", "scipy", "sklearn")
 SRC = Path(intravar.__file__).parent
@@ -95,3 +98,8 @@ def test_the_shell_completes(shell: str, words: str, expected: str) -> None:
 
 def test_completion_can_be_installed() -> None:
     assert "--install-completion" in ended(command("--help")).stdout
+
+
+def test_defaults_are_those_that_the_code_uses() -> None:
+    assert defaults.MIN_PANEL == panels.MIN_PANEL
+    assert defaults.MIN_RELIABILITY == scores.MIN_RELIABILITY

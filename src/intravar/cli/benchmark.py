@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 import intravar
-from intravar import benchmarking, estimators, pages
+from intravar import benchmarking, cli, estimators, pages
 from intravar.cli.options import Json
-from intravar.cli.progress import StudyProgress
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,13 +57,13 @@ def methods(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    table = Table(box=None, pad_edge=False)
+    table = cli.Table(box=None, pad_edge=False)
     table.add_column("method", no_wrap=True)
     table.add_column("sees decisions", justify="center")
     table.add_column("idea", overflow="fold")
     for row in rows:
         table.add_row(str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"]))
-    Console().print(table)
+    cli.Console().print(table)
 
 
 def benchmark(
@@ -116,10 +112,10 @@ def benchmark(
     Run it again to do what is missing: finished work is kept, whatever interrupted it.
     Exit code 3: all was run, but some methods failed in some conditions.
     """
-    console = Console(stderr=as_json)
+    console = cli.Console(stderr=as_json)
     if resample_patients:
         console.print(RESAMPLING_WARNING)
-    progress = StudyProgress(console, benchmarking.count_workers(workers))
+    progress = cli.StudyProgress(console, benchmarking.count_workers(workers))
     try:
         study = intravar.benchmark(
             conditions or ["score2"],
@@ -146,7 +142,7 @@ def benchmark(
         raise typer.Exit(SOME_FAILED)
 
 
-def _write_report(console: Console, study: intravar.Study) -> None:
+def _write_report(console: cli.Console, study: intravar.Study) -> None:
     if missing := pages.missing_packages():
         console.print(
             f"no report without {', '.join(missing)}; get it with: pip install 'intravar[report]'",
@@ -157,7 +153,7 @@ def _write_report(console: Console, study: intravar.Study) -> None:
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
-def _print_study(console: Console, study: intravar.Study) -> None:
+def _print_study(console: cli.Console, study: intravar.Study) -> None:
     for name, table in study.tables.items():
         if name in _LONG and console.width < 120:
             continue
@@ -180,16 +176,18 @@ def _print_study(console: Console, study: intravar.Study) -> None:
     console.print(f"scores, tables and how they were made: {study.folder}/", highlight=False)
 
 
-def _print_table(console: Console, title: str, table: pl.DataFrame) -> None:
+def _print_table(console: cli.Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
     heading, rows = benchmarking.tables.text_grid(table, narrow=console.width < 150)
     if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1))
+    shown = cli.Table(
+        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1)
+    )
     for position, column in enumerate(heading):
         shown.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:
-        shown.add_row(*(escape(cell) for cell in row))
+        shown.add_row(*(cli.escape(cell) for cell in row))
     console.print(shown)
     console.print()
 

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import intravar
-from intravar import benchmarking, simulation
+from intravar import benchmarking, cli, simulation
 from intravar.cli.options import Json as Json
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ def conditions(
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    table = Table(box=None, pad_edge=False)
+    table = cli.Table(box=None, pad_edge=False)
     table.add_column("condition", no_wrap=True)
     table.add_column("patients", justify="right")
     table.add_column("phys.", justify="right")
@@ -65,7 +63,7 @@ def conditions(
             "" if share is None else f"{share:.3f}",
             "; ".join(part for part in (row["rule"], row["departures"]) if part),
         )
-    Console().print(table)
+    cli.Console().print(table)
 
 
 def _condition_row(condition: Condition) -> dict[str, Any]:
@@ -127,7 +125,7 @@ def oracle(
         return
     typer.echo(f"{cohort!r}\n")
     paper = benchmarking.GROUP_TABLES.get(condition)
-    table = Table(title="discordance among eligible patients, by physician group", box=None)
+    table = cli.Table(title="discordance among eligible patients, by physician group", box=None)
     for column in ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper"):
         table.add_column(column, justify="right")
     for row in intravar.oracle_by_group(found).iter_rows(named=True):
@@ -142,7 +140,7 @@ def oracle(
             "undefined" if row["oracle"] is None else f"{row['oracle']:.3f}",
             "-" if printed is None else f"{printed.value:.3f}",
         )
-    Console().print(table)
+    cli.Console().print(table)
     undefined = found.filter(found["reason"].is_not_null())
     for row in undefined.iter_rows(named=True):
         typer.echo(f"{row['physician']}: undefined, {row['reason']}")
