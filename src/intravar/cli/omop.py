@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from intravar import publication, sources
 from intravar.cli.options import Json, listed
 from intravar.defaults import WINDOW
 from intravar.errors import InputError
-from intravar.writing import checked_target, whole_file
+from intravar.writing import checked_target, make_private, privacy_words, whole_file
 
 
 def register(app: typer.Typer) -> None:
@@ -93,7 +92,7 @@ def omop(
         schema=schema,
     )
     with whole_file(out) as beside:
-        os.chmod(beside, 0o600)
+        make_private(beside)
         if out.suffix.lower() == ".parquet":
             found.table.write_parquet(beside)
         else:
@@ -107,6 +106,8 @@ def omop(
     for words, count in steps.items():
         typer.echo(f"{words}: {count}")
     typer.echo(f"table of patients (patient-level): {out}")
+    if warning := privacy_words(out):
+        typer.echo(f"warning: {warning}")
     if found.table[sources.DECISION].n_unique() < 2:
         typer.echo(
             "every decision is the same: there is nothing to compare; a longer --window, another "
