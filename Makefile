@@ -5,15 +5,16 @@ PYTHON ?= python3
 # Relative on purpose: the checkout may lie in a path with spaces.
 VENV := .venv
 PY := $(VENV)/bin/python
+LOWEST := .venv-lowest
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 OUT ?= results
 GRID_METHODS := euclidean,mahalanobis,learned-weights,mutual-information,rf-proximity,lpa-guided
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser test-slow lint bench study grid docs format clean
+.PHONY: help demo test browser test-slow test-lowest lint bench study grid docs format clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -36,10 +37,12 @@ test: lint browser  ## lint, types and tests
 browser: $(VENV)/.ready-dev  ## set up the browser that the report's tests drive
 	@sh tests/pages/setup_browser.sh '$(VENV)'
 
-lint: $(VENV)/.ready-dev  ## ruff and mypy
+lint: $(VENV)/.ready-dev  ## ruff, mypy, and the directions of imports
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
+	@$(PY) -m mypy --config-file tests/mypy.ini
+	@$(VENV)/bin/lint-imports --no-logo --no-cache
 
 format: $(VENV)/.ready-dev  ## let ruff rewrite what it can
 	@$(PY) -m ruff check --fix .
@@ -47,6 +50,14 @@ format: $(VENV)/.ready-dev  ## let ruff rewrite what it can
 
 test-slow: $(VENV)/.ready-dev  ## the long statistical checks
 	@$(PY) -m pytest -m slow
+
+# In a place of its own; resolved anew, since the lowest versions are those of pyproject.toml.
+test-lowest:  ## the tests with the lowest versions that are supported
+	@$(PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install uv
+	@$(LOWEST)/bin/python -m uv pip install --quiet --python $(LOWEST)/bin/python \
+	  --resolution lowest-direct --editable '.[dev]'
+	@$(LOWEST)/bin/python -m pytest --numprocesses auto --dist loadfile
 
 bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks
@@ -64,5 +75,5 @@ docs: $(VENV)/.ready-docs  ## build the documentation into site/
 	@echo "documentation: site/index.html"
 
 clean:  ## remove everything that was made here
-	rm -rf $(VENV) site results dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(LOWEST) site results dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import resource
 import subprocess
 import sys
 from typing import Any
-
-
-def peak_mb() -> float:
-    """Return the peak memory of this process in MB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1024**2 if platform.system() == "Darwin" else 1024)
 
 
 def in_fresh_process(module: str, function: str, *arguments: object) -> dict[str, Any]:

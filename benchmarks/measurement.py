@@ -6,7 +6,7 @@ command is a process of its own; its memory is the largest of its processes.
 
 from __future__ import annotations
 
-import resource
+import resource  # POSIX alone tells the peak of children
 import subprocess
 import sys
 import tempfile

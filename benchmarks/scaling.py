@@ -10,7 +10,8 @@ import json
 import time
 
 import intravar
-from benchmarks._fresh import in_fresh_process, peak_mb
+from benchmarks._fresh import in_fresh_process
+from intravar.benchmarking.memory import peak_memory_mb
 from intravar.estimators import STUDY_METHODS, make_estimator
 
 SIZES = ((10_000, 20), (50_000, 100), (200_000, 400))
@@ -30,7 +31,7 @@ def measure(name: str, n_patients: int, n_physicians: int) -> None:
         estimator.set_params(n_jobs=THREADS)
     begin = time.perf_counter()
     estimator.fit(*observed)
-    print(json.dumps({"seconds": time.perf_counter() - begin, "peak_mb": peak_mb()}))
+    print(json.dumps({"seconds": time.perf_counter() - begin, "peak_mb": peak_memory_mb()}))
 
 
 def run() -> None:

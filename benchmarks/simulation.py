@@ -11,7 +11,8 @@ import os
 import statistics
 import time
 
-from benchmarks._fresh import in_fresh_process, peak_mb
+from benchmarks._fresh import in_fresh_process
+from intravar.benchmarking.memory import peak_memory_mb
 
 PATIENTS = 1_000_000
 PATIENTS_IN_LOOP = 10_000
@@ -22,11 +23,11 @@ def measure_vectorised() -> None:
     """Print seconds and peak memory of this very process, as JSON."""
     from intravar import simulate
 
-    imported = peak_mb()
+    imported = peak_memory_mb()
     begin = time.perf_counter()
     simulate("score2", n_patients=PATIENTS)
     seconds = time.perf_counter() - begin
-    print(json.dumps({"seconds": seconds, "peak_mb": peak_mb(), "imported_mb": imported}))
+    print(json.dumps({"seconds": seconds, "peak_mb": peak_memory_mb(), "imported_mb": imported}))
 
 
 def measure_loop() -> None:

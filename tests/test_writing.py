@@ -1,10 +1,12 @@
+import errno
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from intravar.errors import InputError
-from intravar.writing import whole_file
+from intravar.writing import KNOWS_OWNERS, privacy_words, whole_file, write_private
 
 
 def write_half(path: Path, error: BaseException) -> None:
@@ -73,12 +75,37 @@ def test_refuses_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
-def test_refuses_a_folder_without_permission(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
+def test_refuses_a_folder_without_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root writes anywhere, so the refusal is played."""
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", refuse)
     with pytest.raises(InputError, match="Permission denied"), whole_file(tmp_path / "a.txt"):
         pass
-    tmp_path.chmod(0o700)
+
+
+def test_a_private_file_is_private_from_the_first_byte(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("was readable")
+    path.chmod(0o644)
+    write_private(path, b"one\ntwo")
+    assert path.read_bytes() == b"one\ntwo"
+    if KNOWS_OWNERS:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert privacy_words(path) is None
+
+
+def test_a_system_without_owners_is_said_aloud(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intravar.writing.KNOWS_OWNERS", False)
+    monkeypatch.delattr(os, "fchmod", raising=False)
+    write_private(tmp_path / "key", b"one")
+    assert str(tmp_path / "key") in (privacy_words(tmp_path / "key") or "")
 
 
 @pytest.mark.skipif(not Path("/proc/version").exists(), reason="needs the proc file system")

@@ -1,61 +1,9 @@
-"""Measures how often a physician decides differently for two comparable patients."""
+"""Measures how often a physician decides differently for two comparable patients.
 
-from importlib.metadata import version
+The public names are those of the stub beside this file, for people, type checkers and Python alike.
+Each is loaded when it is first used (SPEC 1): importing intravar costs next to nothing.
+"""
 
-from intravar.benchmarking import Study, benchmark
-from intravar.cohort import Cohort, Truth
-from intravar.errors import InputError
-from intravar.estimators import (
-    GLMM,
-    Euclidean,
-    GeneticMahalanobis,
-    GeneticMatching,
-    LatentRule,
-    LearnedWeights,
-    LPAGuided,
-    Mahalanobis,
-    MutualInformation,
-    RFProximity,
-    fit_methods,
-)
-from intravar.measurement.measure import measure
-from intravar.measurement.result import Measurement
-from intravar.oracle import oracle
-from intravar.pages.measurement.handover import write_measurement
-from intravar.preparation.check import check
-from intravar.publication.explain import explain
-from intravar.request import Request
-from intravar.simulation import Scenario, simulate
-from intravar.sources.omop import omop_patients
+import lazy_loader as lazy
 
-__version__ = version("intravar")
-
-__all__ = [
-    "GLMM",
-    "Cohort",
-    "Euclidean",
-    "GeneticMahalanobis",
-    "GeneticMatching",
-    "InputError",
-    "LPAGuided",
-    "LatentRule",
-    "LearnedWeights",
-    "Mahalanobis",
-    "Measurement",
-    "MutualInformation",
-    "RFProximity",
-    "Request",
-    "Scenario",
-    "Study",
-    "Truth",
-    "__version__",
-    "benchmark",
-    "check",
-    "explain",
-    "fit_methods",
-    "measure",
-    "omop_patients",
-    "oracle",
-    "simulate",
-    "write_measurement",
-]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,6 @@ from intravar.writing import whole_file
 if TYPE_CHECKING:
     import pandas as pd
 
-    from intravar.simulation.departures import DrawnRule
-    from intravar.simulation.rules import Rule
-
 TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
 _RESERVED = (PHYSICIAN, DECISION, *TRUTH_COLUMNS)
 _FORMATS = (".parquet", ".csv")
@@ -35,6 +32,14 @@ def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     array = np.array(values, dtype=dtype)
     array.setflags(write=False)
     return array
+
+
+class KnownRule(Protocol):
+    """A rule as far as a cohort knows it: something that can say what it is."""
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +62,7 @@ class Truth:
     p_high: npt.NDArray[np.float64]
     p_low: npt.NDArray[np.float64]
     group: npt.NDArray[np.int16]
-    rule: Rule | DrawnRule | None = None
+    rule: KnownRule | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in [

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from intravar.errors import InputError
 
+#: Whether this system can keep a file to its owner by permissions of the file itself.
+KNOWS_OWNERS = os.name == "posix"
+
 
 def check_writable(folder: Path) -> None:
     """Say so if no file can be made in a folder; nothing is left in it.
@@ -72,3 +75,48 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def write_private(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file that nobody but its owner may read, not even for a moment.
+
+    Where files have no owners of their own (see :data:`KNOWS_OWNERS`) the file is as private as
+    its folder, and :func:`privacy_words` says so.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_private(Path(folder) / "key.json", b"secret")
+    ...     (Path(folder) / "key.json").read_bytes()
+    b'secret'
+    """
+    # O_BINARY keeps Windows from turning every newline into two characters.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        # A file that was there keeps its permissions through opening.
+        make_private(path)
+        file.write(content)
+
+
+def make_private(path: str | os.PathLike[str]) -> None:
+    """Let nobody but the owner read a file or look into a folder, where the system knows owners."""
+    if KNOWS_OWNERS:
+        os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
+
+
+def privacy_words(path: str | os.PathLike[str]) -> str | None:
+    """Return what to tell a user about a private file that the system cannot keep private.
+
+    Examples
+    --------
+    >>> privacy_words("key.json") is None or "key.json" in privacy_words("key.json")
+    True
+    """
+    if KNOWS_OWNERS:
+        return None
+    return (
+        f"this system does not keep files to their owner; see to it that nobody else can read "
+        f"'{os.fspath(path)}'"
+    )

@@ -121,7 +121,9 @@ def test_a_cluster_of_our_own(tmp_path):
 
 def test_names_of_engines():
     assert isinstance(make_engine("local", 3), LocalEngine)
-    assert make_engine("dask:tcp://1.2.3.4:5").address == "tcp://1.2.3.4:5"
+    dask = make_engine("dask:tcp://1.2.3.4:5")
+    assert isinstance(dask, DaskEngine)
+    assert dask.address == "tcp://1.2.3.4:5"
     with pytest.raises(InputError, match="unknown engine 'local:x'"):
         make_engine("local:x")
 

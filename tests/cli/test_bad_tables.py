@@ -280,8 +280,8 @@ def test_where_nothing_can_be_written_nothing_is_computed(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("computed before the folder was tried")
 
-    for name in ("measure.run_measure", "explain.find_pairs", "omop.omop_patients"):
-        monkeypatch.setattr(f"intravar.cli.{name}", never)
+    for name in ("cli.measure.run_measure", "cli.explain.find_pairs", "omop_patients"):
+        monkeypatch.setattr(f"intravar.{name}", never)
     for arguments in (
         ["measure", "patients.csv", *COLUMNS, "--out", "/proc/zz"],
         ["explain", "out", "--physician", "P01", "--out", "/proc/zz"],

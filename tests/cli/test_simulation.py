@@ -10,7 +10,6 @@ import pytest
 
 import intravar
 from intravar import Cohort, Scenario
-from intravar.cli import simulation as commands
 from intravar.simulation import (
     Condition,
     Normal,
@@ -229,7 +228,7 @@ def test_interruption_leaves_with_130(run: Run, monkeypatch: pytest.MonkeyPatch)
     def interrupt(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "simulate_cohort", interrupt)
+    monkeypatch.setattr(intravar, "simulate", interrupt)
     outcome = run("oracle")
     assert outcome.code == 130
     assert "Traceback" not in outcome.err
@@ -239,7 +238,7 @@ def test_a_defect_says_so_and_keeps_a_log(run: Run, monkeypatch: pytest.MonkeyPa
     def fail(*args: object, **kwargs: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(commands, "simulate_cohort", fail)
+    monkeypatch.setattr(intravar, "simulate", fail)
     outcome = run("oracle")
     assert outcome.code == 1
     assert "a defect of intravar, not of your input: ZeroDivisionError: oops" in outcome.err

@@ -94,10 +94,10 @@ def test_shares_are_best_shrunk_on_the_arcsine_scale():
         n, theta = random.integers(20, 90, 50), random.uniform(0.0, 0.2, 50)
         share = random.binomial(n, theta) / n
         noise = share_interval(share * n, n).standard_error
-        error["raw"] += np.mean((share - theta) ** 2)
+        error["raw"] += float(np.mean((share - theta) ** 2))
         for scale in ("plain", "discordance"):
             value = from_scale(shrink(*to_scale(share, noise, scale)).value, scale)
-            error[scale] += np.mean((value - theta) ** 2)
+            error[scale] += float(np.mean((value - theta) ** 2))
     assert error["discordance"] < error["plain"] < error["raw"]
 
 

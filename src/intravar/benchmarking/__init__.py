@@ -1,5 +1,5 @@
 """The study: conditions x methods -> scores -> tables, beside the paper's figures."""
 
-from intravar.benchmarking.study import Study, benchmark
+import lazy_loader as lazy
 
-__all__ = ["Study", "benchmark"]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -23,6 +23,19 @@ class Engine(Protocol):
         ...
 
 
+def count_workers(asked: int | None = None) -> int:
+    """Return how many workers to start: as many as asked for, or one per core.
+
+    Examples
+    --------
+    >>> count_workers(3)
+    3
+    """
+    if asked is not None and asked < 1:
+        raise InputError(f"{asked} workers cannot work; ask for at least one")
+    return asked or int(joblib.cpu_count())
+
+
 def _single_threaded(work: Work, task: Any) -> Any:
     # One process per core is what keeps the cores busy; threads of BLAS would only compete.
     with threadpool_limits(1):
@@ -39,9 +52,7 @@ class LocalEngine:
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        if workers is not None and workers < 1:
-            raise InputError(f"{workers} workers cannot work; ask for at least one")
-        self.workers = workers or joblib.cpu_count()
+        self.workers = count_workers(workers)
 
     def run(self, work: Work, tasks: Sequence[Any]) -> Iterator[Any]:
         """See :class:`Engine`."""
@@ -78,7 +89,7 @@ class DaskEngine:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         self.address = address
-        self.workers = workers or joblib.cpu_count()
+        self.workers = count_workers(workers)
 
     def run(self, work: Work, tasks: Sequence[Any]) -> Iterator[Any]:
         """See :class:`Engine`; a unit whose worker dies is done again elsewhere."""

@@ -6,7 +6,6 @@ carries the checksums of both. The JSON file is written last: a part without it 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from filelock import FileLock, Timeout
 
 from intravar.benchmarking.units import SCORE_SCHEMA, Unit, UnitResult, software_versions
 from intravar.errors import InputError
@@ -77,20 +77,20 @@ class Store:
     def held(self) -> Iterator[None]:
         """Hold the folder for this run alone; the lock goes with the process, however it ends."""
         self._make_folder()
-        lock = self.folder / ".lock"
+        lock = FileLock(self.folder / ".lock")
         try:
-            handle = lock.open("w")
+            lock.acquire(blocking=False)
+        except Timeout as error:
+            raise InputError(
+                f"another run is writing into '{self.folder}'; wait for it or name another "
+                "folder with --out"
+            ) from error
         except OSError as error:
             raise InputError(f"cannot write into '{self.folder}': {error.strerror}") from error
-        with handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InputError(
-                    f"another run is writing into '{self.folder}'; wait for it or name another "
-                    "folder with --out"
-                ) from error
+        try:
             yield
+        finally:
+            lock.release()
 
     def _make_folder(self) -> None:
         if self.folder.exists() and not self.folder.is_dir():

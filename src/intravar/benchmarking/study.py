@@ -101,9 +101,14 @@ class Study:
         """The runs that failed, with their error."""
         return self.runs.filter(pl.col("error").is_not_null())
 
+    @property
+    def undefined(self) -> pl.DataFrame:
+        """The scores that are undefined, with their reason."""
+        return self.scores.filter(pl.col("score").is_null())
+
     def summary(self) -> dict[str, Any]:
         """Return the study in a form for programs."""
-        undefined = self.scores.filter(pl.col("score").is_null())
+        undefined = self.undefined
         return {
             "conditions": self.scores["condition"].n_unique(),
             "cohorts": self.scores.select("condition", "replicate").n_unique(),

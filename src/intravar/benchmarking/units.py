@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import resource
 import time
 import warnings
 from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 import polars as pl
 from sklearn.base import clone
 
+from intravar.benchmarking.memory import peak_memory_mb
 from intravar.cohort import Cohort
 from intravar.estimators.base import Estimator
 from intravar.observed import Observed
@@ -176,7 +176,7 @@ def run_unit(unit: Unit) -> UnitResult:
         runs,
         details,
         time.perf_counter() - start,
-        _peak_memory_mb(),
+        peak_memory_mb(),
     )
 
 
@@ -302,8 +302,3 @@ def _settings(method: Estimator) -> dict[str, Any]:
         for name in sorted(parameters)
         if name not in ("n_jobs", "random_state")
     }
-
-
-def _peak_memory_mb() -> float:
-    """Peak memory of the process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import joblib
-import polars as pl
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from intravar.benchmarking.study import Study
-from intravar.benchmarking.study import benchmark as run_benchmark
-from intravar.benchmarking.tables import TITLES
-from intravar.benchmarking.tables.render import text_grid
-from intravar.cli.progress import StudyProgress
-from intravar.cli.simulation import Json
-from intravar.estimators import METHODS, PAPER_METHODS
-from intravar.pages.study import missing_packages, write_report
+import intravar
+from intravar import benchmarking, cli, estimators, pages
+from intravar.cli.options import Json
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Exit code of a study that went through although some methods failed somewhere.
 SOME_FAILED = 3
@@ -57,20 +50,20 @@ def methods(as_json: Json = False) -> None:
             "idea": method.idea,
             "supervised": method.supervised,
             "scale": method.scale,
-            "in_paper": name in PAPER_METHODS,
+            "in_paper": name in estimators.PAPER_METHODS,
         }
-        for name, method in METHODS.items()
+        for name, method in estimators.METHODS.items()
     ]
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    table = Table(box=None, pad_edge=False)
+    table = cli.Table(box=None, pad_edge=False)
     table.add_column("method", no_wrap=True)
     table.add_column("sees decisions", justify="center")
     table.add_column("idea", overflow="fold")
     for row in rows:
         table.add_row(str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"]))
-    Console().print(table)
+    cli.Console().print(table)
 
 
 def benchmark(
@@ -119,12 +112,12 @@ def benchmark(
     Run it again to do what is missing: finished work is kept, whatever interrupted it.
     Exit code 3: all was run, but some methods failed in some conditions.
     """
-    console = Console(stderr=as_json)
+    console = cli.Console(stderr=as_json)
     if resample_patients:
         console.print(RESAMPLING_WARNING)
-    progress = StudyProgress(console, workers or joblib.cpu_count())
+    progress = cli.StudyProgress(console, benchmarking.count_workers(workers))
     try:
-        study = run_benchmark(
+        study = intravar.benchmark(
             conditions or ["score2"],
             [name.strip() for name in methods.split(",") if name.strip()],
             out=out,
@@ -149,29 +142,29 @@ def benchmark(
         raise typer.Exit(SOME_FAILED)
 
 
-def _write_report(console: Console, study: Study) -> None:
-    if missing := missing_packages():
+def _write_report(console: cli.Console, study: intravar.Study) -> None:
+    if missing := pages.missing_packages():
         console.print(
             f"no report without {', '.join(missing)}; get it with: pip install 'intravar[report]'",
             markup=False,
         )
         return
-    page, *_ = write_report(study.folder, ("html", "svg", "latex"))
+    page, *_ = pages.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
-def _print_study(console: Console, study: Study) -> None:
+def _print_study(console: cli.Console, study: intravar.Study) -> None:
     for name, table in study.tables.items():
         if name in _LONG and console.width < 120:
             continue
-        _print_table(console, TITLES[name], table)
+        _print_table(console, benchmarking.tables.TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):
         console.print(
             "Beside or below a figure its 95 % interval; in ( ) the paper's figure, * where it "
             "lies outside the interval or, with several draws, outside their range.\n",
             markup=False,
         )
-    undefined = study.scores.filter(pl.col("score").is_null())
+    undefined = study.undefined
     if undefined.height:
         reasons = ", ".join(
             f"{count} x {reason}" for reason, count in undefined["reason"].value_counts().rows()
@@ -183,16 +176,18 @@ def _print_study(console: Console, study: Study) -> None:
     console.print(f"scores, tables and how they were made: {study.folder}/", highlight=False)
 
 
-def _print_table(console: Console, title: str, table: pl.DataFrame) -> None:
+def _print_table(console: cli.Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
-    heading, rows = text_grid(table, narrow=console.width < 150)
+    heading, rows = benchmarking.tables.text_grid(table, narrow=console.width < 150)
     if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1))
+    shown = cli.Table(
+        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1)
+    )
     for position, column in enumerate(heading):
         shown.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:
-        shown.add_row(*(escape(cell) for cell in row))
+        shown.add_row(*(cli.escape(cell) for cell in row))
     console.print(shown)
     console.print()
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+import intravar
+from intravar import cli, publication
 from intravar.cli import options
-from intravar.cli.simulation import Json
-from intravar.preparation.check import Check
-from intravar.preparation.check import check as run_check
-from intravar.publication.check_words import check_json, check_lines, column_rows, unmeasurable
-from intravar.publication.pseudonyms import Pseudonyms, read_key
+from intravar.cli.options import Json
 from intravar.request import Request
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from intravar.preparation.check import Check
 
 #: Physicians that cannot be measured and are named for one reason; --json names all.
 MOST_NAMED = 10
@@ -40,32 +39,32 @@ def check(
 
     Nothing is measured and nothing is written. Physicians are counted and not named, unless asked.
     """
-    secret = None if key is None else read_key(key)
-    found = run_check(source, request)
-    cannot = unmeasurable(found, _shown_names(found, show_names, secret))
+    secret = None if key is None else publication.read_key(key)
+    found = intravar.check(source, request)
+    cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
     if as_json:
-        asked = check_json(found) | {"not_measurable": cannot}
+        asked = publication.check_json(found) | {"not_measurable": cannot}
         typer.echo(json.dumps(asked, indent=1, default=str))
         return
-    console = Console(highlight=False)
+    console = cli.Console(highlight=False)
     _print_columns(console, found)
-    for line in check_lines(found):
+    for line in publication.check_lines(found):
         console.print(line, markup=False, soft_wrap=False)
     _print_unmeasurable(console, cannot)
     print_leaks(console, found.leak_lines())
 
 
 def _print_columns(console: Console, found: Check) -> None:
-    table = Table(box=None, pad_edge=False)
+    table = cli.Table(box=None, pad_edge=False)
     names = ["column", "use", "kind", "missing", "note"]
     if console.width < 70:
         names = ["column", "use", "missing"]
     for name in names:
         table.add_column(name, overflow="fold", justify="right" if name == "missing" else "left")
     leaking = {leak.column for leak in found.prepared.leaks}
-    for row in column_rows(found):
+    for row in publication.column_rows(found):
         style = "bold red" if row["column"] in leaking else ""
-        cells = [Text(str(row[name] or ("0" if name == "missing" else ""))) for name in names]
+        cells = [cli.Text(str(row[name] or ("0" if name == "missing" else ""))) for name in names]
         table.add_row(*cells, style=style)
     console.print(table)
     console.print()
@@ -73,10 +72,10 @@ def _print_columns(console: Console, found: Check) -> None:
 
 def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
     """Return what to call each physician; None where nobody is to be named."""
-    names = found.panels.table["physician"].cast(pl.String).to_list()
+    names = [str(name) for name in found.panels.table["physician"]]
     if show_names:
         return {name: name for name in names}
-    return None if key is None else Pseudonyms.of(names, key).by_name
+    return None if key is None else publication.Pseudonyms.of(names, key).by_name
 
 
 def _print_unmeasurable(console: Console, rows: list[dict[str, Any]]) -> None:
@@ -107,7 +106,7 @@ def print_leaks(console: Console, lines: list[str]) -> None:
     console.print()
     console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
     for line in lines:
-        console.print(Text(f"  {line}", style="red"))
+        console.print(cli.Text(f"  {line}", style="red"))
     console.print(
         "If a column is known only after the decision, name it with --after; compared by it, every "
         "physician looks consistent."

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from intravar.cli.simulation import Json
-from intravar.publication.explain import WARNING, measurement_folders
-from intravar.publication.explain import explain as find_pairs
-from intravar.publication.exports import safe_csv
-from intravar.publication.folders import read_summary, write_private
-from intravar.writing import checked_target, whole_file
+import intravar
+from intravar import cli, publication
+from intravar.cli.options import Json
+from intravar.writing import checked_target, privacy_words, whole_file, write_private
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
 
 
 def register(app: typer.Typer) -> None:
@@ -44,24 +42,24 @@ def explain(
     Pairs are patient-level data: they are read from the private folder beside DIR and are never
     part of the report unless it was asked for.
     """
-    path, _ = measurement_folders(folder)
+    path, _ = publication.measurement_folders(folder)
     if out is not None:
         checked_target(out)
-    summary = read_summary(path) or {}
-    console = Console(highlight=False)
+    summary = publication.read_summary(path) or {}
+    console = cli.Console(highlight=False)
     if physician is None:
         if as_json:
             typer.echo(json.dumps(summary["rule"], indent=1))
         else:
             _print_rule(console, summary)
         return
-    table = find_pairs(folder, physician, most=most)
+    table, warning = intravar.explain(folder, physician, most=most), publication.WARNING
     if out is not None:
         with whole_file(out) as beside:
-            write_private(beside, f"# {WARNING}\n{safe_csv(table)}".encode())
-        typer.echo(f"{WARNING}\n{out}", err=True)
+            write_private(beside, f"# {warning}\n{publication.safe_csv(table)}".encode())
+        typer.echo("\n".join([warning, *filter(None, [privacy_words(out)]), str(out)]), err=True)
     elif as_json:
-        typer.echo(json.dumps({"warning": WARNING, "pairs": table.to_dicts()}, indent=1))
+        typer.echo(json.dumps({"warning": warning, "pairs": table.to_dicts()}, indent=1))
     else:
         _print_pairs(console, table, summary)
 
@@ -72,14 +70,14 @@ def _print_rule(console: Console, summary: dict[str, Any]) -> None:
     console.print("What the decisions depend on (loss of AUC when shuffled):")
     for row in rule["importance"][:8]:
         bar = "█" * round(20 * max(0.0, row["importance"]) / _largest(rule["importance"]))
-        console.print(Text(f"  {row['importance']:6.3f} {bar} {row['covariate']}"))
+        console.print(cli.Text(f"  {row['importance']:6.3f} {bar} {row['covariate']}"))
     console.print()
-    console.print(Text(f"A short tree, by the share of '{positive}':"))
-    leaves = Table.grid(padding=(0, 2))
+    console.print(cli.Text(f"A short tree, by the share of '{positive}':"))
+    leaves = cli.Table.grid(padding=(0, 2))
     leaves.add_column(justify="right", no_wrap=True)
     leaves.add_column(overflow="fold")
     for leaf in rule["tree"]:
-        leaves.add_row(leaf["words"], Text(leaf["when"]))
+        leaves.add_row(leaf["words"], cli.Text(leaf["when"]))
     console.print(leaves)
     console.print()
     console.print("It describes what the physicians did on the whole, not what is right.")
@@ -90,7 +88,7 @@ def _largest(rows: list[dict[str, Any]]) -> float:
 
 
 def _print_pairs(console: Console, table: pl.DataFrame, summary: dict[str, Any]) -> None:
-    console.print(WARNING, style="bold red")
+    console.print(publication.WARNING, style="bold red")
     if not table.height:
         console.print("No discordant pair: comparable patients got the same decision.")
         return
@@ -99,17 +97,19 @@ def _print_pairs(console: Console, table: pl.DataFrame, summary: dict[str, Any])
         first = rows.row(0, named=True)
         console.print()
         console.print(
-            Text(
+            cli.Text(
                 f"pair {number}: data rows {first['row_for']:,} and {first['row_against']:,}, "
                 f"distance {first['distance']:.3g}"
             )
         )
-        shown = Table(box=None, pad_edge=False)
+        shown = cli.Table(box=None, pad_edge=False)
         headings = ("", f"{decision}: yes", f"{decision}: no", "difference")
         for heading in headings:
-            shown.add_column(Text(heading), overflow="fold")
+            shown.add_column(cli.Text(heading), overflow="fold")
         for row in rows.iter_rows(named=True):
             style = "dim" if row["difference"] == "same" else ""
             cells = (row[name] for name in ("covariate", "decided_for", "decided_against"))
-            shown.add_row(*(Text(cell) for cell in cells), Text(row["difference"]), style=style)
+            shown.add_row(
+                *(cli.Text(cell) for cell in cells), cli.Text(row["difference"]), style=style
+            )
         console.print(shown)

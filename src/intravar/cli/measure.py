@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+import intravar
+from intravar import cli, measurement, publication, sources
 from intravar.cli import options
 from intravar.cli.check import print_leaks
-from intravar.cli.simulation import Json
-from intravar.cli.steps import StepProgress
-from intravar.measurement.columns import by_name
-from intravar.measurement.measure import measure as run_measure
-from intravar.pages.measurement.handover import write_measurement
-from intravar.publication.folders import checked_out, private_folder
-from intravar.publication.outputs import Outputs
-from intravar.publication.pseudonyms import read_key
+from intravar.cli.options import Json
 from intravar.request import Request
-from intravar.sources.databases import without_password
+from intravar.writing import privacy_words
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+    from rich.table import Table
+
+    from intravar.publication import Outputs
 
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24
@@ -57,13 +55,13 @@ def measure(
     Results for others to read go to the folder of --out, under pseudonyms and without small
     counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
     """
-    checked_out(out, request, without_password(source), replace=replace)
+    publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
-        read_key(key)
-    with StepProgress(Console(stderr=True, highlight=False)) as progress:
-        found = run_measure(source, request, progress=progress)
+        publication.read_key(key)
+    with cli.StepProgress(cli.Console(stderr=True, highlight=False)) as progress:
+        found = intravar.measure(source, request, progress=progress)
         progress.step("writing the report")
-        outputs = write_measurement(
+        outputs = intravar.write_measurement(
             found,
             out,
             show_names=show_names,
@@ -75,29 +73,34 @@ def measure(
         rows = outputs.physicians.to_dicts()
         typer.echo(json.dumps(outputs.summary | {"physicians": rows}, default=str))
         return
-    console = Console(highlight=False)
+    console = cli.Console(highlight=False)
     _print_results(console, outputs)
     print_leaks(console, found.check.leak_lines())
     for warning in found.warnings:
-        console.print(Text(f"warning: {warning}"))
+        console.print(cli.Text(f"warning: {warning}"))
     console.print()
-    console.print(Text(f"report: {out / 'report.html'}"), soft_wrap=True)
-    console.print(Text(f"kept for you alone (key, pairs): {private_folder(out)}"), soft_wrap=True)
+    console.print(cli.Text(f"report: {out / 'report.html'}"), soft_wrap=True)
+    if warning := privacy_words(publication.private_folder(out)):
+        console.print(cli.Text(f"warning: {warning}"))
+    console.print(
+        cli.Text(f"kept for you alone (key, pairs): {publication.private_folder(out)}"),
+        soft_wrap=True,
+    )
 
 
 def _print_results(console: Console, outputs: Outputs) -> None:
     table = outputs.physicians
-    reportable = table.filter(pl.col("reportable")).sort("rank")
+    reportable = table.filter(table["reportable"]).sort("rank")
     if reportable.height:
         console.print(_result_table(reportable, console.width))
         console.print()
         first = reportable.row(0, named=True)["physician"]
-        console.print(Text(f"{first}: {outputs.summary['lines'][first]}"))
+        console.print(cli.Text(f"{first}: {outputs.summary['lines'][first]}"))
     for reason, count in (
-        table.filter(~pl.col("reportable"))["reason"].value_counts(sort=True).iter_rows()
+        table.filter(~table["reportable"])["reason"].value_counts(sort=True).iter_rows()
     ):
         plural = "physician" if count == 1 else "physicians"
-        console.print(Text(f"not reportable: {count:,} {plural}: {reason}"))
+        console.print(cli.Text(f"not reportable: {count:,} {plural}: {reason}"))
     if not reportable.height:
         console.print(f"No physician is reportable. {_bars(table['reason'].to_list())}")
 
@@ -119,7 +122,7 @@ def _bars(reasons: list[str | None]) -> str:
 
 
 def _result_table(rows: pl.DataFrame, width: int) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = cli.Table(box=None, pad_edge=False)
     table.add_column("physician", overflow="fold", min_width=9)
     names = ["patients", "discordance", "95 %", "shrunken", "rank", "reliability"]
     shown = names[1:3] if width < 70 else names[:5] if width < 90 else names
@@ -133,12 +136,12 @@ def _result_table(rows: pl.DataFrame, width: int) -> Table:
             MOST_PRINTED // 2 <= position < rows.height - MOST_PRINTED // 2
         ):
             cells = _cells(row)
-            table.add_row(Text(row["physician"]), *(cells[name] for name in shown))
+            table.add_row(cli.Text(row["physician"]), *(cells[name] for name in shown))
     return table
 
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
-    shown = {name: by_name(name).text(value) for name, value in row.items()}
+    shown = {name: measurement.by_name(name).text(value) for name, value in row.items()}
     return {
         "patients": "hidden" if row["n_patients"] is None else shown["n_patients"],
         "discordance": shown["discordance"],

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from intravar.cli.options import listed
-from intravar.cli.simulation import Json
+import intravar
+from intravar import publication, sources
+from intravar.cli.options import Json, listed
+from intravar.defaults import WINDOW
 from intravar.errors import InputError
-from intravar.publication.exports import safe_csv
-from intravar.publication.suppression import shown
 from intravar.request import SMALLEST_CELL
-from intravar.sources.omop import DECISION, PHYSICIAN, WINDOW, omop_patients
-from intravar.writing import checked_target, whole_file
+from intravar.writing import checked_target, make_private, privacy_words, whole_file
 
 
 def register(app: typer.Typer) -> None:
@@ -81,7 +79,7 @@ def omop(
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"unknown format '{out.suffix or out.name}'; end it in .parquet or .csv")
     checked_target(out)
-    found = omop_patients(
+    found = intravar.omop_patients(
         source,
         drug=[_concept(text) for text in listed(drug)],
         covariates=listed(covariates),
@@ -95,25 +93,29 @@ def omop(
         schema=schema,
     )
     with whole_file(out) as beside:
-        os.chmod(beside, 0o600)
+        make_private(beside)
         if out.suffix.lower() == ".parquet":
             found.table.write_parquet(beside)
         else:
-            beside.write_text(safe_csv(found.table), "utf-8")
-    steps = {words: shown(count, SMALLEST_CELL) for words, count in found.steps}
+            beside.write_text(publication.safe_csv(found.table), "utf-8")
+    steps = {words: publication.shown(count, SMALLEST_CELL) for words, count in found.steps}
     if as_json:
         typer.echo(json.dumps({"out": str(out), "steps": steps}, indent=1))
         return
     for words, count in steps.items():
         typer.echo(f"{words}: {count}")
     typer.echo(f"table of patients (patient-level): {out}")
-    if found.table[DECISION].n_unique() < 2:
+    if warning := privacy_words(out):
+        typer.echo(f"warning: {warning}")
+    if found.table[sources.DECISION].n_unique() < 2:
         typer.echo(
             "every decision is the same: there is nothing to compare; a longer --window, another "
             "--drug or --all-users may help"
         )
         return
-    typer.echo(f"next: intravar check {out} --physician {PHYSICIAN} --decision {DECISION}")
+    typer.echo(
+        f"next: intravar check {out} --physician {sources.PHYSICIAN} --decision {sources.DECISION}"
+    )
 
 
 def _concept(text: str) -> int:

@@ -13,6 +13,7 @@ import typer
 
 from intravar.request import Request, asked_for, is_request_file, read_request
 
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Input = Annotated[
     str,
     typer.Argument(

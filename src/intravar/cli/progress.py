@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from intravar.benchmarking.units import Unit, UnitResult
+if TYPE_CHECKING:
+    from intravar.benchmarking.units import Unit, UnitResult
 
 #: Seconds between two plain lines.
 PLAIN_EVERY = 15.0

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from intravar.benchmarking.published import GROUP_TABLES, printed_cell
-from intravar.oracle import oracle as oracle_table
-from intravar.oracle import oracle_by_group
-from intravar.simulation.catalogue import Condition, all_conditions, paper_conditions
-from intravar.simulation.catalogue import simulate as simulate_cohort
-from intravar.simulation.rules import ThresholdRule
+import intravar
+from intravar import benchmarking, cli, simulation
+from intravar.cli.options import Json as Json
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+if TYPE_CHECKING:
+    from intravar.simulation import Condition
+
 Patients = Annotated[
     int | None, typer.Option("--patients", help="Number of patients instead of the condition's.")
 ]
@@ -44,12 +41,12 @@ def conditions(
     as_json: Json = False,
 ) -> None:
     """List the paper's 94 conditions with their rule in words and their seed."""
-    known = all_conditions() if everything else paper_conditions()
+    known = simulation.all_conditions() if everything else simulation.paper_conditions()
     rows = [_condition_row(condition) for condition in known.values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    table = Table(box=None, pad_edge=False)
+    table = cli.Table(box=None, pad_edge=False)
     table.add_column("condition", no_wrap=True)
     table.add_column("patients", justify="right")
     table.add_column("phys.", justify="right")
@@ -66,7 +63,7 @@ def conditions(
             "" if share is None else f"{share:.3f}",
             "; ".join(part for part in (row["rule"], row["departures"]) if part),
         )
-    Console().print(table)
+    cli.Console().print(table)
 
 
 def _condition_row(condition: Condition) -> dict[str, Any]:
@@ -81,7 +78,7 @@ def _condition_row(condition: Condition) -> dict[str, Any]:
         "width": condition.width,
         "position": condition.position,
         "seed": condition.seed,
-        "target_share": rule.target_share if isinstance(rule, ThresholdRule) else None,
+        "target_share": rule.target_share if isinstance(rule, simulation.ThresholdRule) else None,
         "rule": rule.describe(),
         "departures": condition.scenario.describe() or None,
     }
@@ -103,7 +100,7 @@ def simulate(
     Columns: age, hba1c, non_hdl, hdl, ldl, sbp, egfr, smoker, male, physician, decision; with the
     truth also eligible, p_high, p_low, d_star, group.
     """
-    cohort = simulate_cohort(condition, seed=seed, n_patients=patients, n_physicians=physicians)
+    cohort = intravar.simulate(condition, seed=seed, n_patients=patients, n_physicians=physicians)
     cohort.write(out, truth=truth)
     typer.echo(repr(cohort))
     typer.echo(f"written to {out}")
@@ -121,19 +118,19 @@ def oracle(
     One row per group of physicians: the expected discordance D* = 2 p_high (1 - p_high), and the
     share of discordant pairs among all pairs of eligible patients.
     """
-    cohort = simulate_cohort(condition, seed=seed, n_patients=patients, n_physicians=physicians)
-    found = oracle_table(cohort)
+    cohort = intravar.simulate(condition, seed=seed, n_patients=patients, n_physicians=physicians)
+    found = intravar.oracle(cohort)
     if as_json:
         typer.echo(json.dumps(found.to_dicts(), indent=1))
         return
     typer.echo(f"{cohort!r}\n")
-    paper = GROUP_TABLES.get(condition)
-    table = Table(title="discordance among eligible patients, by physician group", box=None)
+    paper = benchmarking.GROUP_TABLES.get(condition)
+    table = cli.Table(title="discordance among eligible patients, by physician group", box=None)
     for column in ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper"):
         table.add_column(column, justify="right")
-    for row in oracle_by_group(found).iter_rows(named=True):
+    for row in intravar.oracle_by_group(found).iter_rows(named=True):
         group = row["group"]
-        printed = printed_cell(paper, "oracle", f"group{group}") if paper else None
+        printed = benchmarking.printed_cell(paper, "oracle", f"group{group}") if paper else None
         table.add_row(
             "all" if group is None else str(group),
             str(row["physicians"]),
@@ -143,7 +140,7 @@ def oracle(
             "undefined" if row["oracle"] is None else f"{row['oracle']:.3f}",
             "-" if printed is None else f"{printed.value:.3f}",
         )
-    Console().print(table)
+    cli.Console().print(table)
     undefined = found.filter(found["reason"].is_not_null())
     for row in undefined.iter_rows(named=True):
         typer.echo(f"{row['physician']}: undefined, {row['reason']}")

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option
 from intravar.request import Request
-from intravar.writing import check_writable, whole_file
+from intravar.writing import check_writable, whole_file, write_private
 
 Kind = Literal["measurement", "private"]
 LISTING = "intravar.json"
@@ -244,15 +244,3 @@ def _write_part(place: Place, files: Mapping[str, bytes]) -> None:
 
 def _listed(kind: Kind, files: Mapping[str, str]) -> str:
     return json.dumps({"what": kind, "files": dict(files)}, indent=1, ensure_ascii=False)
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that nobody but its owner may read, not even for a moment.
-
-    Windows knows no such mode; there the folder's own rights hold.
-    """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        if hasattr(os, "fchmod"):  # a file that was there keeps its mode otherwise
-            os.fchmod(file.fileno(), 0o600)
-        file.write(content)

@@ -1,52 +1,5 @@
 """Synthetic cohorts whose truth is known by construction."""
 
-from intravar.simulation.catalogue import (
-    Condition,
-    all_conditions,
-    find_condition,
-    grid_conditions,
-    paper_conditions,
-    simulate,
-    stress_conditions,
-)
-from intravar.simulation.covariates import (
-    PAPER_COVARIATES,
-    Bernoulli,
-    CovariateModel,
-    GaussianCopula,
-    LogNormal,
-    Marginal,
-    Normal,
-)
-from intravar.simulation.physicians import Continuum, FiveGroups, PhysicianModel, Physicians
-from intravar.simulation.rules import Rule, RuleRecipe, Score2Rule, ThresholdRule, WindowRecipe
-from intravar.simulation.scenario import Scenario
-from intravar.simulation.score2 import score2_risk
+import lazy_loader as lazy
 
-__all__ = [
-    "PAPER_COVARIATES",
-    "Bernoulli",
-    "Condition",
-    "Continuum",
-    "CovariateModel",
-    "FiveGroups",
-    "GaussianCopula",
-    "LogNormal",
-    "Marginal",
-    "Normal",
-    "PhysicianModel",
-    "Physicians",
-    "Rule",
-    "RuleRecipe",
-    "Scenario",
-    "Score2Rule",
-    "ThresholdRule",
-    "WindowRecipe",
-    "all_conditions",
-    "find_condition",
-    "grid_conditions",
-    "paper_conditions",
-    "score2_risk",
-    "simulate",
-    "stress_conditions",
-]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -1,5 +1,5 @@
 """Tables of patients from files, databases and frames; this package knows nothing of methods."""
 
-from intravar.sources.reading import Source, read_source
+import lazy_loader as lazy
 
-__all__ = ["Source", "read_source"]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

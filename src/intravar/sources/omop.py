@@ -13,13 +13,12 @@ from typing import Literal
 
 import polars as pl
 
+from intravar.defaults import WINDOW
 from intravar.errors import InputError, option
 from intravar.sources.omop_covariates import add_covariate, parse_covariate
 from intravar.sources.omop_tables import OmopTables
 
 Provider = Literal["visit", "drug"]
-#: Days after the visit within which a prescription counts as its decision.
-WINDOW = 30
 PHYSICIAN, DECISION = "provider_id", "treated"
 
 

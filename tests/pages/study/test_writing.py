@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import intravar.cli.benchmark as benchmark_command
 import intravar.pages.study.writing as report_writing
 from intravar.benchmarking.study import Study
 from intravar.cli import main
@@ -67,13 +66,13 @@ def test_benchmark_ends_with_the_report(
     folder = make_results(tmp_path / "results")
     results = read_results(folder)
     study = Study(folder, results.scores, results.runs, dict(results.tables))
-    monkeypatch.setattr(benchmark_command, "run_benchmark", lambda *_, **__: study)
+    monkeypatch.setattr("intravar.benchmark", lambda *_, **__: study)
     assert run("benchmark", "score2", "--out", str(folder)) == 0
     last = capsys.readouterr().out.strip().splitlines()[-1]
     assert last == f"report: {folder / 'report.html'}"
     assert (folder / "figures" / "score2-panels.svg").is_file()
     (folder / "report.html").unlink()
-    monkeypatch.setattr(benchmark_command, "missing_packages", lambda: ["altair"])
+    monkeypatch.setattr("intravar.pages.missing_packages", lambda: ["altair"])
     assert run("benchmark", "score2", "--out", str(folder)) == 0
     assert "pip install 'intravar[report]'" in capsys.readouterr().out
     assert not (folder / "report.html").exists()

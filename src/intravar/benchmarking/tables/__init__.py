@@ -1,6 +1,5 @@
 """The tables of the study, each beside the paper's."""
 
-from intravar.benchmarking.tables.build import TITLES, build_tables
-from intravar.benchmarking.tables.cells import CELL_SCHEMA
+import lazy_loader as lazy
 
-__all__ = ["CELL_SCHEMA", "TITLES", "build_tables"]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

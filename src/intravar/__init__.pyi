@@ -1,0 +1,57 @@
+# Names as relative imports: that is the form from which lazy_loader learns where each lies.
+from .benchmarking.study import Study, benchmark
+from .cohort import Cohort, Truth
+from .errors import InputError
+from .estimators.euclidean import Euclidean
+from .estimators.genetic_mahalanobis import GeneticMahalanobis
+from .estimators.genetic_matching import GeneticMatching
+from .estimators.glmm import GLMM
+from .estimators.latent_rule import LatentRule
+from .estimators.learned_weights import LearnedWeights
+from .estimators.lpa_guided import LPAGuided
+from .estimators.mahalanobis import Mahalanobis
+from .estimators.mutual_information import MutualInformation
+from .estimators.registry import fit_methods
+from .estimators.rf_proximity import RFProximity
+from .measurement.measure import measure
+from .measurement.result import Measurement
+from .oracle import oracle, oracle_by_group
+from .pages.measurement.handover import write_measurement
+from .preparation.check import check
+from .publication.explain import explain
+from .request import Request
+from .simulation.catalogue import simulate
+from .simulation.scenario import Scenario
+from .sources.omop import omop_patients
+from .version import __version__
+
+__all__ = [
+    "GLMM",
+    "Cohort",
+    "Euclidean",
+    "GeneticMahalanobis",
+    "GeneticMatching",
+    "InputError",
+    "LPAGuided",
+    "LatentRule",
+    "LearnedWeights",
+    "Mahalanobis",
+    "Measurement",
+    "MutualInformation",
+    "RFProximity",
+    "Request",
+    "Scenario",
+    "Study",
+    "Truth",
+    "__version__",
+    "benchmark",
+    "check",
+    "explain",
+    "fit_methods",
+    "measure",
+    "omop_patients",
+    "oracle",
+    "oracle_by_group",
+    "simulate",
+    "write_measurement",
+]

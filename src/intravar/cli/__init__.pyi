@@ -1,0 +1,6 @@
+from .app import app, main
+from .progress import StudyProgress
+from .screen import Console, Table, Text, escape
+from .steps import StepProgress
+
+__all__ = ["Console", "StepProgress", "StudyProgress", "Table", "Text", "app", "escape", "main"]

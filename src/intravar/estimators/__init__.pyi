@@ -1,0 +1,41 @@
+from .base import Estimator
+from .euclidean import Euclidean
+from .genetic_mahalanobis import GeneticMahalanobis
+from .genetic_matching import GeneticMatching
+from .glmm import GLMM
+from .latent_rule import LatentRule
+from .learned_weights import LearnedWeights
+from .lpa_guided import LPAGuided
+from .mahalanobis import Mahalanobis
+from .mutual_information import MutualInformation
+from .registry import (
+    METHODS,
+    PAPER_METHODS,
+    STUDY_METHODS,
+    Observed,
+    default_method,
+    fit_methods,
+    make_estimator,
+)
+from .rf_proximity import RFProximity
+
+__all__ = [
+    "GLMM",
+    "METHODS",
+    "PAPER_METHODS",
+    "STUDY_METHODS",
+    "Estimator",
+    "Euclidean",
+    "GeneticMahalanobis",
+    "GeneticMatching",
+    "LPAGuided",
+    "LatentRule",
+    "LearnedWeights",
+    "Mahalanobis",
+    "MutualInformation",
+    "Observed",
+    "RFProximity",
+    "default_method",
+    "fit_methods",
+    "make_estimator",
+]

@@ -1,0 +1,84 @@
+"""The methods by name, and how to make and fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from intravar.errors import unknown_name
+from intravar.estimators.base import Estimator
+from intravar.estimators.euclidean import Euclidean
+from intravar.estimators.genetic_mahalanobis import GeneticMahalanobis
+from intravar.estimators.genetic_matching import GeneticMatching
+from intravar.estimators.glmm import GLMM
+from intravar.estimators.latent_rule import LatentRule
+from intravar.estimators.learned_weights import LearnedWeights
+from intravar.estimators.lpa_guided import LPAGuided
+from intravar.estimators.mahalanobis import Mahalanobis
+from intravar.estimators.mutual_information import MutualInformation
+from intravar.estimators.rf_proximity import RFProximity
+from intravar.observed import Observed as Observed
+
+#: The paper's eight, in its order.
+PAPER_METHODS: dict[str, type[Estimator]] = {
+    method.name: method
+    for method in (
+        Euclidean,
+        Mahalanobis,
+        LearnedWeights,
+        GeneticMahalanobis,
+        RFProximity,
+        LPAGuided,
+        MutualInformation,
+        GLMM,
+    )
+}
+#: All methods by their name on the command line.
+METHODS: dict[str, type[Estimator]] = {
+    **PAPER_METHODS,
+    LatentRule.name: LatentRule,
+    GeneticMatching.name: GeneticMatching,
+}
+#: What `all` means: the paper's eight and ours. Genetic Matching takes a search and must be named.
+STUDY_METHODS: dict[str, type[Estimator]] = {**PAPER_METHODS, LatentRule.name: LatentRule}
+#: Methods that measure by default, the best that is there first.
+PREFERRED = ("latent-rule", "learned-weights")
+
+
+def default_method() -> str:
+    """Return the method that measures a user's own data unless another is named."""
+    return next(name for name in PREFERRED if name in METHODS)
+
+
+def make_estimator(name: str, **parameters: Any) -> Estimator:
+    """Return an unfitted estimator by its name on the command line.
+
+    Examples
+    --------
+    >>> make_estimator("euclidean", caliper=0.1)
+    Euclidean(caliper=0.1)
+    """
+    if name not in METHODS:
+        raise unknown_name("method", name, METHODS, remedy="'intravar methods' lists all of them")
+    return METHODS[name](**parameters)
+
+
+def fit_methods(
+    methods: str | Estimator | Iterable[str | Estimator], X: Any, y: Any, physician: Any
+) -> dict[str, Estimator]:
+    """Fit several methods on the same data; what they learn in common is learned once.
+
+    Examples
+    --------
+    >>> import intravar
+    >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
+    >>> fitted = fit_methods(["euclidean", "glmm"], *cohort.observed())
+    >>> list(fitted)
+    ['euclidean', 'glmm']
+    """
+    observed = Observed.of(X, y, physician)
+    wanted = [methods] if isinstance(methods, str | Estimator) else methods
+    estimators = [
+        make_estimator(method) if isinstance(method, str) else method for method in wanted
+    ]
+    return {estimator.name: estimator.fit_observed(observed) for estimator in estimators}

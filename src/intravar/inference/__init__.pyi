@@ -1,0 +1,37 @@
+from .assessment import Assessment, assess
+from .intervals import Interval, discordance_interval, share_interval
+from .pairs import effective_pairs, pair_interval
+from .ranking import Ranks, expected_ranks, rank_draws, rank_normal
+from .reliability import (
+    SplitHalf,
+    rankability,
+    reliability,
+    spearman_brown,
+    split_half,
+)
+from .residuals import overdispersion_interval, overdispersion_standard_error
+from .shrinkage import Shrunken, between_variance, shrink
+
+__all__ = [
+    "Assessment",
+    "Interval",
+    "Ranks",
+    "Shrunken",
+    "SplitHalf",
+    "assess",
+    "between_variance",
+    "discordance_interval",
+    "effective_pairs",
+    "expected_ranks",
+    "overdispersion_interval",
+    "overdispersion_standard_error",
+    "pair_interval",
+    "rank_draws",
+    "rank_normal",
+    "rankability",
+    "reliability",
+    "share_interval",
+    "shrink",
+    "spearman_brown",
+    "split_half",
+]

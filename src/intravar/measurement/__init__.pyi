@@ -1,0 +1,3 @@
+from .columns import by_name
+
+__all__ = ["by_name"]

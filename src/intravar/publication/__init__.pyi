@@ -1,0 +1,24 @@
+from .check_words import check_json, check_lines, column_rows, unmeasurable
+from .explain import WARNING, measurement_folders
+from .exports import safe_csv
+from .folders import checked_out, private_folder, read_summary
+from .outputs import Outputs
+from .pseudonyms import Pseudonyms, read_key
+from .suppression import shown
+
+__all__ = [
+    "WARNING",
+    "Outputs",
+    "Pseudonyms",
+    "check_json",
+    "check_lines",
+    "checked_out",
+    "column_rows",
+    "measurement_folders",
+    "private_folder",
+    "read_key",
+    "read_summary",
+    "safe_csv",
+    "shown",
+    "unmeasurable",
+]
