@@ -17,7 +17,7 @@ from intravar.measurement.diagnostics import SWEEP, _sweep
 from intravar.measurement.evidence import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.scores import in_words, result_table
-from intravar.pages.measurement.page import render_page
+from intravar.pages.measurement.measurement_page import render_page
 from intravar.preparation.cost import estimate_cost
 from intravar.publication.explain import explain
 from intravar.publication.folders import write_measurement
@@ -366,7 +366,7 @@ def test_a_failure_while_writing_leaves_the_old_result(
     def broken(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("intravar.pages.measurement.page.render_page", broken)
+    monkeypatch.setattr("intravar.pages.measurement.measurement_page.render_page", broken)
     with pytest.raises(InputError, match=f"cannot write '{out}': No space left on device"):
         write_measurement(measured, out)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before

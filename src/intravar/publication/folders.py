@@ -114,7 +114,7 @@ def _write_private(measurement: Measurement, pseudonyms: Pseudonyms | None, fold
 
 
 def _write_public(outputs: Outputs, folder: Path, pairs: dict[str, Any] | None) -> None:
-    from intravar.pages.measurement.page import render_page
+    from intravar.pages.measurement.measurement_page import render_page
 
     tables = {"physicians": outputs.physicians}
     if outputs.methods is not None:
@@ -137,7 +137,7 @@ def rebuild_page(folder: str | os.PathLike[str]) -> Path:
 
     Pairs that were embedded in the page on request are not published, and not in the new one.
     """
-    from intravar.pages.measurement.page import render_page
+    from intravar.pages.measurement.measurement_page import render_page
 
     path = Path(folder)
     try:

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from intravar.pages.study import findings as found
-from intravar.pages.study.results import Results, read_results
-from intravar.pages.study.tables import grid_of
+from intravar.pages.study import study_findings as found
+from intravar.pages.study.stored_results import Results, read_results
+from intravar.pages.study.table_grids import grid_of
 from pages.study.made_results import make_results
 
 

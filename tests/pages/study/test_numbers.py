@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from intravar.pages.study.results import read_results
-from intravar.pages.study.tables import number_text
+from intravar.pages.study.stored_results import read_results
+from intravar.pages.study.table_grids import number_text
 from pages.study.reading import Page, rows_of
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from intravar.pages.study.figures import FIGURES
-from intravar.pages.study.page import page as make_page
-from intravar.pages.study.page import script_json
-from intravar.pages.study.results import read_results
+from intravar.pages.study.stored_results import read_results
+from intravar.pages.study.study_page import page as make_page
+from intravar.pages.study.study_page import script_json
 from pages.study.conftest import HOSTILE
 from pages.study.made_results import make_results
 from pages.study.reading import Page

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 import intravar.cli.benchmark as benchmark_command
-import intravar.pages.study.writing as report_writing
+import intravar.pages.study.report_files as report_writing
 from intravar.benchmarking.study import Study
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.pages.study import FORMATS, parse_formats, write_report
 from intravar.pages.study.latex import latex_table, latex_text
-from intravar.pages.study.results import read_results
-from intravar.pages.study.tables import grid_of
+from intravar.pages.study.stored_results import read_results
+from intravar.pages.study.table_grids import grid_of
 from pages.study.conftest import SCRIPT
 from pages.study.made_results import make_results
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.benchmarking.bootstrap import (
-    Interval,
+    BootstrapInterval,
     Statistic,
     percentile_interval,
     row_mean,
@@ -130,7 +130,7 @@ def _cell(
     intervals = [percentile_interval(values, statistic) for values in draws]
     if all(values.size == 1 for values in draws):
         # One condition has nothing to resample: the paper prints a point there, too.
-        intervals = [Interval(found.value, np.nan, np.nan) for found in intervals]
+        intervals = [BootstrapInterval(found.value, np.nan, np.nan) for found in intervals]
     return cell(
         condition,
         method,

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
-from intravar.benchmarking.bootstrap import Interval
+from intravar.benchmarking.bootstrap import BootstrapInterval
 from intravar.benchmarking.published import Printed
 
 #: One row per cell. `value` is the mean over draws; `low` and `high` are the bootstrap interval of
@@ -42,7 +42,7 @@ def cell(
     condition: str,
     method: str,
     column: str,
-    draws: list[Interval],
+    draws: list[BootstrapInterval],
     printed: Printed | None = None,
     *,
     spread: float = np.nan,

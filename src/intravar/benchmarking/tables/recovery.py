@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.benchmarking.bootstrap import Interval
+from intravar.benchmarking.bootstrap import BootstrapInterval
 from intravar.benchmarking.tables.cells import cell, cells_table
 from intravar.benchmarking.tables.ranks import spearman
 
@@ -70,7 +70,7 @@ def recovery_table(found: pl.DataFrame, measure: str, other_scale: frozenset[str
                 str(condition),
                 str(method),
                 MEASURES[measure],
-                [Interval(value, np.nan, np.nan) for value in values],
+                [BootstrapInterval(value, np.nan, np.nan) for value in values],
                 n_undefined=int(draws["n_undefined"].sum()),
             )
         )

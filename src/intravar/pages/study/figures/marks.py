@@ -8,7 +8,7 @@ import altair as alt
 
 from intravar.pages.study.canvas import Canvas, Chart
 from intravar.pages.study.palette import looks_of
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 #: Nobody is picked in a figure on paper; the page sets the parameter.
 PICKED = "picked"

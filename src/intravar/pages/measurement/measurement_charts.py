@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from intravar.pages.measurement.drawing import BOTTOM, TOP, Drawing
+from intravar.pages.measurement.plot import BOTTOM, TOP, Plot
 from intravar.publication.outputs import Outputs
 
 #: Two-sided 95 % and 99.8 %, the customary limits of a funnel plot.
@@ -44,7 +44,7 @@ def figures(outputs: Outputs) -> dict[str, Markup]:
 def _physicians(table: pl.DataFrame) -> Markup:
     rows = table.sort("shrunken", "physician").to_dicts()
     top = max(row["high"] for row in rows)
-    drawing = Drawing(
+    drawing = Plot(
         "Discordance of every physician",
         f"{len(rows)} physicians from the most to the least consistent, each with the estimate, "
         "its 95 % interval and the shrunken value. The table holds the numbers.",
@@ -72,7 +72,7 @@ def _funnel(table: pl.DataFrame) -> Markup:
         return Markup("")
     middle = float(np.median(table["discordance"].to_numpy()))
     largest = max(row[by] for row in rows)
-    drawing = Drawing(
+    drawing = Plot(
         "Funnel plot",
         f"Discordance against the number of {by[2:]}; "
         + (
@@ -108,7 +108,7 @@ def _funnel(table: pl.DataFrame) -> Markup:
 
 def _bars(title: str, words: str, axis: str, rows: list[tuple[str, float]]) -> Markup:
     top = max((value for _, value in rows), default=0) or 1.0
-    drawing = Drawing(
+    drawing = Plot(
         title,
         words,
         (0, top),
@@ -144,7 +144,7 @@ def _love(rows: list[dict[str, Any]]) -> Markup | None:
     if not rows:
         return None
     top = max(max(row["within_pairs"], row["at_random"] or 0) for row in rows) * 1.05
-    drawing = Drawing(
+    drawing = Plot(
         "Love plot",
         "Standardised difference of each covariate within pairs (filled) and between two patients "
         "of the same physician at random (hollow); the closer to zero, the more comparable.",
@@ -170,7 +170,7 @@ def _attrition(rows: list[dict[str, Any]]) -> Markup | None:
     parts = [name for name in rows[0] if name != "physician"]
     kinds = ("bar", "second", "third", "fourth")
     ordered = sorted(rows, key=lambda row: -row["paired"] / max(1, sum(row[p] for p in parts)))
-    drawing = Drawing(
+    drawing = Plot(
         "What became of the patients",
         "Share of each physician's patients that were paired, lay outside the caliper, or were "
         "lost in a longer cycle of the assignment. Physicians with small counts are left out.",
@@ -192,7 +192,7 @@ def _attrition(rows: list[dict[str, Any]]) -> Markup | None:
 def _distances(rows: list[dict[str, Any]]) -> Markup | None:
     if not rows:
         return None
-    drawing = Drawing(
+    drawing = Plot(
         "Distances of the pairs",
         "Share of pairs per tenth of the caliper; 1 is the caliper.",
         (0, 1),
@@ -210,7 +210,7 @@ def _sweep(rows: list[dict[str, Any]]) -> Markup | None:
     rows = [row for row in rows if row["mean_discordance"] is not None]
     if not rows:
         return None
-    drawing = Drawing(
+    drawing = Plot(
         "Another caliper",
         "Mean discordance (line) and share of patients in pairs (dashed) as the caliper changes; 1 "
         "is the caliper used.",
@@ -232,7 +232,7 @@ def _agreement(rows: list[dict[str, Any]]) -> Markup | None:
     names = list(dict.fromkeys(row["method"] for row in rows))
     if len(names) < 2:
         return None
-    drawing = Drawing(
+    drawing = Plot(
         "Agreement between methods",
         "Rank correlation of every two methods over the physicians.",
         (0, len(names)),
@@ -285,7 +285,7 @@ def _balance(rows: list[dict[str, Any]]) -> Markup | None:
 def _calibration(rows: list[dict[str, Any]]) -> Markup | None:
     if len(rows) < 2:
         return None
-    drawing = Drawing(
+    drawing = Plot(
         "Calibration",
         "Predicted against observed share of positive decisions in patients held out; on the line "
         "where the model is right on average.",
@@ -304,7 +304,7 @@ def _overlap(rows: list[dict[str, Any]]) -> Markup | None:
     if not rows:
         return None
     ordered = sorted(rows, key=lambda row: (row["overlap"], row["physician"]))
-    drawing = Drawing(
+    drawing = Plot(
         "Overlap",
         "How far each physician's patients cover the range of all patients; 1 where the panel is "
         "like the whole.",
@@ -322,7 +322,7 @@ def _dependence(rule: dict[str, Any], covariate: str) -> Markup | None:
     if len(rows) < 2:
         return None
     values = [row["value"] for row in rows]
-    drawing = Drawing(
+    drawing = Plot(
         f"How decisions depend on {covariate}",
         f"Mean predicted share of positive decisions from {rows[0]['share']:.2f} at {values[0]:g} "
         f"to {rows[-1]['share']:.2f} at {values[-1]:g}.",

@@ -11,7 +11,7 @@ import polars as pl
 from jinja2 import Environment, StrictUndefined
 
 from intravar.estimators import METHODS
-from intravar.pages.measurement.figures import figures
+from intravar.pages.measurement.measurement_charts import figures
 from intravar.publication.outputs import Outputs
 
 TEMPLATES = files("intravar.pages.measurement") / "templates"
@@ -29,15 +29,17 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
     """
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {"number": _number, "share": _share, "count": _count}
-    script = (TEMPLATES / "page.js").read_text("utf-8")
+    script = (TEMPLATES / "measurement.js").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     method = METHODS[outputs.summary["method"]]
     table = outputs.physicians
     filled = [name for name in table.columns if table[name].null_count() < table.height]
-    page: str = environment.from_string((TEMPLATES / "page.html.j2").read_text("utf-8")).render(
+    page: str = environment.from_string(
+        (TEMPLATES / "measurement.html.j2").read_text("utf-8")
+    ).render(
         script=script,
         script_hash=f"sha256-{digest}",
-        style=(TEMPLATES / "page.css").read_text("utf-8"),
+        style=(TEMPLATES / "measurement.css").read_text("utf-8"),
         summary=outputs.summary,
         checks=outputs.checks,
         diagnostics=outputs.diagnostics,

@@ -8,8 +8,8 @@ import polars as pl
 
 from intravar.benchmarking.tables.cells import CELL_SCHEMA
 from intravar.benchmarking.units import CONSTANT, ORACLE
-from intravar.pages.study.results import Results
-from intravar.pages.study.tables import is_single, number_text
+from intravar.pages.study.stored_results import Results
+from intravar.pages.study.table_grids import is_single, number_text
 
 #: Mean deltas within this distance of zero count as neither over nor under.
 _NEARLY_ZERO = 0.005

@@ -7,7 +7,7 @@ import polars as pl
 
 from intravar.pages.study.canvas import Canvas, Chart
 from intravar.pages.study.figures.marks import SIGNED, method_colour, method_shape, zero_line
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 
 def grid_rows(results: Results) -> pl.DataFrame:

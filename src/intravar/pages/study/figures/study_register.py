@@ -8,15 +8,20 @@ from functools import partial
 from typing import Any
 
 from intravar.pages.study.canvas import Canvas, Chart
-from intravar.pages.study.figures import alternatives as words
-from intravar.pages.study.figures.across import by_pass, by_window, condition_deltas, cross_deltas
-from intravar.pages.study.figures.continuum import CONDITION, continuum
-from intravar.pages.study.figures.model import calibration, fitted, residuals
+from intravar.pages.study.figures import figure_words as words
+from intravar.pages.study.figures.continuum_panels import CONDITION, continuum
+from intravar.pages.study.figures.delta_charts import (
+    by_pass,
+    by_window,
+    condition_deltas,
+    cross_deltas,
+)
+from intravar.pages.study.figures.group_panels import panels
+from intravar.pages.study.figures.model_fit import calibration, fitted, residuals
 from intravar.pages.study.figures.overview import overview
-from intravar.pages.study.figures.panels import panels
-from intravar.pages.study.figures.recovery import has_recovery, recovery, recovery_in_words
-from intravar.pages.study.figures.sizes import size_grid
-from intravar.pages.study.results import Results
+from intravar.pages.study.figures.recovery_chart import has_recovery, recovery, recovery_in_words
+from intravar.pages.study.figures.size_curves import size_grid
+from intravar.pages.study.stored_results import Results
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from intravar.benchmarking.units import CONSTANT, ORACLE
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 
 def physicians_of(results: Results, condition: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import vl_convert
 
 from intravar.pages.study.canvas import PAPER, Canvas
 from intravar.pages.study.figures import figures_of
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 #: Pixels of a PNG per pixel of the figure: 300 a inch at 18 cm.
 _SCALE = 3.0

@@ -18,8 +18,8 @@ from intravar.pages.study.figures.marks import (
     picked,
     zero_line,
 )
-from intravar.pages.study.results import Results
-from intravar.pages.study.tables import number_text
+from intravar.pages.study.stored_results import Results
+from intravar.pages.study.table_grids import number_text
 
 #: Height of a row of a method in pixels.
 _ROW = 27

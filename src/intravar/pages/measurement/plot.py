@@ -12,7 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 46
 
 
 @dataclass
-class Drawing:
+class Plot:
     """An SVG picture with linear axes.
 
     Parameters
@@ -163,4 +163,4 @@ def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(float((first + n) * step), 10) + 0.0 for n in range(max(count, 1))]
 
 
-__all__ = ["Drawing", "escape", "round_ticks"]
+__all__ = ["Plot", "escape", "round_ticks"]

@@ -15,7 +15,7 @@ from intravar.pages.study.figures.marks import (
     physician_tooltip,
     picked,
 )
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 CONDITION = "continuous"
 

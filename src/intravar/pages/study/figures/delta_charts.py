@@ -7,7 +7,7 @@ import polars as pl
 
 from intravar.pages.study.canvas import Canvas, Chart
 from intravar.pages.study.figures.marks import SIGNED, method_colour, method_shape, zero_line
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 _ROW = 30
 _DELTA = "Mean delta (score minus truth)"

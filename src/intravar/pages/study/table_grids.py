@@ -9,7 +9,7 @@ import polars as pl
 
 from intravar.benchmarking.tables import CELL_SCHEMA, TITLES
 from intravar.benchmarking.tables.render import HEADINGS, is_matrix, shown_interval
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 _PLAIN_HEADINGS = {
     "method": "Method",

@@ -21,11 +21,11 @@ from intravar import __version__
 from intravar.benchmarking.units import ORACLE
 from intravar.pages.study.canvas import NARROW, WIDE, Canvas, token
 from intravar.pages.study.figures import Figure, figures_of
-from intravar.pages.study.findings import findings
 from intravar.pages.study.palette import GROUPS, INKS, LOOKS, Look, looks_of
-from intravar.pages.study.physicians import physicians_of, undefined_reasons
-from intravar.pages.study.results import Results
-from intravar.pages.study.tables import Grid, grid_of, number_text
+from intravar.pages.study.physician_rows import physicians_of, undefined_reasons
+from intravar.pages.study.stored_results import Results
+from intravar.pages.study.study_findings import findings
+from intravar.pages.study.table_grids import Grid, grid_of, number_text
 
 #: Tables that are long; they stand folded below their figure.
 _FOLDED = ("rank_correlations", "grid", "glmm_groups")
@@ -36,8 +36,8 @@ def page(results: Results) -> str:
     shown = figures_of(results)
     figures, datasets = _specifications(results, shown)
     physicians = {name: physicians_of(results, name) for name in results.conditions}
-    style = colours(results) + _text("page.css")
-    scripts = [_library(), _text("page.js")]
+    style = colours(results) + _text("study.css")
+    scripts = [_library(), _text("study.js")]
     data = {
         "figures": figures,
         "datasets": datasets,
@@ -48,7 +48,7 @@ def page(results: Results) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = number_text
-    template = environment.from_string(_text("page.html.j2"))
+    template = environment.from_string(_text("study.html.j2"))
     return template.render(
         policy=policy(scripts, [style]),
         style=Markup(style),

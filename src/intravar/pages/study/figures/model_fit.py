@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from intravar.pages.study.canvas import Canvas, Chart
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 GLMM = "glmm"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from intravar.pages.study.figures.across import PASSES, WINDOWS, condition_deltas
-from intravar.pages.study.figures.continuum import CONDITION, continuum_correlation
-from intravar.pages.study.figures.model import calibration_rows, residual_rows
+from intravar.pages.study.figures.continuum_panels import CONDITION, continuum_correlation
+from intravar.pages.study.figures.delta_charts import PASSES, WINDOWS, condition_deltas
+from intravar.pages.study.figures.model_fit import calibration_rows, residual_rows
 from intravar.pages.study.figures.overview import overview_cards
-from intravar.pages.study.figures.sizes import grid_rows
-from intravar.pages.study.results import Results
-from intravar.pages.study.tables import number_text
+from intravar.pages.study.figures.size_curves import grid_rows
+from intravar.pages.study.stored_results import Results
+from intravar.pages.study.table_grids import number_text
 
 
 def overview_in_words(results: Results) -> str:

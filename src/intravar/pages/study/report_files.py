@@ -9,8 +9,8 @@ from pathlib import Path
 
 from intravar.errors import InputError, unknown_name
 from intravar.pages.study.latex import latex_table
-from intravar.pages.study.results import Results, read_results
-from intravar.pages.study.tables import grid_of
+from intravar.pages.study.stored_results import Results, read_results
+from intravar.pages.study.table_grids import grid_of
 from intravar.writing import whole_file
 
 #: What each format gives.
@@ -76,7 +76,7 @@ def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html
     results = read_results(folder)
     made: dict[str, bytes] = {}
     if "html" in chosen:
-        from intravar.pages.study.page import page
+        from intravar.pages.study.study_page import page
 
         made["report.html"] = page(results).encode()
     made |= _figures(results, [name for name in chosen if name in ("svg", "png", "pdf")])
@@ -88,7 +88,7 @@ def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html
 def _figures(results: Results, formats: list[str]) -> dict[str, bytes]:
     if not formats:
         return {}
-    from intravar.pages.study.static import static_figures
+    from intravar.pages.study.static_figures import static_figures
 
     return {f"figures/{name}": content for name, content in static_figures(results, formats)}
 

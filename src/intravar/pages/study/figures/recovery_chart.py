@@ -7,7 +7,7 @@ import polars as pl
 
 from intravar.pages.study.canvas import Canvas, Chart
 from intravar.pages.study.figures.marks import method_colour, method_shape
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 TABLE = "recovery_spearman"
 _ROW = 26
