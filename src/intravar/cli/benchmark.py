@@ -15,7 +15,7 @@ from rich.table import Table
 
 from intravar.benchmarking.study import Study
 from intravar.benchmarking.study import benchmark as run_benchmark
-from intravar.benchmarking.tables import TITLES
+from intravar.benchmarking.tables import FIGURE_TABLES, TITLES
 from intravar.benchmarking.tables.render import text_grid
 from intravar.cli.progress import StudyProgress
 from intravar.cli.simulation import Json
@@ -162,7 +162,7 @@ def _write_report(console: Console, study: Study) -> None:
 
 def _print_study(console: Console, study: Study) -> None:
     for name, table in study.tables.items():
-        if name in _LONG and console.width < 120:
+        if name in FIGURE_TABLES or (name in _LONG and console.width < 120):
             continue
         _print_table(console, TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):

@@ -98,7 +98,7 @@ def test_network_is_forbidden_to_scripts(whole: Visit) -> None:
 
 def test_sorting(whole: Visit) -> None:
     page = whole.page
-    heading = page.get_by_role("columnheader", name="Truth")
+    heading = page.get_by_role("columnheader", name="Oracle", exact=True)
     heading.get_by_role("button").click()
     values = (
         "[...document.querySelectorAll('#physician-table tbody td:nth-child(5) data')]"

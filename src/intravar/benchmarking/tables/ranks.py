@@ -40,7 +40,7 @@ def spearman_cell(
     printed: Printed | None,
     rounding: float = ROUNDING,
 ) -> dict[str, Any]:
-    """Make the cell of a method's rank correlation with `truth` or `d_star`."""
+    """Make the cell of a method's rank correlation with `oracle` or `d_star`."""
     draws: list[BootstrapInterval] = []
     for _, draw in rows.sort("replicate", "physician").group_by("replicate", maintain_order=True):
         score = draw["score"].fill_null(np.nan).to_numpy()
@@ -61,7 +61,7 @@ def continuum_table(scores: pl.DataFrame) -> pl.DataFrame:
         name = str(method)
         printed = printed_spearman("continuous", name)
         cells.append(spearman_cell("continuous", name, rows, "d_star", printed))
-        cells.append(spearman_cell("continuous", name, rows, "truth", None))
+        cells.append(spearman_cell("continuous", name, rows, "oracle", None))
     return cells_table(cells)
 
 

@@ -19,7 +19,7 @@ def physicians_of(results: Results, condition: str) -> dict[str, Any]:
     rows = results.first_draw.filter(pl.col("condition") == condition)
     about = (
         rows.group_by("physician")
-        .agg(pl.col("group", "n_patients", "d_star", "truth").drop_nulls().first())
+        .agg(pl.col("group", "n_patients", "d_star", "oracle").drop_nulls().first())
         .sort("physician")
     )
     names = about.select("physician")
@@ -35,7 +35,7 @@ def physicians_of(results: Results, condition: str) -> dict[str, Any]:
         "group": about["group"].to_list(),
         "n_patients": about["n_patients"].to_list(),
         "d_star": about["d_star"].to_list(),
-        "truth": about["truth"].to_list(),
+        "oracle": about["oracle"].to_list(),
         "scores": found["score"],
         "low": found["low"],
         "high": found["high"],

@@ -76,9 +76,9 @@ def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html
     results = read_results(folder)
     made: dict[str, bytes] = {}
     if "html" in chosen:
-        from intravar.pages.study.study_page import page
+        from intravar.pages.study.study_page import study_page
 
-        made["report.html"] = page(results).encode()
+        made["report.html"] = study_page(results).encode()
     made |= _figures(results, [name for name in chosen if name in ("svg", "png", "pdf")])
     if "latex" in chosen:
         made |= _tables(results)

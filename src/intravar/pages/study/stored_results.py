@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Any
 
 import polars as pl
 
+from intravar.benchmarking.score_table import ALWAYS_STORED, current_scores
 from intravar.benchmarking.store import RUN_SCHEMA
-from intravar.benchmarking.tables import TITLES
-from intravar.benchmarking.tables.across import mean_deltas
-from intravar.benchmarking.units import CONSTANT, ORACLE, SCORE_SCHEMA
+from intravar.benchmarking.tables import CELL_SCHEMA, TITLES, build_tables
+from intravar.benchmarking.units import CONSTANT, ORACLE
 from intravar.errors import InputError
 from intravar.estimators import METHODS
 from intravar.simulation.catalogue import Condition, all_conditions
@@ -64,7 +64,7 @@ class Results:
 
     @cached_property
     def rate_methods(self) -> list[str]:
-        """Methods whose score is a discordance rate and can be held against the truth."""
+        """Methods whose score is a discordance rate and can be held against the oracle."""
         return [name for name in self.methods if self.scale(name) == "discordance"]
 
     @cached_property
@@ -117,7 +117,7 @@ class Results:
         )
 
     def of(self, condition: str, methods: list[str]) -> pl.DataFrame:
-        """Return the first draw of a condition for some methods, with labels and deltas."""
+        """Return the first draw of a condition for some methods, with their labels."""
         rows = self.first_draw.filter(
             (pl.col("condition") == condition) & pl.col("method").is_in(methods)
         )
@@ -128,16 +128,29 @@ class Results:
                 pl.col("method")
                 .replace_strict({m: self.label(m) for m in methods}, return_dtype=pl.String)
                 .alias("label"),
-                (pl.col("score") - pl.col("truth")).alias("delta"),
             )
             .sort("order", "physician", maintain_order=True)
             .drop("order")
         )
 
-    @cached_property
-    def deltas(self) -> pl.DataFrame:
-        """Mean delta per condition, replicate and method, the constant among the methods."""
-        return mean_deltas(self.scores, frozenset([*self.rate_methods, CONSTANT]))
+    def cells(self, table: str, column: str, methods: Sequence[str]) -> pl.DataFrame:
+        """Return the cells of one column of a stored table for some methods, with their labels.
+
+        Empty where the study has no such table.
+        """
+        if table not in self.tables:
+            return pl.DataFrame(schema=CELL_SCHEMA | {"label": pl.String})
+        rows = self.tables[table].filter(
+            (pl.col("column") == column) & pl.col("method").is_in(list(methods))
+        )
+        return self.labelled(rows)
+
+    def labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Add the names of methods as people read them, in the column `label`."""
+        names = {method: self.label(method) for method in rows["method"].unique().to_list()}
+        return rows.with_columns(
+            pl.col("method").replace_strict(names, return_dtype=pl.String).alias("label")
+        )
 
     def cohort_details(self, condition: str) -> Mapping[str, Any]:
         """Return what is stored about the first cohort of a condition; empty if nothing is."""
@@ -176,6 +189,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
             "name the folder that 'intravar benchmark' wrote"
         )
     scores = _scores(where / "scores.parquet")
+    runs = _frame(where / "runs.parquet", RUN_SCHEMA)
     if scores.is_empty():
         raise InputError(f"'{where}' holds no scores yet; run 'intravar benchmark' again")
     return Results(
@@ -183,34 +197,35 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
         _manifest(where / "manifest.json"),
         _json(where / "details.json"),
         scores,
-        _frame(where / "runs.parquet", RUN_SCHEMA),
-        _tables(where / "tables"),
+        runs,
+        _tables(where / "tables", scores, runs),
     )
 
 
 def _scores(path: Path) -> pl.DataFrame:
-    # Results from before scores had intervals are read as well.
-    needed = {name: kind for name, kind in SCORE_SCHEMA.items() if name not in ("low", "high")}
-    scores = _frame(path, needed)
-    absent = [name for name in SCORE_SCHEMA if name not in scores.columns]
-    return scores.with_columns(pl.lit(None, pl.Float64).alias(name) for name in absent)
+    scores = _frame(path, ALWAYS_STORED)
+    if not {"oracle", "truth"} & set(scores.columns):
+        raise _lacks(path, ["oracle"])
+    return current_scores(scores)
 
 
-def _tables(folder: Path) -> dict[str, pl.DataFrame]:
+def _tables(folder: Path, scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    if not (folder / "condition_deltas.parquet").is_file():
+        # Stored before tables held all that figures show: made from the scores once more, by the
+        # one function that makes them.
+        return build_tables(scores, runs)
     paths = {name: folder / f"{name}.parquet" for name in TITLES}
-    return {name: _frame(path, {}) for name, path in paths.items() if path.is_file()}
+    return {name: _frame(path, ()) for name, path in paths.items() if path.is_file()}
 
 
-def _frame(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
+def _frame(path: Path, needed: Iterable[str]) -> pl.DataFrame:
     try:
         frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise _damaged(path) from error
-    missing = [name for name in schema if name not in frame.columns]
+    missing = [name for name in needed if name not in frame.columns]
     if missing:
-        raise InputError(
-            f"'{path}' lacks {', '.join(missing)}; it is not what 'intravar benchmark' writes"
-        )
+        raise _lacks(path, missing)
     return frame
 
 
@@ -218,7 +233,7 @@ def _manifest(path: Path) -> dict[str, Any]:
     found = _json(path)
     for name in ("methods", "data_generating_mechanisms", "command", "versions"):
         if name not in found:
-            raise InputError(f"'{path}' lacks {name}; it is not what 'intravar benchmark' writes")
+            raise _lacks(path, [name])
     return found
 
 
@@ -230,6 +245,12 @@ def _json(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise _damaged(path)
     return found
+
+
+def _lacks(path: Path, names: list[str]) -> InputError:
+    return InputError(
+        f"'{path}' lacks {', '.join(names)}; it is not what 'intravar benchmark' writes"
+    )
 
 
 def _damaged(path: Path) -> InputError:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import polars as pl
 
-from intravar.benchmarking.tables.cells import CELL_SCHEMA
-from intravar.benchmarking.units import CONSTANT, ORACLE
+from intravar.benchmarking.tables import is_cells
+from intravar.benchmarking.units import CONSTANT
 from intravar.pages.study.stored_results import Results
 from intravar.pages.study.table_grids import is_single, number_text
 
@@ -23,13 +23,7 @@ def findings(results: Results) -> list[str]:
 
 def _cells(results: Results, table: str, column: str) -> pl.DataFrame:
     """Return the defined cells of a column, for methods alone."""
-    if table not in results.tables or results.tables[table].is_empty():
-        return pl.DataFrame(schema=CELL_SCHEMA)
-    return results.tables[table].filter(
-        (pl.col("column") == column)
-        & pl.col("value").is_not_null()
-        & ~pl.col("method").is_in([ORACLE, CONSTANT])
-    )
+    return results.cells(table, column, results.methods).filter(pl.col("value").is_not_null())
 
 
 def closeness(results: Results) -> str | None:
@@ -66,7 +60,7 @@ def _direction(cells: pl.DataFrame) -> str:
                 "see more inconsistency than there is" if over > 1 else "sees more than there is",
             ),
             (under, "see less" if under > 1 else "sees less"),
-            (cells.height - over - under, f"within {_NEARLY_ZERO:.3f} of the truth"),
+            (cells.height - over - under, f"within {_NEARLY_ZERO:.3f} of the oracle"),
         )
         if number
     ]
@@ -75,7 +69,7 @@ def _direction(cells: pl.DataFrame) -> str:
 
 def order_kept(results: Results) -> str | None:
     """Say how well the order of physicians is kept on SCORE2, and on the continuum."""
-    groups = _cells(results, "score2_groups", "spearman_truth")
+    groups = _cells(results, "score2_groups", "spearman_oracle")
     continuum = _cells(results, "continuum", "spearman_d_star")
     parts = []
     if not groups.is_empty():
@@ -120,13 +114,14 @@ def across(results: Results) -> str | None:
 def against_constant(results: Results) -> str | None:
     """Say whether methods do better than one guess for all physicians."""
     condition = "score2" if results.has("score2") else results.conditions[0]
-    rows = results.of(condition, [*results.rate_methods, CONSTANT])
-    errors = rows.group_by("method").agg(pl.col("delta").abs().mean().alias("error")).drop_nulls()
-    constant = errors.filter(pl.col("method") == CONSTANT)["error"]
+    errors = results.cells(
+        "condition_errors", "mean_physician_error", [*results.rate_methods, CONSTANT]
+    ).filter((pl.col("condition") == condition) & pl.col("value").is_not_null())
+    constant = errors.filter(pl.col("method") == CONSTANT)["value"]
     others = errors.filter(pl.col("method") != CONSTANT)
     if constant.is_empty() or others.is_empty():
         return None
-    better = others.filter(pl.col("error") < constant[0]).height
+    better = others.filter(pl.col("value") < constant[0]).height
     which = "SCORE2" if condition == "score2" else f"the condition “{condition}”"
     return (
         f"Guessing one figure for all physicians of {which} would be off by {constant[0]:.3f} per "
@@ -137,9 +132,7 @@ def against_constant(results: Results) -> str | None:
 def against_paper(results: Results) -> str | None:
     """Say how many of the paper's figures agree with ours."""
     tables = [
-        table
-        for name, table in results.tables.items()
-        if table.columns == list(CELL_SCHEMA) and name != "glmm_groups"
+        table for name, table in results.tables.items() if is_cells(table) and name != "glmm_groups"
     ]
     inside = [
         value

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.benchmarking.tables import CELL_SCHEMA, TITLES
+from intravar.benchmarking.tables import TITLES, is_cells
 from intravar.benchmarking.tables.render import HEADINGS, is_matrix, shown_interval
 from intravar.pages.study.stored_results import Results
 
@@ -20,7 +20,6 @@ _PLAIN_HEADINGS = {
     "total": "Total (s)",
     "peak_memory_mb": "Peak memory (MB)",
 }
-_UNSIGNED = ("mean_abs_delta", "percent_positive", "spearman_truth", "spearman_d_star")
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def grid_of(results: Results, name: str) -> Grid:
         If the study has no such table.
     """
     table = results.tables[name]
-    if table.columns != list(CELL_SCHEMA):
+    if not is_cells(table):
         return _plain_grid(results, name, table)
     if name == "grid" or is_matrix(table):
         return _matrix(results, name, table)
@@ -117,7 +116,7 @@ def grid_of(results: Results, name: str) -> Grid:
 def _signed(table: str, column: str) -> bool:
     if table in ("window_size", "passes", "grid"):
         return True
-    return column in ("mean_delta", "median_delta") and column not in _UNSIGNED
+    return column in ("mean_delta", "median_delta")
 
 
 def _matrix(results: Results, title: str, table: pl.DataFrame) -> Grid:
@@ -164,7 +163,7 @@ def _plain_cell(value: Any) -> Cell | None:
 
 
 def _cell(row: dict[str, Any], signed: bool) -> Cell:
-    digits = 1 if row["column"] in ("percent_positive", "coverage") else 3
+    digits = 1 if row["column"] == "percent_positive" else 3
 
     def text(number: float | None) -> str:
         return "" if number is None else number_text(number, digits, signed)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import altair as alt
-import numpy as np
-import polars as pl
 
-from intravar.benchmarking.tables.ranks import spearman
 from intravar.pages.study.canvas import Canvas, Chart
 from intravar.pages.study.figures.marks import (
     lit,
@@ -36,11 +33,12 @@ def continuum(results: Results, canvas: Canvas) -> Chart:
     )
 
 
-def continuum_correlation(rows: pl.DataFrame) -> float:
-    """Return the rank correlation of one method's scores with D* on the draw that is drawn."""
-    return spearman(
-        rows["score"].fill_null(np.nan).to_numpy(), rows["d_star"].fill_null(np.nan).to_numpy()
-    )
+def continuum_correlation(results: Results, method: str) -> float | None:
+    """Return the rank correlation of a method's scores with D* in the first draw, as stored."""
+    found: list[float | None] = results.cells("continuum", "spearman_d_star", [method])[
+        "first"
+    ].to_list()
+    return found[0] if found else None
 
 
 def _panel(results: Results, canvas: Canvas, method: str, side: int, *, first: bool) -> Chart:
@@ -70,8 +68,8 @@ def _panel(results: Results, canvas: Canvas, method: str, side: int, *, first: b
             tooltip=physician_tooltip(title),
         )
     )
-    rho = continuum_correlation(rows)
-    subtitle = "ρ undefined" if np.isnan(rho) else f"ρ = {rho:.3f}"
+    rho = continuum_correlation(results, method)
+    subtitle = "ρ undefined" if rho is None else f"ρ = {rho:.3f}"
     layers: list[Chart] = [_diagonal(canvas), points] if rate else [points]
     return alt.layer(*layers).properties(
         width=side,

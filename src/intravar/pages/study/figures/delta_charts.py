@@ -10,7 +10,7 @@ from intravar.pages.study.figures.marks import SIGNED, method_colour, method_sha
 from intravar.pages.study.stored_results import Results
 
 _ROW = 30
-_DELTA = "Mean delta (score minus truth)"
+_DELTA = "Mean delta (score minus oracle)"
 WINDOWS = {"w1": "1", "w2_3": "2–3", "w4_6": "4–6", "w7_9": "7–9", "score2": "SCORE2"}
 PASSES = {"pass1": "pass 1", "pass2": "pass 2"}
 
@@ -22,18 +22,9 @@ def condition_deltas(results: Results) -> pl.DataFrame:
         for name in results.conditions
         if (found := results.known_condition(name)) and found.family in ("score2", "window")
     ]
-    rows = results.deltas.filter(
-        pl.col("condition").is_in(main)
-        & pl.col("method").is_in(results.rate_methods)
-        & (pl.col("replicate") == pl.col("replicate").min())
-    )
-    return _labelled(results, rows)
-
-
-def _labelled(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
-    names = {method: results.label(method) for method in rows["method"].unique().to_list()}
-    return rows.with_columns(
-        pl.col("method").replace_strict(names, return_dtype=pl.String).alias("label")
+    rows = results.cells("condition_deltas", "mean_delta", results.rate_methods)
+    return rows.filter(pl.col("condition").is_in(main)).select(
+        "condition", "method", "label", "first"
     )
 
 
@@ -44,14 +35,14 @@ def _rates(results: Results, rows: pl.DataFrame) -> list[str]:
 
 def cross_deltas(results: Results, canvas: Canvas) -> Chart:
     """Draw how the mean delta of every method is spread over the conditions."""
-    rows = condition_deltas(results).filter(pl.col("delta").is_not_null())
+    rows = condition_deltas(results).filter(pl.col("first").is_not_null())
     # Spread evenly rather than at random, so that a figure drawn twice is the same figure.
     turn = pl.int_range(pl.len()).over("method")
     rows = rows.with_columns(((turn * 0.6180339887) % 1).alias("jitter"))
     shown = _rates(results, rows)
     y = alt.Y("label:N", sort=results.labels(shown), title=None, axis=alt.Axis(grid=False))
     ticks = 4 if canvas.narrow else 9
-    x = alt.X("delta:Q", title=_DELTA, axis=alt.Axis(labelExpr=SIGNED, tickCount=ticks))
+    x = alt.X("first:Q", title=_DELTA, axis=alt.Axis(labelExpr=SIGNED, tickCount=ticks))
     points = (
         alt.Chart(canvas.data(rows))
         .mark_point(filled=True, size=24, opacity=0.45)
@@ -64,17 +55,17 @@ def cross_deltas(results: Results, canvas: Canvas) -> Chart:
             tooltip=[
                 alt.Tooltip("condition:N", title="Condition"),
                 alt.Tooltip("label:N", title="Method"),
-                alt.Tooltip("delta:Q", title="Mean delta", format="+.3f"),
+                alt.Tooltip("first:Q", title="Mean delta", format="+.3f"),
             ],
         )
     )
     box = alt.Chart(canvas.data(rows)).encode(y=y)
     middle = box.mark_tick(thickness=2.5, size=_ROW - 10, color=canvas.ink("ink")).encode(
-        x=alt.X("median(delta):Q")
+        x=alt.X("median(first):Q")
     )
     quarters = box.mark_bar(
         filled=False, height=_ROW - 12, stroke=canvas.ink("ink"), strokeWidth=1
-    ).encode(x=alt.X("q1(delta):Q"), x2="q3(delta):Q")
+    ).encode(x=alt.X("q1(first):Q"), x2="q3(first):Q")
     return alt.layer(zero_line(canvas), points, quarters, middle).properties(
         width=canvas.width - 190, height=_ROW * len(shown)
     )
@@ -144,8 +135,7 @@ def by_pass(results: Results, canvas: Canvas) -> Chart:
 
 
 def _cells(results: Results, table: str, columns: dict[str, str]) -> pl.DataFrame:
-    return _labelled(
-        results,
+    return results.labelled(
         results.tables[table]
         .filter(pl.col("method").is_in(results.rate_methods) & pl.col("column").is_in(columns))
         .with_columns(

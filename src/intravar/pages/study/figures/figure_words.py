@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
-from intravar.pages.study.figures.continuum_panels import CONDITION, continuum_correlation
+from intravar.pages.study.figures.continuum_panels import continuum_correlation
 from intravar.pages.study.figures.delta_charts import PASSES, WINDOWS, condition_deltas
+from intravar.pages.study.figures.group_panels import first_mean_deltas
 from intravar.pages.study.figures.model_fit import calibration_rows, residual_rows
 from intravar.pages.study.figures.overview import overview_cards
 from intravar.pages.study.figures.size_curves import grid_rows
@@ -25,14 +25,13 @@ def overview_in_words(results: Results) -> str:
 
 def panels_in_words(results: Results, condition: str) -> str:
     """Return the mean delta of every method on a condition."""
-    rows = results.of(condition, results.rate_methods)
-    means = rows.group_by("label", maintain_order=True).agg(pl.col("delta").mean())
+    means = first_mean_deltas(results, condition)
     listed = "; ".join(
-        f"{row['label']} {_signed(row['delta'])}"
+        f"{row['label']} {_signed(row['first'])}"
         for row in means.iter_rows(named=True)
-        if row["delta"] is not None
+        if row["first"] is not None
     )
-    n = rows["physician"].n_unique()
+    n = results.of(condition, results.rate_methods)["physician"].n_unique()
     return (
         f"Four panels for {n} physicians: model score, discordance by method and group, delta by "
         f"method, and rank correlations between methods. Mean delta: {listed}. The tables below "
@@ -44,9 +43,8 @@ def continuum_in_words(results: Results) -> str:
     """Return the rank correlation of every method on the continuum."""
     found = []
     for method in results.methods:
-        rows = results.of(CONDITION, [method])
-        rho = continuum_correlation(rows) if rows.height else np.nan
-        if not np.isnan(rho):
+        rho = continuum_correlation(results, method)
+        if rho is not None:
             found.append(f"{results.label(method)} {rho:.3f}")
     return (
         "One scatter plot per method of its score against the true discordance. Rank "
@@ -58,12 +56,12 @@ def cross_in_words(results: Results) -> str:
     """Return median and range of every method's deltas."""
     rows = condition_deltas(results)
     found = (
-        rows.filter(pl.col("delta").is_not_null())
+        rows.filter(pl.col("first").is_not_null())
         .group_by("label", maintain_order=True)
         .agg(
-            pl.col("delta").median().alias("median"),
-            pl.col("delta").min().alias("low"),
-            pl.col("delta").max().alias("high"),
+            pl.col("first").median().alias("median"),
+            pl.col("first").min().alias("low"),
+            pl.col("first").max().alias("high"),
         )
     )
     listed = "; ".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from intravar.benchmarking.tables.ranks import spearman
+from intravar.benchmarking.tables import correlations_of
 from intravar.benchmarking.units import ORACLE
 from intravar.pages.study.canvas import Canvas, Chart
 from intravar.pages.study.figures.marks import (
@@ -127,19 +127,16 @@ def discordance(results: Results, canvas: Canvas, condition: str, width: int) ->
 
 
 def deltas(results: Results, canvas: Canvas, condition: str, width: int) -> Chart:
-    """Draw score minus truth per physician, with the mean in the label of the method."""
+    """Draw score minus oracle per physician, with the mean in the label of the method."""
     shown = _shown(results, condition, results.rate_methods)
     rows = results.of(condition, shown)
-    means = rows.group_by("method", "label", maintain_order=True).agg(pl.col("delta").mean())
-    text = {
-        row["label"]: _with_mean(row["label"], row["delta"]) for row in means.iter_rows(named=True)
-    }
-    labelled = rows.with_columns(
-        pl.col("label").replace_strict(text, return_dtype=pl.String).alias("row")
-    )
+    means = first_mean_deltas(results, condition)
+    known = dict(means.select("label", "first").iter_rows())
+    text = {label: _with_mean(label, known.get(label)) for label in results.labels(shown)}
+    labelled = rows.with_columns(_row_of(text))
     order = list(text.values())
     y = alt.Y("row:N", title=None, sort=order, axis=alt.Axis(grid=False))
-    x = alt.X("delta:Q", title="Delta (score minus truth)", axis=alt.Axis(tickCount=6))
+    x = alt.X("delta:Q", title="Delta (score minus oracle)", axis=alt.Axis(tickCount=6))
     points = (
         alt.Chart(canvas.data(labelled))
         .mark_point(filled=True, size=42)
@@ -156,15 +153,24 @@ def deltas(results: Results, canvas: Canvas, condition: str, width: int) -> Char
         )
     )
     ticks = (
-        alt.Chart(canvas.data(labelled))
+        alt.Chart(canvas.data(means.select("first", _row_of(text))))
         .mark_tick(thickness=2, size=_ROW - 7, color=canvas.ink("ink"))
-        .encode(x=alt.X("mean(delta):Q"), y=y)
+        .encode(x=alt.X("first:Q"), y=y)
     )
     return alt.layer(zero_line(canvas), points, ticks).properties(
         width=width,
         height=_ROW * len(shown),
         title=_title(canvas, "Delta per physician (mean in brackets)"),
     )
+
+
+def first_mean_deltas(results: Results, condition: str) -> pl.DataFrame:
+    """Return every method's mean delta in the first draw of a condition, as stored."""
+    return results.cells(f"{condition}_groups", "mean_delta", results.rate_methods)
+
+
+def _row_of(text: dict[str, str]) -> pl.Expr:
+    return pl.col("label").replace_strict(text, return_dtype=pl.String).alias("row")
 
 
 def _with_mean(label: str, mean: float | None) -> str:
@@ -221,20 +227,15 @@ def correlations(results: Results, canvas: Canvas, condition: str, width: int) -
 
 
 def _correlations(results: Results, condition: str, shown: list[str]) -> pl.DataFrame:
-    wide = (
-        results.of(condition, shown)
-        .pivot("method", index="physician", values="score", aggregate_function="first")
-        .with_columns(pl.col(shown).fill_null(float("nan")))
+    """Return the stored rank correlation of every two methods in the first draw."""
+    names = {method: results.label(method) for method in shown}
+    there = pl.col("method").is_in(shown) & pl.col("column").is_in(shown)
+    return (
+        results.tables[correlations_of(condition)]
+        .filter(there)
+        .select(
+            pl.col("method").replace_strict(names, return_dtype=pl.String).alias("first"),
+            pl.col("column").replace_strict(names, return_dtype=pl.String).alias("second"),
+            pl.col("first").alias("rho"),
+        )
     )
-    return pl.DataFrame(
-        [
-            {
-                "first": results.label(first),
-                "second": results.label(second),
-                "rho": spearman(wide[first].to_numpy(), wide[second].to_numpy()),
-            }
-            for first in shown
-            for second in shown
-        ],
-        schema={"first": pl.String, "second": pl.String, "rho": pl.Float64},
-    ).with_columns(pl.col("rho").fill_nan(None))

@@ -91,8 +91,7 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
         ),
         Card(
             "Scores",
-            "The oracle sees who is eligible, and so the truth. Methods do not: most pair patients "
-            "who look alike.",
+            "The oracle knows who is eligible. Methods do not: most pair patients who look alike.",
             "pairs",
         ),
     ]

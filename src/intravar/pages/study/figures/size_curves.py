@@ -71,7 +71,7 @@ def _panel(
     axis = alt.Axis(labelExpr=SIGNED, labels=first, ticks=first, tickCount=6)
     y = alt.Y(
         "value:Q",
-        title="Mean delta (score minus truth)" if first else None,
+        title="Mean delta (score minus oracle)" if first else None,
         scale=alt.Scale(domain=domain),
         axis=axis,
     )

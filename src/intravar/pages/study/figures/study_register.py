@@ -46,6 +46,8 @@ class Figure:
         Names of the tables that stand below it.
     condition
         The condition whose physicians can be picked in it, if they can.
+    first_draw
+        Whether it shows the first draw; else marks are means over all draws.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Figure:
     alternative: Callable[[Results], str]
     tables: tuple[str, ...] = ()
     condition: str | None = None
+    first_draw: bool = False
 
     def draw(self, results: Results, canvas: Canvas) -> dict[str, Any]:
         """Return the Vega-Lite specification of the figure."""
@@ -80,6 +83,7 @@ def _panels(name: str, title: str, tables: tuple[str, ...]) -> Figure:
         partial(words.panels_in_words, condition=name),
         tables,
         name,
+        first_draw=True,
     )
 
 
@@ -88,7 +92,7 @@ def _draw_panels(results: Results, canvas: Canvas, condition: str) -> Chart:
 
 
 def _has_rates(name: str) -> Callable[[Results], bool]:
-    """Return whether a table has a method whose score can be held against the truth."""
+    """Return whether a table has a method whose score can be held against the oracle."""
     return lambda results: (
         name in results.tables
         and not set(results.rate_methods).isdisjoint(results.tables[name]["method"])
@@ -116,6 +120,7 @@ FIGURES: tuple[Figure, ...] = (
         words.continuum_in_words,
         ("continuum",),
         CONDITION,
+        first_draw=True,
     ),
     Figure(
         "cross-experiment",
@@ -128,7 +133,8 @@ FIGURES: tuple[Figure, ...] = (
         ),
         cross_deltas,
         words.cross_in_words,
-        ("cross_experiment",),
+        ("cross_experiment", "condition_deltas"),
+        first_draw=True,
     ),
     Figure(
         "window-size",
@@ -178,8 +184,12 @@ FIGURES: tuple[Figure, ...] = (
             "recovery_coverage",
         ),
     ),
-    _panels("copula", "SCORE2 with correlated cholesterols", ("copula_groups",)),
-    _panels("lognormal", "SCORE2 with lognormal HbA1c", ("lognormal_groups",)),
+    _panels(
+        "copula", "SCORE2 with correlated cholesterols", ("copula_groups", "copula_correlations")
+    ),
+    _panels(
+        "lognormal", "SCORE2 with lognormal HbA1c", ("lognormal_groups", "lognormal_correlations")
+    ),
     Figure(
         "pearson-residuals",
         "Pearson residuals of the mixed model",

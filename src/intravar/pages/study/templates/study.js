@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const find = (id) => document.getElementById(id);
   const data = JSON.parse(find("data").textContent);
@@ -6,16 +5,6 @@
   const narrow = window.matchMedia("(max-width: 56rem)");
   const drawn = new Map(); // name of a figure -> { view, layout }
   let picked = null; // { condition, physician }
-
-  for (const part of document.querySelectorAll(".needs-script")) part.hidden = false;
-
-  // --- light and dark ---
-
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  find("theme").addEventListener("click", () => {
-    const now = root.dataset.theme || (dark.matches ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-  });
 
   // --- hovering ---
 
@@ -132,7 +121,7 @@
     { heading: "Group", values: found.group, kind: "count" },
     { heading: "Patients", values: found.n_patients, kind: "count" },
     { heading: "D*", values: found.d_star, kind: "score" },
-    { heading: "Truth", values: found.truth, kind: "score" },
+    { heading: "Oracle", values: found.oracle, kind: "score" },
     ...Object.entries(found.scores).map(([method, values]) => ({
       heading: labels[method], values, kind: "score",
       low: found.low[method], high: found.high[method],
