@@ -135,7 +135,7 @@ def test_figures_of_tables_draw_the_stored_cells(whole_folder: Path) -> None:
 def test_figures_compute_nothing_again(
     whole_folder: Path, figure: str, table: str, column: str
 ) -> None:
-    """A number that only the stored table holds is the number that is drawn and told."""
+    """A number that only the stored table holds is the number that is shown and told."""
     results = read_results(whole_folder)
     here = (pl.col("column") == column) & (pl.col("method") == "euclidean")
     told = results.tables[table].with_columns(
@@ -143,8 +143,8 @@ def test_figures_compute_nothing_again(
     )
     changed = replace(results, tables={**results.tables, table: told})
     (shown,) = [each for each in figures_of(changed) if each.name == figure]
-    drawn = json.dumps(shown.draw(changed, Canvas(720)))
-    before = json.dumps(shown.draw(results, Canvas(720)))
+    drawn = json.dumps(shown.specification(changed, Canvas(720)))
+    before = json.dumps(shown.specification(results, Canvas(720)))
     assert re.search(r"0\.765", drawn)
     assert not re.search(r"0\.7654|ρ = 0\.765", before)
     if "correlations" not in table:

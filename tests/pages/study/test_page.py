@@ -18,7 +18,7 @@ from pages.study.conftest import HOSTILE
 from pages.study.made_results import make_results
 from pages.study.reading import Page
 
-#: Names of formats and licences inside the drawing library; nothing fetches them.
+#: Names of formats and licences inside the plotting library; nothing fetches them.
 NOT_FETCHED = (
     "http://www.w3.org/",
     "https://vega.github.io/schema/",

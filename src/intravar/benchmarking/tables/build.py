@@ -43,8 +43,8 @@ TITLES = {
     "recovery_coverage": "Share of 95 % intervals that hold D*, by condition and method",
     "recovery_trust": "What can be trusted: all, the ranks, or no",
     "grid": "Mean delta by cohort size and number of physicians",
-    "condition_deltas": "Mean delta, by condition and method",
-    "condition_errors": "Mean |delta| of the physicians, by condition and method",
+    "condition_deltas": "Mean delta of every method on every condition",
+    "condition_errors": "Mean |delta| of the physicians, for every method on every condition",
     "seconds": "Seconds per method",
 }
 #: Tables that figures and findings rest on; too long to print in a terminal.

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib.resources import files
 from typing import Any
 
-import polars as pl
-from jinja2 import Environment, StrictUndefined
-
 from intravar.estimators import METHODS
-from intravar.pages.measurement.measurement_charts import figures
+from intravar.pages.colours import Look
+from intravar.pages.html import render_html
+from intravar.pages.measurement.measurement_findings import findings
+from intravar.pages.measurement.picture_register import pictures_of
 from intravar.publication.outputs import Outputs
 
-TEMPLATES = files("intravar.pages.measurement") / "templates"
+#: What is shown first, second and so on in a picture.
+LOOKS = {
+    "one": Look("#0b62a4", "#69b3f0"),
+    "two": Look("#d98200", "#f0b04f"),
+    "three": Look("#7a7f87", "#9aa3ad"),
+    "four": Look("#aa3333", "#f08a8a"),
+}
+#: Columns that the table has only where a method fills them.
+RATES = ("p_high", "p_low", "discrimination")
 
 
 def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
@@ -27,63 +32,27 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
     pairs
         Discordant pairs per physician, for whoever asked; they make the page patient-level.
     """
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters |= {"number": _number, "share": _share, "count": _count}
-    script = (TEMPLATES / "measurement.js").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
-    method = METHODS[outputs.summary["method"]]
-    table = outputs.physicians
+    method, table = METHODS[outputs.summary["method"]], outputs.physicians
     filled = [name for name in table.columns if table[name].null_count() < table.height]
-    page: str = environment.from_string(
-        (TEMPLATES / "measurement.html.j2").read_text("utf-8")
-    ).render(
-        script=script,
-        script_hash=f"sha256-{digest}",
-        style=(TEMPLATES / "measurement.css").read_text("utf-8"),
-        summary=outputs.summary,
-        checks=outputs.checks,
-        diagnostics=outputs.diagnostics,
-        physicians=outputs.physicians.sort(
-            "reportable", "rank", descending=[True, False]
-        ).to_dicts(),
-        findings=findings(outputs),
-        figures=figures(outputs),
-        method={"name": method.name, "label": method.label, "idea": method.idea},
-        pairs=pairs,
-        latent=bool(outputs.physicians["p_high"].is_not_null().any()),
-        filled=filled,
-        rates=[name for name in ("p_high", "p_low", "discrimination") if name in filled],
+    content = {
+        "summary": outputs.summary,
+        "checks": outputs.checks,
+        "diagnostics": outputs.diagnostics,
+        "physicians": table.sort("reportable", "rank", descending=[True, False]).to_dicts(),
+        "findings": findings(outputs),
+        "pictures": pictures_of(outputs),
+        "method": {"name": method.name, "label": method.label, "idea": method.idea},
+        "pairs": pairs,
+        "filled": filled,
+        "rates": [name for name in RATES if name in filled],
+    }
+    return render_html(
+        "intravar.pages.measurement",
+        "measurement",
+        content,
+        filters={"number": _number, "share": _share, "count": _count},
+        looks=LOOKS,
     )
-    return page
-
-
-def findings(outputs: Outputs) -> list[str]:
-    """Say in plain words what was found; every number comes from the results."""
-    table = outputs.physicians
-    reportable = table.filter(pl.col("reportable"))
-    n, total = reportable.height, table.height
-    others = "" if n == total else "; for the others the table gives the reason"
-    lines = [f"{n:,} of {total:,} physicians can be reported{others}."]
-    if not n:
-        return [f"None of {total:,} physicians can be reported; the table gives the reasons."]
-    d = reportable["discordance"]
-    middle = float(d.median())  # type: ignore[arg-type]
-    lines.append(
-        f"For the physician in the middle, of 100 pairs of comparable patients about "
-        f"{100 * middle:.0f} get different decisions."
-    )
-    if n >= 2:
-        low, high = float(d.min()), float(d.max())  # type: ignore[arg-type]
-        lines.append(f"From the most to the least consistent: {100 * low:.0f} to {100 * high:.0f}.")
-        outside = reportable.filter((pl.col("low") > middle) | (pl.col("high") < middle)).height
-        lines.append(
-            f"For {outside:,} of {n:,}, the 95 % interval leaves out the one in the middle; by "
-            f"chance alone about {0.05 * n:.0f} would."
-        )
-    important = [row["covariate"] for row in outputs.summary["rule"]["importance"][:3]]
-    if important:
-        lines.append(f"Decisions depend most on {', '.join(important)}.")
-    return lines
 
 
 def _number(value: float | None, digits: int = 3) -> str:

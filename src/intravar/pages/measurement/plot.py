@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-WIDTH, HEIGHT = 640, 300
+#: Widths of a picture in pixels: on a desk and on a telephone.
+WIDE, NARROW, HEIGHT = 640, 350, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 46
+#: Height of a labelled row; the room for its label and the letters that fit there, by width.
+ROW = 22
+LABELS = {WIDE: (190, 26), NARROW: (120, 15)}
 
 
 @dataclass
@@ -17,28 +21,32 @@ class Plot:
 
     Parameters
     ----------
-    title, description
-        The text alternative.
     x, y
         Ranges of the two axes.
-    height, left
-        In pixels; the left margin holds the labels of bars.
+    width, height
+        In pixels; the width is `WIDE` or `NARROW`.
+    labelled
+        Whether rows have labels, which need room on the left.
     """
 
-    title: str
-    description: str
     x: tuple[float, float]
     y: tuple[float, float]
+    width: int = WIDE
     height: int = HEIGHT
-    left: int = LEFT
+    labelled: bool = False
     parts: list[Markup] = field(default_factory=list)
+
+    @property
+    def left(self) -> int:
+        """Left margin in pixels."""
+        return LABELS[self.width][0] if self.labelled else LEFT
 
     def place(self, x: float, y: float) -> tuple[float, float]:
         """Return the pixels of a point."""
         across = (x - self.x[0]) / ((self.x[1] - self.x[0]) or 1)
         up = (y - self.y[0]) / ((self.y[1] - self.y[0]) or 1)
         return (
-            round(self.left + across * (WIDTH - self.left - RIGHT), 1),
+            round(self.left + across * (self.width - self.left - RIGHT), 1),
             round(self.height - BOTTOM - up * (self.height - TOP - BOTTOM), 1),
         )
 
@@ -47,7 +55,7 @@ class Plot:
         self.parts.append(Markup(element).format(**values))
 
     def point(self, x: float, y: float, hint: str, kind: str = "point") -> None:
-        """Draw a point that says its numbers when pointed at."""
+        """Add a point that says its numbers when pointed at."""
         a, b = self.place(x, y)
         self.add(
             '<circle class="{kind}" cx="{a}" cy="{b}" r="4"><title>{hint}</title></circle>',
@@ -58,12 +66,12 @@ class Plot:
         )
 
     def line(self, points: list[tuple[float, float]], kind: str = "line") -> None:
-        """Draw a line through points."""
+        """Add a line through points."""
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in points)
         self.add('<polyline class="{kind}" points="{text}"/>', kind=kind, text=text)
 
     def bar(self, x: tuple[float, float], y: tuple[float, float], hint: str, kind: str) -> None:
-        """Draw a rectangle between two values on both axes."""
+        """Add a rectangle between two values on both axes."""
         (a, b), (c, d) = self.place(x[0], y[1]), self.place(x[1], y[0])
         self.add(
             '<rect class="{kind}" x="{a}" y="{b}" width="{w}" height="{h}">'
@@ -76,9 +84,10 @@ class Plot:
             hint=hint,
         )
 
-    def label(self, y: float, text: str, longest: int = 26) -> None:
+    def label(self, y: float, text: str) -> None:
         """Write a label beside the vertical axis."""
         _, b = self.place(self.x[0], y)
+        longest = LABELS[self.width][1]
         shown = text if len(text) <= longest else f"{text[: longest - 1]}…"
         self.add(
             '<text class="label" x="{a}" y="{b}" text-anchor="end" dominant-baseline="middle">'
@@ -92,7 +101,7 @@ class Plot:
     def axes(
         self, x_name: str, y_name: str = "", *, y_ticks: bool = True, count: int | None = None
     ) -> None:
-        """Draw both axes with round numbers; an axis that counts has whole ones up to the count."""
+        """Add both axes with round numbers; an axis that counts has whole ones up to the count."""
         ticks = round_ticks(*self.x)
         if count is not None:
             ticks = [tick for tick in ticks if tick == round(tick) and 1 <= tick <= count]
@@ -111,7 +120,7 @@ class Plot:
                 '<line class="grid" x1="{a}" x2="{r}" y1="{b}" y2="{b}"/>',
                 a=a,
                 b=b,
-                r=WIDTH - RIGHT,
+                r=self.width - RIGHT,
             )
             self.add(
                 '<text class="tick" x="{a}" y="{b}" text-anchor="end" '
@@ -120,7 +129,7 @@ class Plot:
                 b=b,
                 tick=f"{tick:g}",
             )
-        middle = (self.left + WIDTH - RIGHT) / 2
+        middle = (self.left + self.width - RIGHT) / 2
         self.add(
             '<text class="name" x="{a}" y="{b}" text-anchor="middle">{name}</text>',
             a=middle,
@@ -136,13 +145,36 @@ class Plot:
                 name=y_name,
             )
 
-    def svg(self) -> Markup:
-        """Return the picture."""
+    def svg(self, title: str, words: str) -> Markup:
+        """Return the picture with what it shows in words, for those who cannot see it."""
         head = Markup(
-            '<svg viewBox="0 0 {w} {h}" role="img" xmlns="http://www.w3.org/2000/svg">'
-            "<title>{title}</title><desc>{description}</desc>"
-        ).format(w=WIDTH, h=self.height, title=self.title, description=self.description)
+            '<svg class="{kind}" viewBox="0 0 {w} {h}" role="img" xmlns="http://www.w3.org/2000/svg">'
+            "<title>{title}</title><desc>{words}</desc>"
+        ).format(
+            w=self.width,
+            h=self.height,
+            kind="wide" if self.width == WIDE else "narrow",
+            title=title,
+            words=words,
+        )
         return Markup("").join([head, *self.parts, Markup("</svg>")])
+
+
+def row_plot(rows: int, most: float, width: int) -> Plot:
+    """Return a plot with one labelled row below the other and values from zero to the right."""
+    height = ROW * rows + TOP + BOTTOM
+    return Plot((0, most), (rows + 0.5, 0.5), width, height, labelled=True)
+
+
+def bar_plot(axis: str, rows: list[tuple[str, float]], width: int) -> Plot:
+    """Plot a bar per labelled row."""
+    plot = row_plot(len(rows), max((value for _, value in rows), default=0) or 1.0, width)
+    plot.axes(axis, y_ticks=False)
+    for position, (name, value) in enumerate(rows, 1):
+        plot.label(position, name)
+        across, down = (0, max(value, 0.0)), (position + 0.35, position - 0.35)
+        plot.bar(across, down, f"{name}: {value:.3g}", "bar")
+    return plot
 
 
 def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -161,6 +193,3 @@ def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
     first = np.ceil(low / step - 1e-9)
     count = int(np.floor(high / step + 1e-9) - first) + 1
     return [round(float((first + n) * step), 10) + 0.0 for n in range(max(count, 1))]
-
-
-__all__ = ["Plot", "escape", "round_ticks"]

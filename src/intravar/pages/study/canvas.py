@@ -1,4 +1,4 @@
-"""What figures are drawn on: its width, its colours, and the style that all of them share."""
+"""What figures are plotted on: its width, its colours, and the style that all of them share."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ PRINT_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 @dataclass(frozen=True)
 class Canvas:
-    """A ground to draw on.
+    """A ground to plot on.
 
     Parameters
     ----------
     width
         Width of the figure in pixels.
     live
-        Whether colours are names that the page resolves, so that one drawing serves light and
+        Whether colours are names that the page resolves, so that one figure serves light and
         dark; otherwise they are the light ones.
     """
 

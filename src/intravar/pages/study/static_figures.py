@@ -1,4 +1,4 @@
-"""Figures for paper: SVG, PNG and PDF of the same specifications that the page draws."""
+"""Figures for paper: SVG, PNG and PDF of the same specifications that the page plots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERSION = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 def static_figures(results: Results, formats: list[str]) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of every figure in every format."""
     for figure in figures_of(results):
-        spec = figure.draw(results, Canvas(PAPER))
+        spec = figure.specification(results, Canvas(PAPER))
         if "svg" in formats:
             svg = vl_convert.vegalite_to_svg(spec, vl_version=_VERSION)
             yield f"{figure.name}.svg", svg.encode()

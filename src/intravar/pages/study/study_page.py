@@ -117,7 +117,7 @@ def _specifications(
     for figure in shown:
         layouts = {}
         for layout, width in (("wide", WIDE), ("narrow", NARROW)):
-            spec = figure.draw(results, Canvas(width, live=True))
+            spec = figure.specification(results, Canvas(width, live=True))
             own = spec.pop("datasets", {})
             datasets |= own
             spec.pop("$schema", None)

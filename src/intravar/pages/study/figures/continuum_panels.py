@@ -18,7 +18,7 @@ CONDITION = "continuous"
 
 
 def continuum(results: Results, canvas: Canvas) -> Chart:
-    """Draw every method's score against D*, with the diagonal and the rank correlation."""
+    """Plot every method's score against D*, with the diagonal and the rank correlation."""
     shown = [m for m in results.methods if results.of(CONDITION, [m]).height]
     columns = 2 if canvas.narrow else 4
     side = (canvas.width - 20) // columns - 52

@@ -34,9 +34,9 @@ def _rates(results: Results, rows: pl.DataFrame) -> list[str]:
 
 
 def cross_deltas(results: Results, canvas: Canvas) -> Chart:
-    """Draw how the mean delta of every method is spread over the conditions."""
+    """Plot how the mean delta of every method is spread over the conditions."""
     rows = condition_deltas(results).filter(pl.col("first").is_not_null())
-    # Spread evenly rather than at random, so that a figure drawn twice is the same figure.
+    # Spread evenly rather than at random, so that a figure plotted twice is the same figure.
     turn = pl.int_range(pl.len()).over("method")
     rows = rows.with_columns(((turn * 0.6180339887) % 1).alias("jitter"))
     shown = _rates(results, rows)
@@ -72,7 +72,7 @@ def cross_deltas(results: Results, canvas: Canvas) -> Chart:
 
 
 def by_window(results: Results, canvas: Canvas) -> Chart:
-    """Draw the mean delta by window size with its interval."""
+    """Plot the mean delta by window size with its interval."""
     rows = _cells(results, "window_size", WINDOWS)
     shown = _rates(results, rows)
     there = set(rows["where"].to_list())
@@ -104,7 +104,7 @@ def by_window(results: Results, canvas: Canvas) -> Chart:
 
 
 def by_pass(results: Results, canvas: Canvas) -> Chart:
-    """Draw the mean delta of pass 1 (filled) above pass 2 (hollow) with its interval."""
+    """Plot the mean delta of pass 1 (filled) above pass 2 (hollow) with its interval."""
     rows = _cells(results, "passes", PASSES)
     shown = _rates(results, rows)
     base = alt.Chart(canvas.data(rows)).encode(

@@ -1,4 +1,4 @@
-"""Figures in words, from the numbers that they draw: for those who cannot see them."""
+"""Figures in words, from the numbers that they show: for those who cannot see them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _ROW = 27
 
 
 def panels(results: Results, canvas: Canvas, condition: str) -> Chart:
-    """Draw model scores, discordance, deltas and rank correlations of a condition."""
+    """Plot model scores, discordance, deltas and rank correlations of a condition."""
     half = canvas.width - 172 if canvas.narrow else canvas.width // 2 - 158
     parts: list[Chart] = [
         model_scores(results, canvas, condition, method, half)
@@ -63,7 +63,7 @@ def _groups(rows: pl.DataFrame) -> list[int]:
 def model_scores(
     results: Results, canvas: Canvas, condition: str, method: str, width: int
 ) -> Chart:
-    """Draw the score per physician of a method that only ranks."""
+    """Plot the score per physician of a method that only ranks."""
     rows = results.of(condition, [method])
     base = alt.Chart(canvas.data(rows)).encode(
         x=alt.X(
@@ -92,7 +92,7 @@ def _title(canvas: Canvas, text: str) -> alt.TitleParams:
 
 
 def discordance(results: Results, canvas: Canvas, condition: str, width: int) -> Chart:
-    """Draw the discordance that every method finds, coloured by physician group."""
+    """Plot the discordance that every method finds, coloured by physician group."""
     shown = _shown(results, condition, [ORACLE, *results.rate_methods])
     rows = results.of(condition, shown)
     base = alt.Chart(canvas.data(rows)).encode(
@@ -127,7 +127,7 @@ def discordance(results: Results, canvas: Canvas, condition: str, width: int) ->
 
 
 def deltas(results: Results, canvas: Canvas, condition: str, width: int) -> Chart:
-    """Draw score minus oracle per physician, with the mean in the label of the method."""
+    """Plot score minus oracle per physician, with the mean in the label of the method."""
     shown = _shown(results, condition, results.rate_methods)
     rows = results.of(condition, shown)
     means = first_mean_deltas(results, condition)
@@ -178,7 +178,7 @@ def _with_mean(label: str, mean: float | None) -> str:
 
 
 def correlations(results: Results, canvas: Canvas, condition: str, width: int) -> Chart:
-    """Draw the rank correlation of every two methods, the oracle among them."""
+    """Plot the rank correlation of every two methods, the oracle among them."""
     shown = _shown(results, condition, [ORACLE, *results.methods])
     rows = _correlations(results, condition, shown).with_columns(
         pl.col("rho")

@@ -28,7 +28,7 @@ def residual_rows(results: Results) -> pl.DataFrame:
 
 
 def residuals(results: Results, canvas: Canvas) -> Chart:
-    """Draw the distribution of Pearson residuals."""
+    """Plot the distribution of Pearson residuals."""
     colour = canvas.method_colours(results.methods, [GLMM])[0]
     return (
         alt.Chart(canvas.data(residual_rows(results)))
@@ -58,7 +58,7 @@ def calibration_rows(results: Results) -> pl.DataFrame:
 
 
 def calibration(results: Results, canvas: Canvas) -> Chart:
-    """Draw observed against fitted probabilities, with the patients of every bin below."""
+    """Plot observed against fitted probabilities, with the patients of every bin below."""
     rows = calibration_rows(results)
     colour = canvas.method_colours(results.methods, [GLMM])[0]
     width = min(canvas.width - 80, 460)
@@ -82,7 +82,7 @@ def calibration(results: Results, canvas: Canvas) -> Chart:
         y=alt.Y(
             "observed:Q",
             scale=unit,
-            title="Observed share prescribed",
+            title="Observed share decided for",
             axis=alt.Axis(tickCount=5),
         ),
         tooltip=tooltip,
@@ -99,7 +99,7 @@ def calibration(results: Results, canvas: Canvas) -> Chart:
             x=alt.X(
                 "fitted:Q",
                 scale=unit,
-                title="Fitted probability of a prescription",
+                title="Fitted probability of deciding for",
                 axis=alt.Axis(tickCount=5),
             ),
             y=alt.Y("n_patients:Q", title="Patients", axis=alt.Axis(tickCount=3, format="~s")),

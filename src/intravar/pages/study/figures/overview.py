@@ -1,4 +1,4 @@
-"""How a cohort is made and what the methods are given of it, drawn from what was stored."""
+"""How a cohort is made and what the methods are given of it, from what was stored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Card:
 
 
 def overview(results: Results, canvas: Canvas) -> Chart:
-    """Draw the five steps from patients to scores."""
+    """Plot the five steps from patients to scores."""
     condition = "score2" if results.has("score2") else results.conditions[0]
     cards = overview_cards(results, condition)
     sketch = Sketch()
@@ -52,9 +52,9 @@ def overview(results: Results, canvas: Canvas) -> Chart:
     for position, (card, lines) in enumerate(zip(cards, wrapped, strict=True)):
         left = (position % columns) * (width + _GAP)
         height = _GLYPH + 52 + _LINE * (len(lines) if canvas.narrow else tallest)
-        _draw_card(sketch, results, condition, card, position + 1, left, top, width, height, lines)
+        _add_card(sketch, results, condition, card, position + 1, left, top, width, height, lines)
         if position + 1 < len(cards):
-            _draw_arrow(sketch, left, top, width, height, downwards=canvas.narrow)
+            _add_arrow(sketch, left, top, width, height, downwards=canvas.narrow)
         if canvas.narrow:
             top += height + _GAP
     return _chart(sketch, canvas, top - _GAP if canvas.narrow else height)
@@ -65,7 +65,7 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
     rows = results.of(condition, [ORACLE])
     patients, physicians = rows["n_patients"].sum(), rows.height
     cohort = results.cohort_details(condition)
-    eligible, prescribed = cohort.get("share_eligible"), cohort.get("share_prescribed")
+    eligible, decided_for = cohort.get("share_eligible"), cohort.get("share_prescribed")
     levels = sorted(rows["d_star"].drop_nulls().to_list())
     spread = f"D* from {levels[0]:.2f} to {levels[-1]:.2f}" if levels else "each with their own D*"
     return [
@@ -86,7 +86,7 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
         Card(
             "Decisions",
             "A biased coin decides each case"
-            + (f"; {100 * prescribed:.0f} % are prescribed." if prescribed is not None else "."),
+            + (f"; {100 * decided_for:.0f} % decided for." if decided_for is not None else "."),
             "decisions",
         ),
         Card(
@@ -97,7 +97,7 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
     ]
 
 
-def _draw_card(
+def _add_card(
     sketch: Sketch,
     results: Results,
     condition: str,
@@ -121,7 +121,7 @@ def _draw_card(
         )
 
 
-def _draw_arrow(
+def _add_arrow(
     sketch: Sketch, left: float, top: float, width: float, height: float, *, downwards: bool
 ) -> None:
     if downwards:
@@ -133,7 +133,7 @@ def _draw_arrow(
     sketch.dots.append({"x": x2, "y": y2, "shape": shape, "kind": "arrow", "size": 40})
 
 
-# --- the little drawings, each _GLYPH pixels high ---
+# --- the little sketches, each _GLYPH pixels high ---
 
 
 def _bells(

@@ -14,7 +14,7 @@ _ROW = 26
 
 
 def has_recovery(results: Results) -> bool:
-    """Say whether there are methods whose recovery can be drawn."""
+    """Say whether there are methods whose recovery can be plotted."""
     return TABLE in results.tables and bool(results.methods)
 
 
@@ -32,7 +32,7 @@ def recovery_rows(results: Results) -> pl.DataFrame:
 
 
 def recovery(results: Results, canvas: Canvas) -> Chart:
-    """Draw the rank correlation with D* of every method under every departure."""
+    """Plot the rank correlation with D* of every method under every departure."""
     rows = recovery_rows(results)
     shown = [method for method in results.methods if method in set(rows["method"])]
     conditions = rows["where"].unique(maintain_order=True).to_list()

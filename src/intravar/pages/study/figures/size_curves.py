@@ -29,7 +29,7 @@ def grid_rows(results: Results) -> pl.DataFrame:
 
 
 def size_grid(results: Results, canvas: Canvas) -> Chart:
-    """Draw the mean delta against the number of patients, one panel per number of physicians."""
+    """Plot the mean delta against the number of patients, one panel per number of physicians."""
     rows = grid_rows(results)
     numbers = sorted(rows["physicians"].unique().to_list())
     columns = min(len(numbers), 2 if canvas.narrow else 5)

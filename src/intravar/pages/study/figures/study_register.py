@@ -39,7 +39,7 @@ class Figure:
     there
         Whether a study has what it needs.
     chart
-        Draws it.
+        Plots it.
     alternative
         Says in words what it shows, from the same numbers.
     tables
@@ -60,7 +60,7 @@ class Figure:
     condition: str | None = None
     first_draw: bool = False
 
-    def draw(self, results: Results, canvas: Canvas) -> dict[str, Any]:
+    def specification(self, results: Results, canvas: Canvas) -> dict[str, Any]:
         """Return the Vega-Lite specification of the figure."""
         return canvas.finish(self.chart(results, canvas))
 
@@ -79,7 +79,7 @@ def _panels(name: str, title: str, tables: tuple[str, ...]) -> Figure:
         title,
         _PANELS_READING,
         lambda results: results.has(name) and bool(results.rate_methods),
-        partial(_draw_panels, condition=name),
+        partial(_plot_panels, condition=name),
         partial(words.panels_in_words, condition=name),
         tables,
         name,
@@ -87,7 +87,7 @@ def _panels(name: str, title: str, tables: tuple[str, ...]) -> Figure:
     )
 
 
-def _draw_panels(results: Results, canvas: Canvas, condition: str) -> Chart:
+def _plot_panels(results: Results, canvas: Canvas, condition: str) -> Chart:
     return panels(results, canvas, condition)
 
 
@@ -103,7 +103,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "overview",
         "How a cohort is made",
-        "Filled dots are eligible patients (2) and prescriptions (4); the height of a pin (3) is "
+        "Filled dots are eligible patients (2) and patients decided for (4); the height of a pin (3) is "
         "how often a physician would decide differently for two eligible patients.",
         lambda results: True,
         overview,
@@ -203,7 +203,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "calibration",
         "Calibration of the mixed model",
-        "On the dashed line as many are prescribed as the model says; the bars below say how many "
+        "On the dashed line as many are decided for as the model says; the bars below say how many "
         "patients stand behind each mark.",
         lambda results: bool(fitted(results, "calibration")),
         calibration,

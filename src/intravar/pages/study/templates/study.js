@@ -3,7 +3,7 @@
   const data = JSON.parse(find("data").textContent);
   const root = document.documentElement;
   const narrow = window.matchMedia("(max-width: 56rem)");
-  const drawn = new Map(); // name of a figure -> { view, layout }
+  const plotted = new Map(); // name of a figure -> { view, layout }
   let picked = null; // { condition, physician }
 
   // --- hovering ---
@@ -54,12 +54,12 @@
     return view.signal("picked", name).runAsync();
   };
 
-  const draw = async (plot) => {
+  const render = async (plot) => {
     const name = plot.dataset.figure;
     const layout = wantedLayout(plot);
-    const before = drawn.get(name);
+    const before = plotted.get(name);
     if (before && before.layout === layout) return;
-    drawn.set(name, { layout });
+    plotted.set(name, { layout });
     if (before && before.view) before.view.finalize();
     const figure = data.figures[name];
     const spec = structuredClone(figure[layout].spec);
@@ -69,8 +69,8 @@
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
       tooltip: showTip,
     });
-    drawn.set(name, { layout, view });
-    // The element around it says in words what the drawing shows.
+    plotted.set(name, { layout, view });
+    // The element around it says in words what the figure shows.
     plot.querySelector("svg").setAttribute("aria-hidden", "true");
     if (figure.condition) {
       plot.classList.add("pickable");
@@ -80,27 +80,27 @@
       });
       await light(view, figure.condition);
     }
-    plot.dataset.drawn = layout;
+    plot.dataset.plotted = layout;
   };
 
   const plots = [...document.querySelectorAll(".plot")];
   const observer = new IntersectionObserver(
     (entries) => {
-      for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
+      for (const entry of entries) if (entry.isIntersecting) render(entry.target);
     },
     { rootMargin: "200px" },
   );
   for (const plot of plots) observer.observe(plot);
 
-  // The rest is drawn when there is nothing else to do, so that printing finds all figures.
+  // The rest is plotted when there is nothing else to do, so that printing finds all figures.
   const idle = window.requestIdleCallback || ((task) => setTimeout(task, 200));
-  const drawRest = () => {
-    const next = plots.find((plot) => !drawn.has(plot.dataset.figure));
-    if (next) draw(next).then(() => idle(drawRest));
+  const renderRest = () => {
+    const next = plots.find((plot) => !plotted.has(plot.dataset.figure));
+    if (next) render(next).then(() => idle(renderRest));
     else root.dataset.ready = "yes";
   };
-  window.addEventListener("load", () => idle(drawRest));
-  narrow.addEventListener("change", () => plots.forEach((plot) => draw(plot)));
+  window.addEventListener("load", () => idle(renderRest));
+  narrow.addEventListener("change", () => plots.forEach((plot) => render(plot)));
 
   // --- the physicians ---
 
@@ -237,7 +237,7 @@
       const same = again.find((button) => button.textContent === held);
       if (same) same.focus();
     }
-    for (const [figure, { view }] of drawn) {
+    for (const [figure, { view }] of plotted) {
       if (view && data.figures[figure].condition) light(view, data.figures[figure].condition);
     }
   };
