@@ -279,3 +279,5 @@ def test_ranges_end_where_the_measure_does():
     assert shown_interval({**drawn, "column": "coverage", "method": "glmm"}) == (0.0, 1.0)
     assert shown_interval({**drawn, "column": "percent_positive", "method": "glmm"}) == (0.0, 1.4)
     assert shown_interval({**drawn, "column": "mean_delta", "method": "euclidean"}) == (-0.3, 1.0)
+    for column in ("mean_abs_delta", "mean_physician_error"):
+        assert shown_interval({**drawn, "column": column, "method": "euclidean"}) == (0.0, 1.0)

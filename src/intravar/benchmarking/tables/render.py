@@ -32,6 +32,8 @@ HEADINGS = {
     "pass2": "pass 2",
 } | {f"group{group}": f"group {group}" for group in range(1, 6)}
 _PER_CENT = ("percent_positive",)
+#: Measures from 0 to 1.
+_FROM_ZERO = ("coverage", "mean_abs_delta", "mean_error", "mean_physician_error")
 _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
 
 
@@ -121,9 +123,7 @@ def _bounds(column: str, method: str) -> tuple[float, float]:
     if column.startswith("group"):
         known = METHODS.get(method)
         return 0.0, 1.0 if known is None or known.scale == "discordance" else math.inf
-    return (
-        (0.0, 1.0) if column in ("coverage", "mean_error", "mean_physician_error") else (-1.0, 1.0)
-    )
+    return (0.0, 1.0) if column in _FROM_ZERO else (-1.0, 1.0)
 
 
 def _cell_text(cell: dict[str, Any], narrow: bool) -> str:

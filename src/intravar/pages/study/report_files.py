@@ -21,7 +21,8 @@ FORMATS = {
     "pdf": "figures/*.pdf",
     "latex": "tables/*.tex",
 }
-_EXTRA = ("altair", "vl_convert", "jinja2")
+#: The packages of the extra `report`; what needs them is imported when a report is made.
+_EXTRA = ("altair", "vl_convert")
 
 
 def missing_packages() -> list[str]:

@@ -103,8 +103,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "overview",
         "How a cohort is made",
-        "Filled dots are eligible patients (2) and patients decided for (4); the height of a pin (3) is "
-        "how often a physician would decide differently for two eligible patients.",
+        "Filled dots are eligible patients (2) and patients decided for (4); the height of a pin "
+        "(3) is how often a physician would decide differently for two eligible patients.",
         lambda results: True,
         overview,
         words.overview_in_words,
@@ -199,6 +199,7 @@ FIGURES: tuple[Figure, ...] = (
         residuals,
         words.residuals_in_words,
         ("glmm_groups",),
+        first_draw=True,
     ),
     Figure(
         "calibration",
@@ -208,6 +209,7 @@ FIGURES: tuple[Figure, ...] = (
         lambda results: bool(fitted(results, "calibration")),
         calibration,
         words.calibration_in_words,
+        first_draw=True,
     ),
 )
 
