@@ -8,6 +8,7 @@ from scipy.stats import spearmanr
 from intravar.benchmarking.bootstrap import percentile_interval, row_median
 from intravar.benchmarking.published import printed_cell, printed_spearman
 from intravar.benchmarking.score_table import SCORE_SCHEMA, current_scores
+from intravar.benchmarking.store import Part, Store
 from intravar.benchmarking.tables import build_tables
 from intravar.benchmarking.tables.cells import cell
 from intravar.benchmarking.tables.ranks import spearman
@@ -145,6 +146,19 @@ def test_scores_of_earlier_versions_are_read_as_of_today():
     assert read.columns == list(SCORE_SCHEMA)
     assert read.equals(now)
     assert current_scores(now).equals(now)
+
+
+def test_parts_of_earlier_versions_join_those_of_today(tmp_path):
+    frames = {"old": invented(["copula"]), "new": invented(["score2"])}
+    parts = []
+    for name, frame in frames.items():
+        stored = frame.rename({"oracle": "truth"}).drop("delta") if name == "old" else frame
+        stored.write_parquet(tmp_path / f"{name}.parquet")
+        record = {"condition": name, "replicate": 0, "runs": [], "details": {}}
+        parts.append(Part(name, record, tmp_path / f"{name}.parquet"))
+    scores, _, _ = Store(tmp_path).gather(parts)
+    order = ["condition", "replicate", "method", "physician"]
+    assert scores.equals(pl.concat(frames.values()).sort(order))
 
 
 def test_windows_and_passes(scores, tables):
