@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 import intravar
 from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
 from intravar.benchmarking import units
+from intravar.benchmarking.score_table import SCORE_SCHEMA
 from intravar.benchmarking.study import resolve_conditions, resolve_methods
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
@@ -41,7 +42,7 @@ def test_what_lies_in_the_folder(study):
         "parts",
     }
     scores = pl.read_parquet(study.folder / "scores.parquet")
-    assert scores.columns == list(units.SCORE_SCHEMA)
+    assert scores.columns == list(SCORE_SCHEMA)
     assert set(scores["method"]) == {*METHODS, "oracle", "constant"}
     assert scores.height == 2 * 5 * (5 + 5 + 6)
     runs = pl.read_parquet(study.folder / "runs.parquet")
@@ -62,10 +63,10 @@ def test_scores_are_those_of_the_estimators(study):
     assert rows["score"].to_list() == model.score_.tolist()
     assert rows["n_pairs"].to_list() == model.n_pairs_.tolist()
     truth = intravar.oracle(cohort)
-    assert rows["truth"].to_list() == truth["oracle"].to_list()
+    assert rows["oracle"].to_list() == truth["oracle"].to_list()
     assert rows["d_star"].to_list() == truth["d_star"].to_list()
     oracle = study.scores.filter(condition="small", replicate=1, method="oracle")
-    assert oracle["score"].to_list() == oracle["truth"].to_list()
+    assert oracle["score"].to_list() == oracle["oracle"].to_list()
     constant = study.scores.filter(condition="small", replicate=1, method="constant")
     share = cohort.decision.mean()
     assert constant["score"].to_list() == pytest.approx([2 * share * (1 - share)] * 5)
@@ -233,7 +234,7 @@ def test_resampled_patients_are_copies_of_the_first_draw(tmp_path):
     deltas = [
         (
             each.scores.filter(method="euclidean")["score"]
-            - each.scores.filter(method="euclidean")["truth"]
+            - each.scores.filter(method="euclidean")["oracle"]
         ).mean()
         for each in (study, fresh)
     ]

@@ -7,11 +7,12 @@ from scipy.stats import spearmanr
 
 from intravar.benchmarking.bootstrap import percentile_interval, row_median
 from intravar.benchmarking.published import printed_cell, printed_spearman
+from intravar.benchmarking.score_table import SCORE_SCHEMA, current_scores
+from intravar.benchmarking.store import Part, Store
 from intravar.benchmarking.tables import build_tables
 from intravar.benchmarking.tables.cells import cell
 from intravar.benchmarking.tables.ranks import spearman
 from intravar.benchmarking.tables.render import markdown, shown_interval, text_grid
-from intravar.benchmarking.units import SCORE_SCHEMA
 from intravar.simulation import paper_conditions
 
 METHODS = ("oracle", "euclidean", "learned-weights", "glmm", "constant")
@@ -40,6 +41,7 @@ def invented(conditions, replicates=1, seed=0, physicians=20):
                         None,
                         None,
                         truth[j],
+                        None if method == "glmm" else score[j] - truth[j],
                         truth[j],
                         500,
                         200,
@@ -88,14 +90,14 @@ def test_groups(scores, tables):
         low, high = np.percentile(here[draws].mean(axis=1), (2.5, 97.5))
         assert value(table, "euclidean", f"group{group}", "low") == pytest.approx(low)
         assert value(table, "euclidean", f"group{group}", "high") == pytest.approx(high)
-    delta = (rows["score"] - rows["truth"]).to_numpy()
+    delta = (rows["score"] - rows["oracle"]).to_numpy()
     assert value(table, "euclidean", "mean_delta") == pytest.approx(delta.mean())
     mcse = value(table, "euclidean", "mean_delta", "mcse")
     assert mcse == pytest.approx(delta.std(ddof=1) / np.sqrt(20))
-    expected = spearmanr(rows["score"], rows["truth"]).statistic
-    assert value(table, "euclidean", "spearman_truth") == pytest.approx(expected)
+    expected = spearmanr(rows["score"], rows["oracle"]).statistic
+    assert value(table, "euclidean", "spearman_oracle") == pytest.approx(expected)
     assert value(table, "euclidean", "group1", "published") == 0.221
-    assert value(table, "constant", "spearman_truth") is None
+    assert value(table, "constant", "spearman_oracle") is None
     assert "mean_delta" not in table.filter(method="glmm")["column"].to_list()
     assert "mean_delta" not in table.filter(method="oracle")["column"].to_list()
     assert tables["glmm_groups"]["method"].unique().to_list() == ["glmm"]
@@ -106,7 +108,7 @@ def test_cross_experiment_covers_91_conditions(scores, tables):
         scores.filter(pl.col("method") == "learned-weights")
         .filter(~pl.col("condition").is_in(["continuous", "copula", "lognormal"]))
         .group_by("condition", maintain_order=True)
-        .agg((pl.col("score") - pl.col("truth")).mean().alias("delta"))
+        .agg((pl.col("score") - pl.col("oracle")).mean().alias("delta"))
     )
     assert deltas.height == 91
     delta = deltas["delta"].to_numpy()
@@ -119,12 +121,52 @@ def test_cross_experiment_covers_91_conditions(scores, tables):
     assert value(table, "learned-weights", "mean_abs_delta", "published") == 0.027
 
 
+def test_first_draw_is_kept_beside_the_mean():
+    scores = invented(["score2", "copula"], replicates=3)
+    tables = build_tables(scores, RUNS)
+    first = scores.filter(replicate=0, condition="copula")
+    here = first.filter(method="euclidean")
+    for table in ("copula_groups", "condition_deltas"):
+        row = tables[table].filter(condition="copula", method="euclidean", column="mean_delta")
+        assert row["draws"].item() == 3
+        assert row["first"].item() == pytest.approx((here["score"] - here["oracle"]).mean())
+        assert row["first"].item() != row["value"].item()
+    row = tables["condition_errors"].filter(condition="copula", method="euclidean")
+    assert row["first"].item() == pytest.approx((here["score"] - here["oracle"]).abs().mean())
+    rho = spearmanr(here["score"], first.filter(method="glmm")["score"]).statistic
+    found = tables["copula_correlations"].filter(method="euclidean", column="glmm")
+    assert found["first"].item() == pytest.approx(rho)
+    assert "glmm" not in tables["condition_deltas"]["method"].to_list()
+
+
+def test_scores_of_earlier_versions_are_read_as_of_today():
+    now = invented(["score2"])
+    old = now.rename({"oracle": "truth"}).drop("delta", "low", "high")
+    read = current_scores(old)
+    assert read.columns == list(SCORE_SCHEMA)
+    assert read.equals(now)
+    assert current_scores(now).equals(now)
+
+
+def test_parts_of_earlier_versions_join_those_of_today(tmp_path):
+    frames = {"old": invented(["copula"]), "new": invented(["score2"])}
+    parts = []
+    for name, frame in frames.items():
+        stored = frame.rename({"oracle": "truth"}).drop("delta") if name == "old" else frame
+        stored.write_parquet(tmp_path / f"{name}.parquet")
+        record = {"condition": name, "replicate": 0, "runs": [], "details": {}}
+        parts.append(Part(name, record, tmp_path / f"{name}.parquet"))
+    scores, _, _ = Store(tmp_path).gather(parts)
+    order = ["condition", "replicate", "method", "physician"]
+    assert scores.equals(pl.concat(frames.values()).sort(order))
+
+
 def test_windows_and_passes(scores, tables):
     conditions = paper_conditions()
     wide = [name for name, found in conditions.items() if found.width and found.width >= 7]
     assert len(wide) == 12
     here = scores.filter(pl.col("condition").is_in(wide) & (pl.col("method") == "euclidean"))
-    expected = (here["score"] - here["truth"]).mean()
+    expected = (here["score"] - here["oracle"]).mean()
     assert value(tables["window_size"], "euclidean", "w7_9") == pytest.approx(expected)
     assert value(tables["window_size"], "euclidean", "w7_9", "published") == 0.086
     assert tables["passes"]["column"].unique().sort().to_list() == ["pass1", "pass2"]
@@ -229,7 +271,7 @@ def test_recovery_of_d_star():
             ]
         )
     )
-    assert coverage["column"].unique().to_list() == ["share_covered"]
+    assert coverage["column"].unique().to_list() == ["coverage"]
     assert "glmm" not in tables["recovery_delta"]["method"].to_list()
     assert "glmm" in tables["recovery_spearman"]["method"].to_list()
     heading, rows = text_grid(tables["recovery_delta"])
@@ -248,6 +290,8 @@ def test_ranges_end_where_the_measure_does():
     drawn = {"draws": 3, "value": 0.9, "draw_low": -0.3, "draw_high": 1.4}
     assert shown_interval({**drawn, "column": "group3", "method": "glmm"}) == (0.0, 1.4)
     assert shown_interval({**drawn, "column": "group3", "method": "euclidean"}) == (0.0, 1.0)
-    assert shown_interval({**drawn, "column": "share_covered", "method": "glmm"}) == (0.0, 1.0)
+    assert shown_interval({**drawn, "column": "coverage", "method": "glmm"}) == (0.0, 1.0)
     assert shown_interval({**drawn, "column": "percent_positive", "method": "glmm"}) == (0.0, 1.4)
     assert shown_interval({**drawn, "column": "mean_delta", "method": "euclidean"}) == (-0.3, 1.0)
+    for column in ("mean_abs_delta", "mean_physician_error"):
+        assert shown_interval({**drawn, "column": column, "method": "euclidean"}) == (0.0, 1.0)

@@ -8,7 +8,7 @@ import pytest
 
 import intravar
 from intravar.estimators import METHODS, Estimator, Observed, default_method
-from intravar.estimators.evidence import Rates
+from intravar.estimators.evidence import EligibleRates
 from intravar.inference import Interval
 from intravar.latent.anchors import Anchors
 
@@ -29,11 +29,11 @@ class KnowsTheRule(Estimator):
         self.reason_ = [None] * n
         self.core_ = observed.covariates[:, 0] > np.median(observed.covariates[:, 0])
 
-    def evidence(self, observed: Observed) -> Rates:
+    def evidence(self, observed: Observed) -> EligibleRates:
         n = len(observed.physicians)
         eligible = np.bincount(observed.code, self.core_, minlength=n).astype(np.float64)
         anchors = Anchors(0.2, 0.2, 0.25, 0.5, self.score_, self.score_)
-        return Rates(self.p_high_, self.p_low_, eligible, eligible / 2, self.core_, anchors)
+        return EligibleRates(self.p_high_, self.p_low_, eligible, eligible / 2, self.core_, anchors)
 
     def _interval(self, level: float) -> Interval:
         error = np.full(len(self.score_), 0.02)

@@ -12,7 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import intravar
-from intravar.estimators.evidence import Evidence, Pairs, Rates
+from intravar.estimators.evidence import EligibleRates, Evidence, Pairs
 from intravar.inference import share_interval
 from intravar.measurement.scores import Scores
 from intravar.publication.outputs import outputs_of
@@ -119,7 +119,9 @@ def latent_scores_of(panels: list[Cells]) -> Behind:
     eligible, others = cells[:, :2].sum(axis=1), cells[:, 2:].sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         p_high, p_low = cells[:, 0] / eligible, cells[:, 2] / others
-    evidence = Rates(p_high, p_low, eligible, cells[:, 0], np.zeros(0, dtype=np.bool_), None)
+    evidence = EligibleRates(
+        p_high, p_low, eligible, cells[:, 0], np.zeros(0, dtype=np.bool_), None
+    )
     scores = Scores(
         physician=pl.Series([f"P{j}" for j in range(len(panels))]),
         n_patients=(eligible + others).astype(np.int64),
@@ -370,7 +372,7 @@ def latent(tmp_path_factory: pytest.TempPathFactory) -> tuple[intravar.Measureme
 def test_the_latent_rule_publishes_no_small_cell(latent: tuple[intravar.Measurement, Path]) -> None:
     found, out = latent
     scores, evidence = found.main.scores, found.main.evidence
-    assert isinstance(evidence, Rates)
+    assert isinstance(evidence, EligibleRates)
     written = pl.read_parquet(out / "physicians.parquet").sort("physician").to_dicts()
     assert [row["physician"] for row in written] == scores.physician.to_list()
     eligible, eligible_for = evidence.n_eligible, evidence.n_eligible_for

@@ -17,7 +17,7 @@ RESAMPLES = 2_000
 SEED = 42
 
 
-class Interval(NamedTuple):
+class BootstrapInterval(NamedTuple):
     """A point estimate with a 95 % interval; NaN where there was nothing to estimate from."""
 
     value: float
@@ -45,7 +45,9 @@ def row_percent_positive(values: FloatArray) -> FloatArray:
     return np.asarray(100 * (values > 0).mean(axis=1))
 
 
-def percentile_interval(values: npt.ArrayLike, statistic: Statistic = row_mean) -> Interval:
+def percentile_interval(
+    values: npt.ArrayLike, statistic: Statistic = row_mean
+) -> BootstrapInterval:
     """Return a statistic of the values with its 95 % percentile bootstrap interval.
 
     Undefined values (NaN) are left out.
@@ -58,7 +60,7 @@ def percentile_interval(values: npt.ArrayLike, statistic: Statistic = row_mean) 
     found = np.asarray(values, dtype=np.float64)
     found = found[np.isfinite(found)]
     if found.size == 0:
-        return Interval(np.nan, np.nan, np.nan)
+        return BootstrapInterval(np.nan, np.nan, np.nan)
     rows = np.random.default_rng(SEED).integers(found.size, size=(RESAMPLES, found.size))
     low, high = np.percentile(statistic(found[rows]), (2.5, 97.5))
-    return Interval(float(statistic(found[None, :])[0]), float(low), float(high))
+    return BootstrapInterval(float(statistic(found[None, :])[0]), float(low), float(high))

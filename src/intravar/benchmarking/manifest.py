@@ -39,20 +39,20 @@ def manifest(
         },
         "estimands": {
             "d_star": "2 p_high (1 - p_high), a physician's discordance among eligible patients",
-            "truth": "share of discordant pairs among all pairs of a physician's eligible patients",
+            "oracle": "discordant share of all pairs of a physician's eligible patients",
         },
         "methods": [_method(method) for method in methods]
         + [
-            {"method": ORACLE, "idea": "knows who is eligible; its estimate is the truth"},
+            {"method": ORACLE, "idea": "knows who is eligible; its estimate stands for the truth"},
             {"method": CONSTANT, "idea": "how often two random patients of the cohort differ"},
         ],
         "performance_measures": {
-            "delta": "score minus truth, averaged over physicians",
-            "spearman_truth": "rank correlation with the truth over physicians",
+            "delta": "score minus the oracle's estimate, averaged over physicians",
+            "spearman_oracle": "rank correlation with the oracle over physicians",
             "spearman_d_star": "rank correlation with d_star over physicians",
             "interval": "95 % percentile bootstrap, 2,000 resamples, seed 42; physicians resampled "
             "within a condition, conditions across conditions, replicates on the grid",
-            "coverage": "share of 95 % intervals that hold d_star, in per cent",
+            "coverage": "share of 95 % intervals that hold d_star",
             "mcse": "Monte-Carlo standard error of a mean: over replicates if there are several, "
             "else over physicians or conditions",
             "n_undefined": "number of undefined scores, left out of means",

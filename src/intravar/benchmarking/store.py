@@ -19,7 +19,8 @@ from typing import Any
 import polars as pl
 from filelock import FileLock, Timeout
 
-from intravar.benchmarking.units import SCORE_SCHEMA, Unit, UnitResult, software_versions
+from intravar.benchmarking.score_table import SCORE_SCHEMA, current_scores
+from intravar.benchmarking.units import Unit, UnitResult, software_versions
 from intravar.errors import InputError
 from intravar.writing import whole_file
 
@@ -168,7 +169,7 @@ class Store:
 
     def gather(self, parts: list[Part]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
         """Join parts to the scores, the runs and the details of the study."""
-        frames = [pl.read_parquet(part.path) for part in parts]
+        frames = [current_scores(pl.read_parquet(part.path)) for part in parts]
         scores = pl.concat(frames) if frames else pl.DataFrame(schema=SCORE_SCHEMA)
         order = ["condition", "replicate", "method", "physician"]
         return (

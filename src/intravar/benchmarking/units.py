@@ -18,6 +18,7 @@ import polars as pl
 from sklearn.base import clone
 
 from intravar.benchmarking.memory import peak_memory_mb
+from intravar.benchmarking.score_table import SCORE_SCHEMA, delta
 from intravar.cohort import Cohort
 from intravar.estimators.base import Estimator
 from intravar.observed import Observed
@@ -31,22 +32,6 @@ CONSTANT = "constant"
 BASELINES = "baselines"
 
 Replicates = Literal["fresh", "resampled"]
-
-SCORE_SCHEMA = {
-    "condition": pl.String,
-    "replicate": pl.Int32,
-    "method": pl.String,
-    "physician": pl.String,
-    "group": pl.Int16,
-    "score": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "truth": pl.Float64,
-    "d_star": pl.Float64,
-    "n_patients": pl.Int64,
-    "n_pairs": pl.Int64,
-    "reason": pl.String,
-}
 
 
 @dataclass(frozen=True)
@@ -216,14 +201,17 @@ def _fit_methods(
             error = f"{type(problem).__name__}: {problem}"
         runs.append(_run(unit, method.name, time.perf_counter() - start, error))
         if error is None:
-            scores.append(_scores(estimator.profile_, method.name, truth))
+            rate = method.scale == "discordance"
+            scores.append(_scores(estimator.profile_, method.name, truth, rate=rate))
             found = estimator.details()
             said = sorted({str(warning.message) for warning in caught})
             details[method.name] = found | ({"warnings": said} if said else {})
     return scores, runs, details
 
 
-def _scores(profile: pl.DataFrame, method: str, truth: pl.DataFrame) -> pl.DataFrame:
+def _scores(
+    profile: pl.DataFrame, method: str, truth: pl.DataFrame, *, rate: bool = True
+) -> pl.DataFrame:
     def known(column: str) -> pl.Expr:
         return pl.col(column) if column in profile.columns else pl.lit(None).alias(column)
 
@@ -239,11 +227,12 @@ def _scores(profile: pl.DataFrame, method: str, truth: pl.DataFrame) -> pl.DataF
             "reason",
         )
         .join(
-            truth.select("physician", "group", pl.col("oracle").alias("truth"), "d_star"),
+            truth.select("physician", "group", "oracle", "d_star"),
             on="physician",
             how="left",
             maintain_order="left",
         )
+        .with_columns(delta(rate=rate))
         .select(pl.col(name).cast(dtype) for name, dtype in list(SCORE_SCHEMA.items())[2:])
     )
 

@@ -155,7 +155,7 @@ def _write_report(console: cli.Console, study: intravar.Study) -> None:
 
 def _print_study(console: cli.Console, study: intravar.Study) -> None:
     for name, table in study.tables.items():
-        if name in _LONG and console.width < 120:
+        if name in benchmarking.tables.FIGURE_TABLES or (name in _LONG and console.width < 120):
             continue
         _print_table(console, benchmarking.tables.TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):

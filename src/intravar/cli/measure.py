@@ -80,8 +80,8 @@ def measure(
         console.print(cli.Text(f"warning: {warning}"))
     console.print()
     console.print(cli.Text(f"report: {out / 'report.html'}"), soft_wrap=True)
-    if warning := privacy_words(publication.private_folder(out)):
-        console.print(cli.Text(f"warning: {warning}"))
+    if told := privacy_words(publication.private_folder(out)):
+        console.print(cli.Text(f"warning: {told}"))
     console.print(
         cli.Text(f"kept for you alone (key, pairs): {publication.private_folder(out)}"),
         soft_wrap=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,8 @@ from intravar.estimators.evidence import Decisions, Estimand, Evidence
 from intravar.estimators.work import Size, Work, scanning
 from intravar.frames import handed_back
 from intravar.inference.intervals import LEVEL, Interval, checked_level
+from intravar.inference.scales import Scale
 from intravar.observed import Observed
-
-Scale = Literal["discordance", "overdispersion"]
 
 
 class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]

@@ -70,7 +70,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Rates:
+class EligibleRates:
     """How often a physician decides for an eligible patient, and for another.
 
     Attributes
@@ -154,4 +154,4 @@ class RepeatedCases:
         return {"n_repeats": self.n_repeats.astype(np.float64)}
 
 
-Evidence: TypeAlias = Decisions | Pairs | Rates | Predictions | RepeatedCases
+Evidence: TypeAlias = Decisions | Pairs | EligibleRates | Predictions | RepeatedCases

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
 from intravar.estimators.base import Estimator
-from intravar.estimators.evidence import Estimand, Rates
+from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import Interval
 from intravar.latent.anchors import Anchors, find_anchors
@@ -274,7 +274,7 @@ class LatentRule(Estimator):
         score = self._posterior.mean()
         self.anchors_ = Anchors(0.0, 1.0, 1.0, 1.0, score, score)
 
-    def evidence(self, observed: Observed) -> Rates:
+    def evidence(self, observed: Observed) -> EligibleRates:
         """See :class:`intravar.estimators.base.Estimator`."""
         code, decided_for = observed.code, observed.decision == 1
         share = eligible_given_decision(
@@ -286,7 +286,7 @@ class LatentRule(Estimator):
             code,
         )
         n = len(observed.physicians)
-        return Rates(
+        return EligibleRates(
             self.p_high_,
             self.p_low_,
             np.bincount(code, share, minlength=n).astype(np.float64),

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence, Pairs, Rates
+from intravar.estimators.evidence import EligibleRates, Evidence, Pairs
 from intravar.estimators.matching import MatchingEstimator
 from intravar.latent.anchors import Anchors
 from intravar.measurement.rule import SuggestedRule
@@ -111,7 +111,7 @@ def diagnose(
         balance=_balance(prepared),
         overlap=_overlap(observed, rule.probability),
         calibration=rule.calibration,
-        anchors=evidence.anchors if isinstance(evidence, Rates) else None,
+        anchors=evidence.anchors if isinstance(evidence, EligibleRates) else None,
         loose=loose,
     )
 

@@ -10,7 +10,7 @@ import joblib
 
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
-from intravar.estimators.evidence import Rates
+from intravar.estimators.evidence import EligibleRates
 from intravar.estimators.work import Size
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.nearest import pairs_behind
@@ -119,7 +119,7 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     scores = {name: each.scores for name, each in fitted.items()}
     diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, scores, rule)
     seconds["total"] = time.perf_counter() - started
-    if isinstance(main.evidence, Rates) and main.evidence.anchors is None:
+    if isinstance(main.evidence, EligibleRates) and main.evidence.anchors is None:
         said.append(NO_RULE)
     return Measurement(
         request, found, table, fitted, pairs, rule, diagnostics, tuple(said), seconds

@@ -7,7 +7,7 @@ import polars as pl
 from scipy.spatial import cKDTree
 
 from intravar.arrays import IntArray
-from intravar.estimators.evidence import PAIR_SCHEMA, Evidence, Pairs, Rates
+from intravar.estimators.evidence import PAIR_SCHEMA, EligibleRates, Evidence, Pairs
 from intravar.observed import Observed
 
 #: Neighbours of a patient that are looked at.
@@ -22,7 +22,7 @@ def pairs_behind(evidence: Evidence, observed: Observed) -> pl.DataFrame:
     """
     if isinstance(evidence, Pairs):
         return evidence.table.cast(PAIR_SCHEMA)  # type: ignore[arg-type]
-    if not isinstance(evidence, Rates):
+    if not isinstance(evidence, EligibleRates):
         return pl.DataFrame(schema=PAIR_SCHEMA)
     tables = [
         _paired(at, panel[evidence.core[panel]], observed)

@@ -1,5 +1,5 @@
 from .measurement.handover import rebuild_page, write_measurement
-from .study.writing import FORMATS, missing_packages, parse_formats, write_report
+from .study.report_files import FORMATS, missing_packages, parse_formats, write_report
 
 __all__ = [
     "FORMATS",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.estimators.evidence import Evidence, Pairs, Rates, RepeatedCases
+from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, RepeatedCases
 from intravar.measurement.scores import Scores
 from intravar.publication.suppression import is_small, is_small_expectation, part_is_safe
 
@@ -51,7 +51,7 @@ def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenPar
         found = _of_repeats(
             scores.n_patients, evidence.n_repeats, evidence.n_contradictions, smallest
         )
-    elif isinstance(evidence, Rates):
+    elif isinstance(evidence, EligibleRates):
         found = _of_rates(scores, evidence.n_eligible, evidence.n_eligible_for, smallest)
     else:
         counts = zip(scores.n_patients.tolist(), scores.n_for.tolist(), strict=True)

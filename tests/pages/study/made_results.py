@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from intravar.benchmarking.manifest import manifest
+from intravar.benchmarking.score_table import OTHER_SCALE, SCORE_SCHEMA
 from intravar.benchmarking.store import RUN_SCHEMA
 from intravar.benchmarking.tables import build_tables
-from intravar.benchmarking.units import SCORE_SCHEMA
 from intravar.estimators import PAPER_METHODS, make_estimator
 from intravar.simulation.catalogue import Condition, find_condition
 from intravar.simulation.physicians import Continuum
@@ -130,7 +130,8 @@ def _rows(
             "score": score,
             "low": None if method == "constant" else np.clip(score - 0.04, 0, None),
             "high": None if method == "constant" else score + 0.04,
-            "truth": truth,
+            "oracle": truth,
+            "delta": None if method in OTHER_SCALE else score - truth,
             "d_star": d_star,
             "n_patients": panel,
             "n_pairs": None if method in ("glmm", "constant") else panel // 3,

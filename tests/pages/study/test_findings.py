@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from intravar.pages.study import findings as found
-from intravar.pages.study.results import Results, read_results
-from intravar.pages.study.tables import grid_of
+from intravar.pages.study import study_findings as found
+from intravar.pages.study.stored_results import Results, read_results
+from intravar.pages.study.table_grids import grid_of
 from pages.study.made_results import make_results
 
 
@@ -69,13 +69,11 @@ def test_without_tables_nothing_is_claimed(results: Results) -> None:
 
 
 def test_constant_that_wins_is_told(results: Results) -> None:
-    scores = results.scores.with_columns(
-        pl.when(pl.col("method") == "constant")
-        .then(pl.col("truth"))
-        .otherwise(pl.col("score"))
-        .alias("score")
+    errors = results.tables["condition_errors"].with_columns(
+        pl.when(pl.col("method") == "constant").then(0.0).otherwise("value").alias("value")
     )
-    text = found.against_constant(replace(results, scores=scores))
+    tables = {**results.tables, "condition_errors": errors}
+    text = found.against_constant(replace(results, tables=tables))
     assert text
     assert "off by 0.000" in text
     assert "0 of 7 methods do better" in text

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from intravar.pages.study.results import read_results
-from intravar.pages.study.tables import number_text
+from intravar.pages.study.canvas import Canvas
+from intravar.pages.study.figures import figures_of
+from intravar.pages.study.stored_results import read_results
+from intravar.pages.study.table_grids import number_text
 from pages.study.reading import Page, rows_of
 
 
@@ -64,7 +68,7 @@ def test_physicians_hold_the_stored_scores(folder: Path, page: Page) -> None:
         found = held[str(condition)]
         ordered = rows.sort("physician")
         assert found["physician"] == ordered["physician"].to_list()
-        assert found["truth"] == ordered["truth"].to_list()
+        assert found["oracle"] == ordered["oracle"].to_list()
         assert found["d_star"] == ordered["d_star"].to_list()
         assert found["n_patients"] == ordered["n_patients"].to_list()
         if method not in ("oracle", "constant"):
@@ -100,10 +104,10 @@ def test_figures_draw_the_stored_scores(folder: Path, page: Page) -> None:
     assert len(points) > 100
     for point in points:
         row = stored[point["condition"], point["method"], point["physician"]]
-        for name in ("score", "low", "high", "truth", "d_star", "n_patients", "n_pairs", "group"):
+        for name in ("score", "low", "high", "oracle", "delta", "n_patients", "n_pairs"):
             assert point[name] == row[name]
-        if point["score"] is not None:
-            assert point["delta"] == row["score"] - row["truth"]
+        assert point["d_star"] == row["d_star"]
+        assert point["group"] == row["group"]
 
 
 def test_figures_of_tables_draw_the_stored_cells(whole_folder: Path) -> None:
@@ -116,6 +120,35 @@ def test_figures_of_tables_draw_the_stored_cells(whole_folder: Path) -> None:
         expected = results.tables[table].filter(pl.col("method").is_in(results.rate_methods))
         assert [row["value"] for row in drawn] == expected["value"].to_list()
         assert [row["low"] for row in drawn] == expected["low"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("figure", "table", "column"),
+    [
+        ("score2-panels", "score2_groups", "mean_delta"),
+        ("score2-panels", "rank_correlations", "mahalanobis"),
+        ("copula-panels", "copula_correlations", "mahalanobis"),
+        ("continuum", "continuum", "spearman_d_star"),
+        ("cross-experiment", "condition_deltas", "mean_delta"),
+    ],
+)
+def test_figures_compute_nothing_again(
+    whole_folder: Path, figure: str, table: str, column: str
+) -> None:
+    """A number that only the stored table holds is the number that is shown and told."""
+    results = read_results(whole_folder)
+    here = (pl.col("column") == column) & (pl.col("method") == "euclidean")
+    told = results.tables[table].with_columns(
+        pl.when(here).then(0.7654).otherwise("first").alias("first")
+    )
+    changed = replace(results, tables={**results.tables, table: told})
+    (shown,) = [each for each in figures_of(changed) if each.name == figure]
+    drawn = json.dumps(shown.specification(changed, Canvas(720)))
+    before = json.dumps(shown.specification(results, Canvas(720)))
+    assert re.search(r"0\.765", drawn)
+    assert not re.search(r"0\.7654|ρ = 0\.765", before)
+    if "correlations" not in table:
+        assert "0.765" in shown.alternative(changed)
 
 
 def test_every_dataset_is_used_and_there(page: Page) -> None:

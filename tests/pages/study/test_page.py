@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from intravar.pages.html import script_json
 from intravar.pages.study.figures import FIGURES
-from intravar.pages.study.page import page as make_page
-from intravar.pages.study.page import script_json
-from intravar.pages.study.results import read_results
+from intravar.pages.study.stored_results import read_results
+from intravar.pages.study.study_page import study_page
 from pages.study.conftest import HOSTILE
 from pages.study.made_results import make_results
 from pages.study.reading import Page
 
-#: Names of formats and licences inside the drawing library; nothing fetches them.
+#: Names of formats and licences inside the plotting library; nothing fetches them.
 NOT_FETCHED = (
     "http://www.w3.org/",
     "https://vega.github.io/schema/",
@@ -112,7 +112,7 @@ def test_page_has_only_what_was_run(score2_folder: Path, whole_folder: Path) -> 
 @pytest.mark.parametrize("methods", [("euclidean",), ("glmm",)])
 def test_one_method_alone_makes_a_page(tmp_path: Path, methods: tuple[str, ...]) -> None:
     folder = make_results(tmp_path / "one", ["score2", "continuous", "copula"], methods=methods)
-    page = Page.of(make_page(read_results(folder)))
+    page = Page.of(study_page(read_results(folder)))
     assert "overview" in page.data["figures"]
 
 
@@ -123,7 +123,7 @@ def test_model_alone_on_window_and_grid(tmp_path: Path) -> None:
         methods=("glmm",),
         replicates=2,
     )
-    assert set(Page.of(make_page(read_results(folder))).data["figures"]) == {"overview"}
+    assert set(Page.of(study_page(read_results(folder))).data["figures"]) == {"overview"}
 
 
 def test_every_figure_has_words_and_every_table_has_headings(whole_folder: Path) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import intravar.pages.study.writing as report_writing
+import intravar.pages.study.report_files as report_writing
 from intravar.benchmarking.study import Study
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.pages.study import FORMATS, parse_formats, write_report
 from intravar.pages.study.latex import latex_table, latex_text
-from intravar.pages.study.results import read_results
-from intravar.pages.study.tables import grid_of
+from intravar.pages.study.stored_results import read_results
+from intravar.pages.study.table_grids import grid_of
 from pages.study.conftest import SCRIPT
 from pages.study.made_results import make_results
 
@@ -114,6 +114,30 @@ def test_results_without_intervals_are_read(tmp_path: Path) -> None:
     scores.write_parquet(folder / "scores.parquet")
     assert read_results(folder).scores["low"].null_count() == scores.height
     assert write_report(folder) == [folder / "report.html"]
+
+
+def test_a_study_of_an_earlier_version_gives_the_same_report(tmp_path: Path) -> None:
+    conditions = ("score2", "continuous", "pass1-w1-p1", "pass1-w3-p4")
+    folder = make_results(tmp_path / "results", conditions, replicates=2)
+    write_report(folder)
+    now = (folder / "report.html").read_text("utf-8")
+    scores = pl.read_parquet(folder / "scores.parquet")
+    scores.rename({"oracle": "truth"}).drop("delta").write_parquet(folder / "scores.parquet")
+    for path in (folder / "tables").glob("*.parquet"):
+        table = pl.read_parquet(path)
+        table.drop("first", strict=False).write_parquet(path)
+    (folder / "tables" / "condition_deltas.parquet").unlink()
+    (folder / "tables" / "condition_errors.parquet").unlink()
+    write_report(folder)
+    assert (folder / "report.html").read_text("utf-8") == now
+
+
+def test_scores_without_the_oracle_are_refused(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "results", methods=("euclidean",))
+    scores = pl.read_parquet(folder / "scores.parquet")
+    scores.drop("oracle").write_parquet(folder / "scores.parquet")
+    with pytest.raises(InputError, match="lacks oracle"):
+        write_report(folder)
 
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:

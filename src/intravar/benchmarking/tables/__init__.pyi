@@ -1,5 +1,13 @@
-from .build import TITLES, build_tables
-from .cells import CELL_SCHEMA
+from .build import FIGURE_TABLES, TITLES, build_tables, correlations_of
+from .cells import CELL_SCHEMA, is_cells
 from .render import text_grid
 
-__all__ = ["CELL_SCHEMA", "TITLES", "build_tables", "text_grid"]
+__all__ = [
+    "CELL_SCHEMA",
+    "FIGURE_TABLES",
+    "TITLES",
+    "build_tables",
+    "correlations_of",
+    "is_cells",
+    "text_grid",
+]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.benchmarking.bootstrap import (
-    Interval,
+    BootstrapInterval,
     Statistic,
     percentile_interval,
     row_mean,
@@ -28,24 +28,45 @@ MEASURES: dict[str, tuple[Statistic, float]] = {
     "median_delta": (row_median, ROUNDING),
     "percent_positive": (row_percent_positive, 0.05),
 }
+#: Measures of `mean_deltas`, and the columns under which tables by condition show them.
+BY_CONDITION = {"delta": "mean_delta", "error": "mean_physician_error"}
 WINDOW_BINS = {"w1": (1, 1), "w2_3": (2, 3), "w4_6": (4, 6), "w7_9": (7, 9)}
 
 
 def mean_deltas(scores: pl.DataFrame, rates: frozenset[str]) -> pl.DataFrame:
     """Return the mean delta per condition, replicate and method that estimates a rate.
 
-    Beside it `coverage`, the share of the physicians' intervals that hold D*, in per cent.
+    Beside it `error`, the mean of |delta|, and `coverage`, the share of the physicians' intervals
+    that hold D*.
     """
     held = pl.col("d_star").is_between(pl.col("low") - 1e-9, pl.col("high") + 1e-9)
     return (
         scores.filter(pl.col("method").is_in(rates) & (pl.col("method") != "oracle"))
         .group_by("condition", "replicate", "method", maintain_order=True)
         .agg(
-            (pl.col("score") - pl.col("truth")).mean().alias("delta"),
-            (pl.col("score") - pl.col("truth")).is_null().sum().alias("n_undefined"),
-            (100 * held.mean()).alias("coverage"),
+            pl.col("delta").mean(),
+            pl.col("delta").abs().mean().alias("error"),
+            pl.col("delta").is_null().sum().alias("n_undefined"),
+            held.mean().alias("coverage"),
         )
     )
+
+
+def condition_table(deltas: pl.DataFrame, measure: str) -> pl.DataFrame:
+    """Return one of :data:`BY_CONDITION` by condition and method."""
+    cells = []
+    for (condition, method), rows in deltas.group_by("condition", "method", maintain_order=True):
+        values = rows.sort("replicate")[measure].fill_null(np.nan)
+        cells.append(
+            cell(
+                str(condition),
+                str(method),
+                BY_CONDITION[measure],
+                [BootstrapInterval(value, np.nan, np.nan) for value in values],
+                n_undefined=int(rows["n_undefined"].sum()),
+            )
+        )
+    return cells_table(cells)
 
 
 def cross_table(deltas: pl.DataFrame, conditions: dict[str, Condition]) -> pl.DataFrame:
@@ -130,7 +151,7 @@ def _cell(
     intervals = [percentile_interval(values, statistic) for values in draws]
     if all(values.size == 1 for values in draws):
         # One condition has nothing to resample: the paper prints a point there, too.
-        intervals = [Interval(found.value, np.nan, np.nan) for found in intervals]
+        intervals = [BootstrapInterval(found.value, np.nan, np.nan) for found in intervals]
     return cell(
         condition,
         method,

@@ -5,7 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from intravar.benchmarking.published import GROUP_TABLES
-from intravar.benchmarking.tables.across import cross_table, mean_deltas, pass_table, window_table
+from intravar.benchmarking.score_table import OTHER_SCALE
+from intravar.benchmarking.tables.across import (
+    condition_table,
+    cross_table,
+    mean_deltas,
+    pass_table,
+    window_table,
+)
 from intravar.benchmarking.tables.by_group import group_table
 from intravar.benchmarking.tables.grid import grid_table
 from intravar.benchmarking.tables.ranks import continuum_table, correlation_table
@@ -28,26 +35,39 @@ TITLES = {
     "passes": "Mean delta by pass",
     "continuum": "Continuum of physicians: rank correlation with the true discordance",
     "rank_correlations": "SCORE2: rank correlation between methods",
+    "copula_correlations": "SCORE2, non-HDL and LDL correlated: rank correlation between methods",
+    "lognormal_correlations": "SCORE2 with lognormal HbA1c: rank correlation between methods",
     "recovery_spearman": "Rank correlation with D*, by condition and method",
     "recovery_delta": "Mean delta, by condition and method",
     "recovery_error": "Mean distance to D*, by condition and method",
     "recovery_coverage": "Share of 95 % intervals that hold D*, by condition and method",
     "recovery_trust": "What can be trusted: all, the ranks, or no",
     "grid": "Mean delta by cohort size and number of physicians",
+    "condition_deltas": "Mean delta of every method on every condition",
+    "condition_errors": "Mean |delta| of the physicians, for every method on every condition",
     "seconds": "Seconds per method",
 }
+#: Tables that figures and findings rest on; too long to print in a terminal.
+FIGURE_TABLES = (
+    "copula_correlations",
+    "lognormal_correlations",
+    "condition_deltas",
+    "condition_errors",
+)
 
 #: Conditions for which recovery of D* is tabulated: the paper's four, and the stress family.
 _RECOVERY = ("score2", "copula", "lognormal", "continuous", *stress_conditions())
 
-#: Methods on another scale than a discordance rate.
-_OTHER_SCALE = frozenset(name for name, method in METHODS.items() if method.scale != "discordance")
+
+def correlations_of(condition: str) -> str:
+    """Return the name of the table that holds a condition's rank correlations."""
+    return "rank_correlations" if condition == "score2" else f"{condition}_correlations"
 
 
 def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the tables for which the study has results, by name."""
     scores = _in_order(scores)
-    rates = frozenset(scores["method"].unique().to_list()) - _OTHER_SCALE
+    rates = frozenset(scores["method"].unique().to_list()) - OTHER_SCALE
     conditions = dict(paper_conditions())
     deltas = mean_deltas(scores, rates)
     present = set(scores["condition"].unique().to_list())
@@ -55,8 +75,7 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
     for condition in GROUP_TABLES:
         if condition in present:
             tables[f"{condition}_groups"] = group_table(scores, condition, rates)
-    if "score2" in present:
-        tables["rank_correlations"] = correlation_table(scores, "score2")
+            tables[correlations_of(condition)] = correlation_table(scores, condition)
     if any(name.startswith("pass") for name in present & conditions.keys()):
         tables["cross_experiment"] = cross_table(deltas, conditions)
         tables["window_size"] = window_table(deltas, conditions)
@@ -68,9 +87,11 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
         tables |= _recovery(scores.filter(pl.col("condition").is_in(chosen)))
     if present & grid_conditions().keys():
         tables["grid"] = grid_table(deltas)
+    tables["condition_deltas"] = condition_table(deltas, "delta")
+    tables["condition_errors"] = condition_table(deltas, "error")
     tables["seconds"] = _seconds(runs)
     glmm = [
-        table.filter(pl.col("method").is_in(_OTHER_SCALE))
+        table.filter(pl.col("method").is_in(OTHER_SCALE))
         for name, table in tables.items()
         if name.endswith("_groups")
     ]
@@ -82,9 +103,9 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
 def _recovery(scores: pl.DataFrame) -> dict[str, pl.DataFrame]:
     found = per_draw(scores)
     tables = {
-        f"recovery_{measure}": recovery_table(found, measure, _OTHER_SCALE) for measure in MEASURES
+        f"recovery_{measure}": recovery_table(found, measure, OTHER_SCALE) for measure in MEASURES
     }
-    return tables | {"recovery_trust": trust_table(found, _OTHER_SCALE)}
+    return tables | {"recovery_trust": trust_table(found, OTHER_SCALE)}
 
 
 def _in_order(scores: pl.DataFrame) -> pl.DataFrame:

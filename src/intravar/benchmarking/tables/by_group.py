@@ -48,15 +48,14 @@ def group_table(scores: pl.DataFrame, condition: str, rates: frozenset[str]) -> 
             )
         if name in rates and name != "oracle":
             printed = printed_cell(paper, name, "mean_delta") if paper else None
-            delta = pl.col("score") - pl.col("truth")
-            cells.append(_mean_cell(condition, name, "mean_delta", rows, delta, printed))
+            cells.append(_mean_cell(condition, name, "mean_delta", rows, pl.col("delta"), printed))
         if name != "oracle":
             cells.append(
                 spearman_cell(
                     condition,
                     name,
                     rows,
-                    "truth",
+                    "oracle",
                     printed_spearman(condition, name),
                     rounding=0.005,
                 )

@@ -8,18 +8,20 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
-from intravar.benchmarking.bootstrap import Interval
+from intravar.benchmarking.bootstrap import BootstrapInterval
 from intravar.benchmarking.published import Printed
 
-#: One row per cell. `value` is the mean over draws; `low` and `high` are the bootstrap interval of
-#: the first draw; `mcse` is the Monte-Carlo standard error of `value`; `draw_low` and `draw_high`
-#: hold 95 % of single draws, which is what the paper's figures are; `inside` says whether the
-#: paper's figure lies there (with one draw: in the bootstrap interval).
+#: One row per cell. `value` is the mean over draws; `first` is the figure of the first draw, which
+#: figures show, and `low` and `high` are its bootstrap interval; `mcse` is the Monte-Carlo standard
+#: error of `value`; `draw_low` and `draw_high` hold 95 % of single draws, which is what the paper's
+#: figures are; `inside` says whether the paper's figure lies there (with one draw: in the
+#: bootstrap interval).
 CELL_SCHEMA = {
     "condition": pl.String,
     "method": pl.String,
     "column": pl.String,
     "value": pl.Float64,
+    "first": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
     "mcse": pl.Float64,
@@ -42,7 +44,7 @@ def cell(
     condition: str,
     method: str,
     column: str,
-    draws: list[Interval],
+    draws: list[BootstrapInterval],
     printed: Printed | None = None,
     *,
     spread: float = np.nan,
@@ -86,6 +88,7 @@ def cell(
         "method": method,
         "column": column,
         "value": value,
+        "first": draws[0].value,
         "low": low,
         "high": high,
         "mcse": sd / np.sqrt(values.size) if several else sd,
@@ -99,6 +102,11 @@ def cell(
         "inside": inside,
         "n_undefined": n_undefined,
     }
+
+
+def is_cells(table: pl.DataFrame) -> bool:
+    """Say whether a table is made of cells; those stored by earlier versions have fewer columns."""
+    return {"column", "value", "published"} <= set(table.columns)
 
 
 def cells_table(cells: list[dict[str, Any]]) -> pl.DataFrame:

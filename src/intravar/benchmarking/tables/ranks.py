@@ -9,7 +9,7 @@ import polars as pl
 from scipy.stats import rankdata
 
 from intravar.arrays import FloatArray
-from intravar.benchmarking.bootstrap import RESAMPLES, SEED, Interval
+from intravar.benchmarking.bootstrap import RESAMPLES, SEED, BootstrapInterval
 from intravar.benchmarking.published import Printed, printed_spearman
 from intravar.benchmarking.tables.cells import ROUNDING, cell, cells_table
 
@@ -40,14 +40,14 @@ def spearman_cell(
     printed: Printed | None,
     rounding: float = ROUNDING,
 ) -> dict[str, Any]:
-    """Make the cell of a method's rank correlation with `truth` or `d_star`."""
-    draws: list[Interval] = []
+    """Make the cell of a method's rank correlation with `oracle` or `d_star`."""
+    draws: list[BootstrapInterval] = []
     for _, draw in rows.sort("replicate", "physician").group_by("replicate", maintain_order=True):
         score = draw["score"].fill_null(np.nan).to_numpy()
         target = draw[against].fill_null(np.nan).to_numpy()
         value = spearman(score, target)
         bounds = _resampled(score, target) if not draws else (np.nan, np.nan)
-        draws.append(Interval(value, *bounds))
+        draws.append(BootstrapInterval(value, *bounds))
     undefined = int(rows["score"].null_count())
     column = f"spearman_{against}"
     return cell(condition, method, column, draws, printed, n_undefined=undefined, rounding=rounding)
@@ -61,7 +61,7 @@ def continuum_table(scores: pl.DataFrame) -> pl.DataFrame:
         name = str(method)
         printed = printed_spearman("continuous", name)
         cells.append(spearman_cell("continuous", name, rows, "d_star", printed))
-        cells.append(spearman_cell("continuous", name, rows, "truth", None))
+        cells.append(spearman_cell("continuous", name, rows, "oracle", None))
     return cells_table(cells)
 
 
@@ -78,7 +78,7 @@ def correlation_table(scores: pl.DataFrame, condition: str) -> pl.DataFrame:
     for first in methods:
         for second in methods:
             values = [
-                Interval(
+                BootstrapInterval(
                     spearman(
                         draw[first].fill_null(np.nan).to_numpy(),
                         draw[second].fill_null(np.nan).to_numpy(),

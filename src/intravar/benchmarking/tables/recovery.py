@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.benchmarking.bootstrap import Interval
+from intravar.benchmarking.bootstrap import BootstrapInterval
 from intravar.benchmarking.tables.cells import cell, cells_table
 from intravar.benchmarking.tables.ranks import spearman
 
@@ -21,7 +21,7 @@ MEASURES = {
     "spearman": "spearman_d_star",
     "delta": "mean_delta",
     "error": "mean_error",
-    "coverage": "share_covered",
+    "coverage": "coverage",
 }
 #: Slack for a D* that lies on the end of an interval up to rounding.
 ROUNDING = 1e-9
@@ -45,14 +45,14 @@ def per_draw(scores: pl.DataFrame) -> pl.DataFrame:
             {
                 **dict(zip(keys, key, strict=True)),
                 "spearman": spearman(score, d_star),
-                "delta": float(np.nanmean(score - draw["truth"].fill_null(np.nan).to_numpy())),
+                "delta": draw["delta"].mean(),
                 "error": float(np.nanmean(np.abs(score - d_star))),
                 "coverage": held.mean(),
                 "n_undefined": int(np.isnan(score).sum()),
                 "undefined": float(np.isnan(score).mean()),
             }
         )
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def recovery_table(found: pl.DataFrame, measure: str, other_scale: frozenset[str]) -> pl.DataFrame:
@@ -70,7 +70,7 @@ def recovery_table(found: pl.DataFrame, measure: str, other_scale: frozenset[str
                 str(condition),
                 str(method),
                 MEASURES[measure],
-                [Interval(value, np.nan, np.nan) for value in values],
+                [BootstrapInterval(value, np.nan, np.nan) for value in values],
                 n_undefined=int(draws["n_undefined"].sum()),
             )
         )
@@ -105,6 +105,6 @@ def _verdict(values: dict[str, Any], best: float, ranks_only: bool) -> str:
         return "no"
     if best - values["spearman"] > LARGEST_GAP:
         return "no"
-    level = abs(values["delta"]) <= LARGEST_DELTA
+    level = values["delta"] is not None and abs(values["delta"]) <= LARGEST_DELTA
     covers = values["coverage"] is not None and values["coverage"] >= LEAST_COVERAGE
     return "all" if level and covers and not ranks_only else "ranks"

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.benchmarking.tables.cells import CELL_SCHEMA
+from intravar.benchmarking.tables.cells import is_cells
 from intravar.estimators import METHODS
 
 HEADINGS = {
@@ -18,10 +18,10 @@ HEADINGS = {
     "mean_abs_delta": "mean |delta|",
     "median_delta": "median delta",
     "percent_positive": "% positive",
-    "coverage": "% of intervals with D*",
-    "share_covered": "share of intervals with D*",
+    "mean_physician_error": "mean |delta| per physician",
+    "coverage": "coverage of D*",
     "mean_error": "mean distance to D*",
-    "spearman_truth": "Spearman, oracle",
+    "spearman_oracle": "Spearman, oracle",
     "spearman_d_star": "Spearman, D*",
     "score2": "SCORE2",
     "w1": "w = 1",
@@ -31,7 +31,9 @@ HEADINGS = {
     "pass1": "pass 1",
     "pass2": "pass 2",
 } | {f"group{group}": f"group {group}" for group in range(1, 6)}
-_PER_CENT = ("percent_positive", "coverage")
+_PER_CENT = ("percent_positive",)
+#: Measures from 0 to 1.
+_FROM_ZERO = ("coverage", "mean_abs_delta", "mean_error", "mean_physician_error")
 _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
 
 
@@ -52,7 +54,7 @@ def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], 
     narrow
         Whether intervals go below figures, in two decimals, instead of beside them.
     """
-    if table.columns != list(CELL_SCHEMA):
+    if not is_cells(table):
         heading = [_heading(column) for column in table.columns]
         return heading, [[_plain(value) for value in row] for row in table.iter_rows()]
     if is_matrix(table):
@@ -121,7 +123,7 @@ def _bounds(column: str, method: str) -> tuple[float, float]:
     if column.startswith("group"):
         known = METHODS.get(method)
         return 0.0, 1.0 if known is None or known.scale == "discordance" else math.inf
-    return (0.0, 1.0) if column in ("share_covered", "mean_error") else (-1.0, 1.0)
+    return (0.0, 1.0) if column in _FROM_ZERO else (-1.0, 1.0)
 
 
 def _cell_text(cell: dict[str, Any], narrow: bool) -> str:

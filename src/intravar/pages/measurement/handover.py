@@ -15,7 +15,7 @@ import polars as pl
 from intravar.errors import InputError
 from intravar.measurement.explanation import pairs_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.pages.measurement.page import render_page
+from intravar.pages.measurement.measurement_page import render_page
 from intravar.publication.exports import safe_csv
 from intravar.publication.folders import (
     SUMMARY,

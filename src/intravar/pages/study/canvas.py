@@ -1,4 +1,4 @@
-"""What figures are drawn on: its width, its colours, and the style that all of them share."""
+"""What figures are plotted on: its width, its colours, and the style that all of them share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import altair as alt
 import polars as pl
 
-from intravar.pages.study.palette import GROUPS, INKS, looks_of
+from intravar.pages.colours import FONT, INKS
+from intravar.pages.study.palette import GROUPS, looks_of
 
 #: Any chart of Altair; its own types lose track of which one after a method or two.
 Chart: TypeAlias = Any
@@ -19,21 +20,20 @@ Chart: TypeAlias = Any
 #: Widths of a figure in pixels: on a desk, on a telephone, and on paper (18 cm).
 WIDE, NARROW, PAPER = 840, 330, 720
 _NARROW_BELOW = 500
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 #: vl-convert brings its own fonts; a static figure looks the same on every machine with them.
 PRINT_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 
 @dataclass(frozen=True)
 class Canvas:
-    """A ground to draw on.
+    """A ground to plot on.
 
     Parameters
     ----------
     width
         Width of the figure in pixels.
     live
-        Whether colours are names that the page resolves, so that one drawing serves light and
+        Whether colours are names that the page resolves, so that one figure serves light and
         dark; otherwise they are the light ones.
     """
 

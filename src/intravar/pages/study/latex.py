@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from intravar.pages.study.tables import Cell, Grid
+from intravar.pages.study.table_grids import Cell, Grid
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

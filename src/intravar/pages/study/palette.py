@@ -7,7 +7,8 @@ darker on white and lighter on black until they stand out from the ground.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from intravar.pages.colours import Look
 
 STAR = (
     "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4"
@@ -20,14 +21,6 @@ RING = (
     "M0,-0.9A0.9,0.9,0,1,1,0,0.9A0.9,0.9,0,1,1,0,-0.9"
     "M0,-0.4A0.4,0.4,0,1,0,0,0.4A0.4,0.4,0,1,0,0,-0.4"
 )
-
-
-class Look(NamedTuple):
-    """How something is drawn on white and on black, and with which mark."""
-
-    light: str
-    dark: str
-    shape: str = "circle"
 
 
 LOOKS = {
@@ -59,15 +52,6 @@ GROUPS = (
     Look("#d9683f", "#ffa27d"),
     Look("#d39b12", "#ffd873"),
 )
-#: Colours of text, lines and grounds.
-INKS = {
-    "ink": Look("#1c1c1e", "#ececee"),
-    "soft": Look("#56565c", "#a9a9b2"),
-    "line": Look("#c9c9cf", "#4a4a52"),
-    "faint": Look("#ececf0", "#2c2c32"),
-    "ground": Look("#ffffff", "#16161a"),
-    "accent": Look("#0b5c8f", "#7cc0f2"),
-}
 
 
 def looks_of(methods: Sequence[str]) -> dict[str, Look]:

@@ -8,7 +8,7 @@ import altair as alt
 
 from intravar.pages.study.canvas import Canvas, Chart
 from intravar.pages.study.palette import looks_of
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 #: Nobody is picked in a figure on paper; the page sets the parameter.
 PICKED = "picked"
@@ -74,7 +74,7 @@ def _legend(canvas: Canvas) -> alt.Legend:
 
 
 def zero_line(canvas: Canvas, channel: str = "x") -> Chart:
-    """Return a dashed line where the score equals the truth."""
+    """Return a dashed line where the score equals the oracle's."""
     line = alt.Chart(canvas.rows([{"zero": 0}])).mark_rule(
         strokeDash=[4, 3], color=canvas.ink("ink"), strokeWidth=1
     )
@@ -91,7 +91,7 @@ def physician_tooltip(score_title: str = "Score") -> list[alt.Tooltip]:
         alt.Tooltip("score:Q", title=score_title, format=".3f"),
         alt.Tooltip("low:Q", title="95 % from", format=".3f"),
         alt.Tooltip("high:Q", title="to", format=".3f"),
-        alt.Tooltip("truth:Q", title="Truth (oracle)", format=".3f"),
+        alt.Tooltip("oracle:Q", title="Oracle", format=".3f"),
         alt.Tooltip("d_star:Q", title="D*", format=".3f"),
         alt.Tooltip("group:O", title="Group"),
         alt.Tooltip("n_patients:Q", title="Patients", format=",d"),

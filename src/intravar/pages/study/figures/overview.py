@@ -1,4 +1,4 @@
-"""How a cohort is made and what the methods are given of it, drawn from what was stored."""
+"""How a cohort is made and what the methods are given of it, from what was stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import altair as alt
 
 from intravar.benchmarking.units import ORACLE
 from intravar.pages.study.canvas import Canvas, Chart
-from intravar.pages.study.results import Results
+from intravar.pages.study.stored_results import Results
 
 _GLYPH, _GAP, _LINE = 62, 26, 14
 #: Average width of a letter at 11 pixels.
@@ -20,7 +20,7 @@ _LETTER = 5.6
 
 
 @dataclass
-class Drawing:
+class Sketch:
     """Primitives in pixels, y downwards."""
 
     boxes: list[dict[str, Any]] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Card:
-    """One step: its heading, its text and the little drawing above."""
+    """One step: its heading, its text and the little sketch above."""
 
     heading: str
     text: str
@@ -39,10 +39,10 @@ class Card:
 
 
 def overview(results: Results, canvas: Canvas) -> Chart:
-    """Draw the five steps from patients to scores."""
+    """Plot the five steps from patients to scores."""
     condition = "score2" if results.has("score2") else results.conditions[0]
     cards = overview_cards(results, condition)
-    drawing = Drawing()
+    sketch = Sketch()
     columns = 1 if canvas.narrow else len(cards)
     width = (canvas.width - 16 - _GAP * (columns - 1)) / columns
     letters = int((width - 20) / _LETTER)
@@ -52,12 +52,12 @@ def overview(results: Results, canvas: Canvas) -> Chart:
     for position, (card, lines) in enumerate(zip(cards, wrapped, strict=True)):
         left = (position % columns) * (width + _GAP)
         height = _GLYPH + 52 + _LINE * (len(lines) if canvas.narrow else tallest)
-        _draw_card(drawing, results, condition, card, position + 1, left, top, width, height, lines)
+        _add_card(sketch, results, condition, card, position + 1, left, top, width, height, lines)
         if position + 1 < len(cards):
-            _draw_arrow(drawing, left, top, width, height, downwards=canvas.narrow)
+            _add_arrow(sketch, left, top, width, height, downwards=canvas.narrow)
         if canvas.narrow:
             top += height + _GAP
-    return _chart(drawing, canvas, top - _GAP if canvas.narrow else height)
+    return _chart(sketch, canvas, top - _GAP if canvas.narrow else height)
 
 
 def overview_cards(results: Results, condition: str) -> list[Card]:
@@ -65,7 +65,7 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
     rows = results.of(condition, [ORACLE])
     patients, physicians = rows["n_patients"].sum(), rows.height
     cohort = results.cohort_details(condition)
-    eligible, prescribed = cohort.get("share_eligible"), cohort.get("share_prescribed")
+    eligible, decided_for = cohort.get("share_eligible"), cohort.get("share_prescribed")
     levels = sorted(rows["d_star"].drop_nulls().to_list())
     spread = f"D* from {levels[0]:.2f} to {levels[-1]:.2f}" if levels else "each with their own D*"
     return [
@@ -86,20 +86,19 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
         Card(
             "Decisions",
             "A biased coin decides each case"
-            + (f"; {100 * prescribed:.0f} % are prescribed." if prescribed is not None else "."),
+            + (f"; {100 * decided_for:.0f} % decided for." if decided_for is not None else "."),
             "decisions",
         ),
         Card(
             "Scores",
-            "The oracle sees who is eligible, and so the truth. Methods do not: most pair patients "
-            "who look alike.",
+            "The oracle knows who is eligible. Methods do not: most pair patients who look alike.",
             "pairs",
         ),
     ]
 
 
-def _draw_card(
-    drawing: Drawing,
+def _add_card(
+    sketch: Sketch,
     results: Results,
     condition: str,
     card: Card,
@@ -110,35 +109,35 @@ def _draw_card(
     height: float,
     lines: list[str],
 ) -> None:
-    drawing.boxes.append(
+    sketch.boxes.append(
         {"x": left, "y": top, "x2": left + width, "y2": top + height, "kind": "card"}
     )
-    _GLYPHS[card.glyph](drawing, results, condition, left + 12, top + 12, width - 24)
+    _GLYPHS[card.glyph](sketch, results, condition, left + 12, top + 12, width - 24)
     y = top + _GLYPH + 32
-    drawing.words.append({"x": left + 12, "y": y, "text": f"{number}  {card.heading}", "kind": "b"})
+    sketch.words.append({"x": left + 12, "y": y, "text": f"{number}  {card.heading}", "kind": "b"})
     for position, line in enumerate(lines):
-        drawing.words.append(
+        sketch.words.append(
             {"x": left + 12, "y": y + 20 + _LINE * position, "text": line, "kind": "p"}
         )
 
 
-def _draw_arrow(
-    drawing: Drawing, left: float, top: float, width: float, height: float, *, downwards: bool
+def _add_arrow(
+    sketch: Sketch, left: float, top: float, width: float, height: float, *, downwards: bool
 ) -> None:
     if downwards:
         x, y, x2, y2 = left + width / 2, top + height + 4, left + width / 2, top + height + _GAP - 5
     else:
         x, y, x2, y2 = left + width + 4, top + height / 2, left + width + _GAP - 5, top + height / 2
-    drawing.lines.append({"x": x, "y": y, "x2": x2, "y2": y2})
+    sketch.lines.append({"x": x, "y": y, "x2": x2, "y2": y2})
     shape = "triangle-down" if downwards else "triangle-right"
-    drawing.dots.append({"x": x2, "y": y2, "shape": shape, "kind": "arrow", "size": 40})
+    sketch.dots.append({"x": x2, "y": y2, "shape": shape, "kind": "arrow", "size": 40})
 
 
-# --- the little drawings, each _GLYPH pixels high ---
+# --- the little sketches, each _GLYPH pixels high ---
 
 
 def _bells(
-    drawing: Drawing, results: Results, condition: str, left: float, top: float, width: float
+    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
 ) -> None:
     for row in range(3):
         for column in range(3):
@@ -150,26 +149,26 @@ def _bells(
                 for t in [step / 8 - 1 for step in range(17)]
             ]
             for (x, y), (x2, y2) in pairwise(points):
-                drawing.lines.append({"x": x, "y": y, "x2": x2, "y2": y2})
+                sketch.lines.append({"x": x, "y": y, "x2": x2, "y2": y2})
 
 
 def _share(
-    drawing: Drawing, results: Results, condition: str, left: float, top: float, width: float
+    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
 ) -> None:
     share = float(results.cohort_details(condition).get("share_eligible") or 0.5)
     columns = max(8, int(width // 11))
-    _dot_field(drawing, left, top, columns, 5, share)
+    _dot_field(sketch, left, top, columns, 5, share)
 
 
 def _decisions(
-    drawing: Drawing, results: Results, condition: str, left: float, top: float, width: float
+    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
 ) -> None:
     share = float(results.cohort_details(condition).get("share_prescribed") or 0.5)
-    _dot_field(drawing, left, top, max(8, int(width // 11)), 5, share, scattered=True)
+    _dot_field(sketch, left, top, max(8, int(width // 11)), 5, share, scattered=True)
 
 
 def _dot_field(
-    drawing: Drawing,
+    sketch: Sketch,
     left: float,
     top: float,
     columns: int,
@@ -184,37 +183,37 @@ def _dot_field(
         column, row = index // rows, index % rows
         rank = (index * 0.6180339887) % 1 if scattered else (index + 0.5) / total
         kind = "full" if rank < share else "hollow"
-        drawing.dots.append(
+        sketch.dots.append(
             {"x": left + 5 + 11 * column, "y": top + 6 + 12 * row, "shape": "circle", "kind": kind}
             | {"size": 34}
         )
 
 
 def _physicians(
-    drawing: Drawing, results: Results, condition: str, left: float, top: float, width: float
+    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
 ) -> None:
     rows = results.of(condition, [ORACLE]).sort("d_star", "physician")
     values = rows["d_star"].fill_null(0.0).to_list()
-    drawing.lines.append({"x": left, "y": top + _GLYPH, "x2": left + width, "y2": top + _GLYPH})
+    sketch.lines.append({"x": left, "y": top + _GLYPH, "x2": left + width, "y2": top + _GLYPH})
     for position, value in enumerate(values):
         x = left + width * (position + 0.5) / len(values)
         y = top + _GLYPH - 4 - (_GLYPH - 10) * min(value / 0.5, 1)
-        drawing.lines.append({"x": x, "y": top + _GLYPH, "x2": x, "y2": y})
-        drawing.dots.append({"x": x, "y": y, "shape": "circle", "kind": "full", "size": 22})
+        sketch.lines.append({"x": x, "y": top + _GLYPH, "x2": x, "y2": y})
+        sketch.dots.append({"x": x, "y": y, "shape": "circle", "kind": "full", "size": 22})
 
 
 def _pairs(
-    drawing: Drawing, results: Results, condition: str, left: float, top: float, width: float
+    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
 ) -> None:
     for position, (first, second) in enumerate(
         [("full", "full"), ("full", "hollow"), ("hollow", "hollow"), ("full", "hollow")]
     ):
         x = left + width * (position + 0.5) / 4
-        drawing.lines.append({"x": x, "y": top + 16, "x2": x, "y2": top + _GLYPH - 12})
+        sketch.lines.append({"x": x, "y": top + 16, "x2": x, "y2": top + _GLYPH - 12})
         for kind, y in ((first, top + 10), (second, top + _GLYPH - 6)):
-            drawing.dots.append({"x": x, "y": y, "shape": "circle", "kind": kind, "size": 90})
+            sketch.dots.append({"x": x, "y": y, "shape": "circle", "kind": kind, "size": 90})
         if first != second:
-            drawing.words.append({"x": x + 7, "y": top + _GLYPH / 2 + 2, "text": "≠", "kind": "b"})
+            sketch.words.append({"x": x + 7, "y": top + _GLYPH / 2 + 2, "text": "≠", "kind": "b"})
 
 
 _GLYPHS = {
@@ -226,24 +225,24 @@ _GLYPHS = {
 }
 
 
-def _chart(drawing: Drawing, canvas: Canvas, height: float) -> Chart:
+def _chart(sketch: Sketch, canvas: Canvas, height: float) -> Chart:
     width = canvas.width - 16
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
     ink, ground, accent = canvas.ink("ink"), canvas.ink("ground"), canvas.ink("accent")
     boxes = (
-        alt.Chart(canvas.rows(drawing.boxes))
+        alt.Chart(canvas.rows(sketch.boxes))
         .mark_rect(cornerRadius=6, fill="transparent", stroke=canvas.ink("line"))
         .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     )
     lines = (
-        alt.Chart(canvas.rows(drawing.lines))
+        alt.Chart(canvas.rows(sketch.lines))
         .mark_rule(color=canvas.ink("soft"), strokeWidth=1)
         .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     )
     kinds = ["full", "hollow", "arrow"]
     dots = (
-        alt.Chart(canvas.rows(drawing.dots))
+        alt.Chart(canvas.rows(sketch.dots))
         .mark_point(filled=True, opacity=1, stroke=accent, strokeWidth=1)
         .encode(
             x=x,
@@ -267,7 +266,7 @@ def _chart(drawing: Drawing, canvas: Canvas, height: float) -> Chart:
         ("p", 11, 400, canvas.ink("soft")),
     )
     words = [
-        alt.Chart(canvas.rows([row for row in drawing.words if row["kind"] == kind]))
+        alt.Chart(canvas.rows([row for row in sketch.words if row["kind"] == kind]))
         .mark_text(align="left", baseline="middle", fontSize=size, fontWeight=weight, color=colour)
         .encode(x=x, y=y, text="text:N")
         for kind, size, weight, colour in styles

@@ -1,0 +1,81 @@
+"""Take the documents' pictures of pages from stored results, in a browser.
+
+python scripts/doc_pictures.py study results/quick docs/pictures
+python scripts/doc_pictures.py measurement strokes docs/pictures
+
+The first needs the report as page and SVG (`intravar report results/quick --format html,svg`).
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+FIGURES = ("overview", "score2-panels", "continuum")
+PICTURES = {"physicians-picture": "physicians", "funnel": "funnel", "love": "love"}
+
+
+def opened(browser: Browser, report: Path, width: int, height: int, scheme: str = "light") -> Page:
+    """Return the open page."""
+    page = browser.new_page(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    page.goto(report.resolve().as_uri())
+    return page
+
+
+def take_study(browser: Browser, folder: Path, out: Path) -> None:
+    """Take the first screen, a picked physician, dark and narrow; copy three figures."""
+    report = folder / "report.html"
+    for name, width, height, scheme, anchor in (
+        ("page-light", 1000, 760, "light", None),
+        ("page-dark", 1000, 1000, "dark", "score2-panels"),
+        ("page-narrow", 390, 800, "light", "score2-panels"),
+        ("page-picked", 1000, 760, "light", "score2-panels"),
+    ):
+        page = opened(browser, report, width, height, scheme)
+        page.wait_for_selector("html[data-ready]")
+        if name == "page-picked":
+            page.locator(f"#{anchor} .mark-symbol path").nth(9).click()
+        if anchor:
+            page.evaluate(f"document.getElementById('{anchor}').scrollIntoView()")
+            page.wait_for_timeout(1000)
+        page.screenshot(path=out / f"{name}.png")
+    for figure in FIGURES:
+        shutil.copy(folder / "figures" / f"{figure}.svg", out)
+
+
+def take_measurement(browser: Browser, folder: Path, out: Path) -> None:
+    """Take the findings and three pictures."""
+    page = opened(browser, folder / "report.html", 960, 560)
+    page.screenshot(path=out / "measure-findings.png")
+    for anchor, name in PICTURES.items():
+        page.locator(f"figure#{anchor}").screenshot(path=out / f"measure-{name}.png")
+
+
+KINDS: dict[str, Callable[[Browser, Path, Path], None]] = {
+    "study": take_study,
+    "measurement": take_measurement,
+}
+
+
+def main() -> int:
+    """Take the pictures of the kind named first, from the folder named second."""
+    kind, folder, out = sys.argv[1:]
+    with sync_playwright() as playwright:
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        try:
+            KINDS[kind](browser, Path(folder), Path(out))
+        finally:
+            browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""The base of every page: one HTML file that opens offline and fetches nothing.
+
+Scripts, styles and data lie in the page. Its Content-Security-Policy allows these scripts and
+styles by their hashes and nothing else. Text is escaped unless the template's author, never the
+data, says otherwise.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from intravar.pages.colours import INKS, Look, style_of
+
+_BASE = "intravar.pages"
+
+
+def render_html(
+    package: str,
+    name: str,
+    content: Mapping[str, Any],
+    *,
+    filters: Mapping[str, Callable[..., str]] | None = None,
+    looks: Mapping[str, Look] | None = None,
+    libraries: Sequence[str] = (),
+) -> str:
+    """Return a page that extends `base.html.j2`.
+
+    Parameters
+    ----------
+    package
+        Package whose folder `templates` holds `NAME.html.j2`, `NAME.css` and `NAME.js`.
+    name
+        Name of the page.
+    content
+        What the template shows; a name that is missing is an error.
+    filters
+        How the template writes numbers.
+    looks
+        Colours of its own, beside those that every page has.
+    libraries
+        Scripts that go before the page's own.
+    """
+    style = style_of(INKS | dict(looks or {})) + _text(_BASE, "base.css")
+    style += _text(package, f"{name}.css")
+    scripts = [*libraries, _text(_BASE, "base.js") + _text(package, f"{name}.js")]
+    page: str = (
+        _environment(package, filters or {})
+        .get_template(f"{name}.html.j2")
+        .render(
+            dict(content),
+            policy=policy(scripts, [style]),
+            style=Markup(style),
+            scripts=[Markup(script) for script in scripts],
+            version=version("intravar"),
+        )
+    )
+    return page
+
+
+def _environment(package: str, filters: Mapping[str, Callable[..., str]]) -> Environment:
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(_BASE)]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(filters)
+    return environment
+
+
+def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
+    """Return a Content-Security-Policy that allows these scripts and styles alone.
+
+    Examples
+    --------
+    >>> policy([], ["a{}"]).partition("; ")[0]
+    "default-src 'none'"
+    """
+    script_hashes = " ".join(_hash(text) for text in scripts)
+    style_hashes = " ".join(_hash(text) for text in styles)
+    return (
+        f"default-src 'none'; script-src {script_hashes}; style-src {style_hashes}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def script_json(data: Any) -> Markup:
+    r"""Return JSON that cannot end the script element it stands in.
+
+    Examples
+    --------
+    >>> str(script_json("</script>"))
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)
+
+
+def _text(package: str, name: str) -> str:
+    return files(package).joinpath("templates", name).read_text("utf-8")

@@ -1,0 +1,40 @@
+"""What a measurement found, in plain words that follow from what is published."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from intravar.publication.outputs import Outputs
+
+
+def findings(outputs: Outputs) -> list[str]:
+    """Say in plain words what was found; every number comes from the results."""
+    table = outputs.physicians
+    reportable = table.filter(pl.col("reportable"))
+    n, total = reportable.height, table.height
+    if not n:
+        return [f"None of {total:,} physicians can be reported; the table gives the reasons."]
+    others = "" if n == total else "; for the others the table gives the reason"
+    middle = float(outputs.summary["median_discordance"])
+    lines = [
+        f"{n:,} of {total:,} physicians can be reported{others}.",
+        f"For the physician in the middle, of 100 pairs of comparable patients about "
+        f"{100 * middle:.0f} get different decisions.",
+    ]
+    if n >= 2:
+        lines += _differences(reportable, middle)
+    important = [row["covariate"] for row in outputs.summary["rule"]["importance"][:3]]
+    if important:
+        lines.append(f"Decisions depend most on {', '.join(important)}.")
+    return lines
+
+
+def _differences(reportable: pl.DataFrame, middle: float) -> list[str]:
+    n, discordance = reportable.height, reportable["discordance"]
+    low, high = float(discordance.min()), float(discordance.max())  # type: ignore[arg-type]
+    outside = reportable.filter((pl.col("low") > middle) | (pl.col("high") < middle)).height
+    return [
+        f"From the most to the least consistent: {100 * low:.0f} to {100 * high:.0f}.",
+        f"For {outside:,} of {n:,}, the 95 % interval leaves out the one in the middle; by "
+        f"chance alone about {0.05 * n:.0f} would.",
+    ]

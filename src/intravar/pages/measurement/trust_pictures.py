@@ -1,0 +1,99 @@
+"""Pictures that tell whether to believe it: other methods, the physicians' patients, the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intravar.pages.measurement.plot import BOTTOM, TOP, Plot, bar_plot
+from intravar.publication.outputs import Outputs
+
+#: Covariates shown at most.
+MOST_BALANCE = 15
+
+
+def agreement_rows(outputs: Outputs) -> list[dict[str, Any]]:
+    """Return the rank correlations of every two methods; none where there is one method."""
+    rows: list[dict[str, Any]] = outputs.diagnostics["agreement"]
+    return rows if len({row["method"] for row in rows}) > 1 else []
+
+
+def plot_agreement(rows: list[dict[str, Any]], width: int) -> Plot:
+    """Plot the rank correlation of every two methods as a square of cells."""
+    names = list(dict.fromkeys(row["method"] for row in rows))
+    n = len(names)
+    plot = Plot((0, n), (n + 0.5, 0.5), width, height=34 * n + TOP + BOTTOM, labelled=True)
+    for position, name in enumerate(names, 1):
+        plot.label(position, f"{position} {name}")
+        a, _ = plot.place(position - 0.5, 1)
+        plot.add(
+            '<text class="tick" x="{a}" y="{b}" text-anchor="middle">{n}</text>',
+            a=a,
+            b=plot.height - BOTTOM + 16,
+            n=position,
+        )
+    for row in rows:
+        _add_cell(plot, names.index(row["other"]), names.index(row["method"]) + 1, row)
+    return plot
+
+
+def _add_cell(plot: Plot, x: int, y: int, row: dict[str, Any]) -> None:
+    value = row["spearman"]
+    text = "–" if value is None else f"{value:.2f}"
+    hint = f"{row['method']} and {row['other']}: {text}"
+    strength = 0.0 if value is None else abs(value)
+    plot.bar((x + 0.04, x + 0.96), (y + 0.45, y - 0.45), hint, f"cell c{round(strength * 4)}")
+    a, b = plot.place(x + 0.5, y)
+    plot.add(
+        '<text class="cell-text" x="{a}" y="{b}" text-anchor="middle" '
+        'dominant-baseline="middle">{text}</text>',
+        a=a,
+        b=b,
+        text=text,
+    )
+
+
+def balance_rows(outputs: Outputs) -> list[tuple[str, float]]:
+    """Return the covariates in which physicians' patients differ most."""
+    rows = [
+        (str(row["covariate"]), float(row["between_physicians"]))
+        for row in outputs.diagnostics["balance"]
+    ]
+    return sorted(rows, key=lambda row: -row[1])[:MOST_BALANCE]
+
+
+def plot_balance(rows: list[tuple[str, float]], width: int) -> Plot:
+    """Plot how much of a covariate's variance lies between physicians."""
+    return bar_plot("share of variance between physicians", rows, width)
+
+
+def overlap_rows(outputs: Outputs) -> list[dict[str, Any]]:
+    """Return the physicians, the one whose patients are most special first."""
+    return sorted(
+        outputs.diagnostics["overlap"], key=lambda row: (row["overlap"], row["physician"])
+    )
+
+
+def plot_overlap(rows: list[dict[str, Any]], width: int) -> Plot:
+    """Plot how much every physician's patients are like all."""
+    plot = Plot((0, len(rows) + 1), (0, 1), width)
+    plot.axes("physicians, least overlap first", "overlap", count=len(rows))
+    for position, row in enumerate(rows, 1):
+        plot.point(position, row["overlap"], f"{row['physician']}: {row['overlap']:.2f}")
+    return plot
+
+
+def calibration_bins(outputs: Outputs) -> list[dict[str, Any]]:
+    """Return predicted and observed shares; none where there is one bin only."""
+    rows: list[dict[str, Any]] = outputs.diagnostics["calibration"]
+    return rows if len(rows) > 1 else []
+
+
+def plot_calibration(rows: list[dict[str, Any]], width: int) -> Plot:
+    """Plot observed against predicted shares decided for."""
+    plot = Plot((0, 1), (0, 1), width)
+    plot.axes("predicted share decided for", "observed share")
+    plot.line([(0, 0), (1, 1)], "limit")
+    for row in rows:
+        hint = f"predicted {row['predicted']:.2f}, observed {row['observed']:.2f}"
+        plot.point(row["predicted"], row["observed"], hint)
+    return plot

@@ -1,0 +1,259 @@
+(() => {
+  const find = (id) => document.getElementById(id);
+  const data = JSON.parse(find("data").textContent);
+  const root = document.documentElement;
+  const narrow = window.matchMedia("(max-width: 56rem)");
+  const plotted = new Map(); // name of a figure -> { view, layout }
+  let picked = null; // { condition, physician }
+
+  // --- hovering ---
+
+  const tip = find("tip");
+  const showTip = (handler, event, item, value) => {
+    if (value === null || value === undefined || value === "") {
+      tip.hidden = true;
+      return;
+    }
+    tip.replaceChildren();
+    for (const [key, text] of Object.entries(value)) {
+      if (text === "null" || text === "" || text === null) continue;
+      const left = document.createElement("span");
+      const right = document.createElement("bdi");
+      left.className = "key";
+      right.className = "value";
+      left.textContent = key;
+      right.textContent = String(text);
+      tip.append(left, right);
+    }
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    const x = Math.min(event.clientX + 14, window.innerWidth - box.width - 8);
+    const below = event.clientY + 16;
+    const y = below + box.height > window.innerHeight ? event.clientY - box.height - 12 : below;
+    tip.style.left = `${Math.max(8, x)}px`;
+    tip.style.top = `${Math.max(8, y)}px`;
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") tip.hidden = true;
+  });
+
+  // --- figures ---
+
+  const rows = (stored) => {
+    if (stored.rows) return stored.rows;
+    const names = Object.keys(stored.columns);
+    return stored.columns[names[0]].map((_, i) =>
+      Object.fromEntries(names.map((name) => [name, stored.columns[name][i]])),
+    );
+  };
+
+  const wantedLayout = (plot) => (plot.clientWidth < 640 ? "narrow" : "wide");
+
+  const light = (view, condition) => {
+    const name = picked && picked.condition === condition ? picked.physician : "";
+    return view.signal("picked", name).runAsync();
+  };
+
+  const render = async (plot) => {
+    const name = plot.dataset.figure;
+    const layout = wantedLayout(plot);
+    const before = plotted.get(name);
+    if (before && before.layout === layout) return;
+    plotted.set(name, { layout });
+    if (before && before.view) before.view.finalize();
+    const figure = data.figures[name];
+    const spec = structuredClone(figure[layout].spec);
+    spec.datasets = {};
+    for (const key of figure[layout].datasets) spec.datasets[key] = rows(data.datasets[key]);
+    const { view } = await window.vegaEmbed(plot, spec, {
+      mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
+      tooltip: showTip,
+    });
+    plotted.set(name, { layout, view });
+    // The element around it says in words what the figure shows.
+    plot.querySelector("svg").setAttribute("aria-hidden", "true");
+    if (figure.condition) {
+      plot.classList.add("pickable");
+      view.addEventListener("click", (event, item) => {
+        const physician = item && item.datum && item.datum.physician;
+        if (physician !== undefined && physician !== null) toggle(figure.condition, physician);
+      });
+      await light(view, figure.condition);
+    }
+    plot.dataset.plotted = layout;
+  };
+
+  const plots = [...document.querySelectorAll(".plot")];
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) if (entry.isIntersecting) render(entry.target);
+    },
+    { rootMargin: "200px" },
+  );
+  for (const plot of plots) observer.observe(plot);
+
+  // The rest is plotted when there is nothing else to do, so that printing finds all figures.
+  const idle = window.requestIdleCallback || ((task) => setTimeout(task, 200));
+  const renderRest = () => {
+    const next = plots.find((plot) => !plotted.has(plot.dataset.figure));
+    if (next) render(next).then(() => idle(renderRest));
+    else root.dataset.ready = "yes";
+  };
+  window.addEventListener("load", () => idle(renderRest));
+  narrow.addEventListener("change", () => plots.forEach((plot) => render(plot)));
+
+  // --- the physicians ---
+
+  const conditions = Object.keys(data.physicians);
+  const which = find("which");
+  const group = find("group");
+  const wanted = find("name");
+  const table = find("physician-table");
+  const intervals = find("intervals");
+  const labels = Object.fromEntries(data.methods.map((m) => [m.name, m.label]));
+  let sorting = { column: 0, down: false };
+
+  const text = (number, digits) =>
+    number === null ? "—" : number.toFixed(digits).replace("-", "−");
+
+  const columnsOf = (found) => [
+    { heading: "Physician", values: found.physician, kind: "name" },
+    { heading: "Group", values: found.group, kind: "count" },
+    { heading: "Patients", values: found.n_patients, kind: "count" },
+    { heading: "D*", values: found.d_star, kind: "score" },
+    { heading: "Oracle", values: found.oracle, kind: "score" },
+    ...Object.entries(found.scores).map(([method, values]) => ({
+      heading: labels[method], values, kind: "score",
+      low: found.low[method], high: found.high[method],
+    })),
+  ];
+
+  const compare = (a, b) => {
+    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1; // undefined goes last
+    const order = typeof a === "string" ? a.localeCompare(b, undefined, { numeric: true }) : a - b;
+    return sorting.down ? -order : order;
+  };
+
+  const heading = (column, position) => {
+    const cell = document.createElement("th");
+    cell.scope = "col";
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(Object.assign(document.createElement("bdi"), { textContent: column.heading }));
+    button.addEventListener("click", () => {
+      sorting = { column: position, down: sorting.column === position && !sorting.down };
+      show();
+      table.querySelectorAll("thead button")[position].focus();
+    });
+    if (sorting.column === position) {
+      cell.setAttribute("aria-sort", sorting.down ? "descending" : "ascending");
+    }
+    cell.append(button);
+    return cell;
+  };
+
+  const bodyCell = (column, i, condition) => {
+    const value = column.values[i];
+    if (column.kind === "name") {
+      const cell = document.createElement("th");
+      cell.scope = "row";
+      const button = document.createElement("button");
+      const lit = isPicked(condition, value);
+      button.type = "button";
+      button.setAttribute("aria-pressed", String(lit));
+      button.append(Object.assign(document.createElement("bdi"), { textContent: value }));
+      button.addEventListener("click", () => toggle(condition, value));
+      cell.append(button);
+      return cell;
+    }
+    const cell = document.createElement("td");
+    if (value === null) cell.textContent = "—";
+    else if (column.kind === "count") cell.textContent = value.toLocaleString("en");
+    else {
+      const number = document.createElement("data");
+      number.value = String(value);
+      number.textContent = text(value, 3);
+      cell.append(number);
+      if (intervals.checked && column.low && column.low[i] !== null) {
+        const around = document.createElement("span");
+        around.className = "interval below";
+        around.textContent = `[${text(column.low[i], 3)}, ${text(column.high[i], 3)}]`;
+        cell.append(around);
+      }
+    }
+    return cell;
+  };
+
+  const isPicked = (condition, physician) =>
+    picked !== null && picked.condition === condition && picked.physician === physician;
+
+  const show = () => {
+    const condition = conditions[Number(which.value)];
+    const found = data.physicians[condition];
+    const columns = columnsOf(found);
+    if (sorting.column >= columns.length) sorting = { column: 0, down: false };
+    const head = document.createElement("tr");
+    head.append(...columns.map(heading));
+    const needle = wanted.value.trim().toLowerCase();
+    const chosen = found.physician
+      .map((_, i) => i)
+      .filter((i) => group.value === "" || String(found.group[i]) === group.value)
+      .filter((i) => found.physician[i].toLowerCase().includes(needle))
+      .sort((a, b) => {
+        const { values } = columns[sorting.column];
+        return compare(values[a], values[b]) || a - b;
+      });
+    const body = chosen.map((i) => {
+      const row = document.createElement("tr");
+      if (isPicked(condition, found.physician[i])) row.className = "lit";
+      row.append(...columns.map((column) => bodyCell(column, i, condition)));
+      return row;
+    });
+    table.tHead.replaceChildren(head);
+    table.tBodies[0].replaceChildren(...body);
+    find("count").textContent = `${chosen.length} of ${found.physician.length} physicians`;
+  };
+
+  const listGroups = () => {
+    const found = data.physicians[conditions[Number(which.value)]];
+    const names = [...new Set(found.group)].filter((g) => g !== null).sort((a, b) => a - b);
+    group.replaceChildren(new Option("all", ""), ...names.map((g) => new Option(g, g)));
+    group.parentElement.hidden = names.length < 2;
+  };
+
+  const toggle = (condition, physician) => {
+    picked = isPicked(condition, physician) ? null : { condition, physician };
+    find("lit-note").hidden = picked === null;
+    find("lit-name").textContent = picked === null ? "" : `${physician} (${condition})`;
+    if (picked !== null && conditions[Number(which.value)] !== condition) {
+      which.value = String(conditions.indexOf(condition));
+      listGroups();
+    }
+    const name = document.activeElement && document.activeElement.closest("tbody th button");
+    const held = name ? name.textContent : null;
+    show();
+    if (held !== null) {
+      const again = [...table.querySelectorAll("tbody th button")];
+      const same = again.find((button) => button.textContent === held);
+      if (same) same.focus();
+    }
+    for (const [figure, { view }] of plotted) {
+      if (view && data.figures[figure].condition) light(view, data.figures[figure].condition);
+    }
+  };
+
+  find("unpick").addEventListener("click", () => {
+    if (picked) toggle(picked.condition, picked.physician);
+    find("theme").focus();
+  });
+  which.addEventListener("change", () => { group.value = ""; listGroups(); show(); });
+  group.addEventListener("change", show);
+  intervals.addEventListener("change", show);
+  const anyLow = Object.values(data.physicians).some((found) =>
+    Object.values(found.low).some((values) => values.some((value) => value !== null)));
+  intervals.parentElement.hidden = !anyLow;
+  wanted.addEventListener("input", show);
+  document.querySelector(".filters").addEventListener("submit", (event) => event.preventDefault());
+  listGroups();
+  show();
+})();

@@ -1,0 +1,40 @@
+"""One name, one thing: no two modules share a stem, no two public classes share a name."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import intravar
+
+ROOT = Path(intravar.__file__).parent
+
+
+def modules() -> list[Path]:
+    return sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
+
+
+def public_classes(module: Path) -> list[str]:
+    body = ast.parse((ROOT / module).read_text("utf-8")).body
+    classes = [node.name for node in body if isinstance(node, ast.ClassDef)]
+    return [name for name in classes if not name.startswith("_")]
+
+
+def shared(places: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def test_no_two_modules_share_a_stem() -> None:
+    # The commands are named as people type them, whatever else is called so.
+    places = defaultdict(list)
+    for module in modules():
+        if module.parts[0] != "cli" and module.stem not in ("__init__", "__main__"):
+            places[module.stem].append(str(module))
+    assert shared(places) == {}
+
+
+def test_no_two_classes_share_a_name() -> None:
+    places = defaultdict(list)
+    for module in modules():
+        for name in public_classes(module):
+            places[name].append(str(module))
+    assert shared(places) == {}
