@@ -36,7 +36,7 @@ def take_study(browser: Browser, folder: Path, out: Path) -> None:
         ("page-light", 1000, 760, "light", None),
         ("page-dark", 1000, 1000, "dark", "score2-panels"),
         ("page-narrow", 390, 800, "light", "score2-panels"),
-        ("page-picked", 1000, 760, "light", "score2-panels"),
+        ("page-picked", 1000, 880, "light", "score2-panels"),
     ):
         page = opened(browser, report, width, height, scheme)
         page.wait_for_selector("html[data-ready]")
