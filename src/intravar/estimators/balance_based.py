@@ -8,7 +8,7 @@ import numpy as np
 
 from intravar.estimators.matching import MatchingEstimator
 from intravar.estimators.observed import FloatArray, Observed
-from intravar.learning.balance_search import BalanceSearch, search_balance
+from intravar.learning.balance.balance_search import BalanceSearch, search_balance
 from intravar.matching.comparison import Strategy
 
 
