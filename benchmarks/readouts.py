@@ -18,7 +18,8 @@ from intravar.benchmarking.tables.ranks import spearman
 from intravar.cohort import Cohort
 from intravar.estimators import Observed
 from intravar.latent.calibration import calibrate, count, starting_rates
-from intravar.latent.crossfit import physician_folds, train
+from intravar.latent.crossfit import FoldPlan, physician_folds, train
+from intravar.latent.decided import Decided
 from intravar.latent.rates import rate_posterior
 from intravar.latent.rule_learners import BoostedTrees
 from intravar.oracle import pair_discordance
@@ -55,7 +56,7 @@ def _readouts(cohort: Cohort) -> dict[str, FloatArray]:
     y, who = observed.decision.astype(np.int64), observed.code
     n_physicians = len(observed.physicians)
     score = _held_out(observed.covariates, y, who, n_physicians)
-    counts = count(score, y, who, n_physicians)
+    counts = count(score, Decided(y, who, n_physicians))
     fit = calibrate(counts)
     posterior = rate_posterior(counts, fit)
     return {
@@ -73,10 +74,11 @@ def _held_out(
     fold = physician_folds(who, 4, n_physicians, random)
     half = physician_folds(who, 2, n_physicians, random)
     rule = BoostedTrees().prepare(x)
+    decided = Decided(y, who, n_physicians)
     score = np.empty(len(y))
     for left_out in range(4):
         rows = np.flatnonzero(fold != left_out)
-        fitted = train(rule, rows, half, y, who, n_physicians, (0.0,))
+        fitted = train(rule, rows, decided, FoldPlan(fold, half, (0.0,)))
         score[fold == left_out] = fitted[fold == left_out]
     return score
 
@@ -84,7 +86,7 @@ def _held_out(
 def _soft(
     g: FloatArray, y: NDArray[np.int64], who: NDArray[np.int64], n_physicians: int
 ) -> FloatArray:
-    high, low = starting_rates(y, who, n_physicians)
+    high, low = starting_rates(Decided(y, who, n_physicians))
     bounded: Callable[[FloatArray], FloatArray] = lambda p: np.clip(p, 1e-6, 1 - 1e-6)  # noqa: E731
     for _ in range(500):
         h, lo = high[who], low[who]

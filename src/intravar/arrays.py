@@ -1,13 +1,23 @@
-"""Names for the arrays that pass between modules."""
+"""Array types that signatures share: one name each for what holds numbers, positions and marks.
+
+Examples
+--------
+>>> import numpy as np
+>>> from intravar.arrays import FloatArray
+>>> def mean(values: FloatArray) -> float:
+...     return float(values.mean())
+>>> mean(np.array([1.0, 2.0]))
+1.5
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-#: Numbers: covariates, distances, scores.
+#: Measurements, probabilities, scores.
 FloatArray = npt.NDArray[np.float64]
-#: Positions and counts.
+#: Positions, codes and counts.
 IntArray = npt.NDArray[np.int64]
-#: Which of them.
+#: One mark per patient, physician or column.
 BoolArray = npt.NDArray[np.bool_]

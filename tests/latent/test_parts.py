@@ -9,10 +9,11 @@ from scipy.stats import beta
 
 from intravar.estimators import LatentRule
 from intravar.latent.anchors import find_anchors
-from intravar.latent.calibration import calibrate, count
+from intravar.latent.calibration import CalibrationSettings, calibrate, count
+from intravar.latent.decided import Decided
 from intravar.latent.rates import fit_beta_binomial, rate_posterior, shortest_interval
-from intravar.latent.rule_learners import Rates, SplineLogit
-from intravar.latent.tree_kernel import _best_split, _histograms, bin_columns
+from intravar.latent.rule_learners import SplineLogit, Task
+from intravar.latent.tree_kernel import Rates, _best_split, _histograms, bin_columns
 from reference.latent import best_gain, posterior_of_rates
 
 
@@ -62,7 +63,8 @@ def test_the_spline_logit_finds_a_maximum():
     y = (random.random(2_000) < np.where(eligible, 0.9, 0.1)).astype(np.int64)
     rule = SplineLogit(penalty=1e-3, iterations=500).prepare(x)
     rates = Rates(np.full(4, 0.9), np.full(4, 0.1), np.zeros(4))
-    score = rule.scores(np.arange(2_000), y, who, rates, 0.0, False)
+    task = Task(np.arange(2_000), Decided(y, who, 4), rates, 0.0, False)
+    score = rule.learn(task).logit
 
     def value(logit):
         q = 0.1 + 0.8 * expit(logit)
@@ -78,7 +80,7 @@ def test_calibration_undoes_a_timid_score():
     who = random.integers(0, 20, 40_000)
     eligible = random.random(40_000) < expit(true)
     y = (random.random(40_000) < np.where(eligible, 0.85, 0.05)).astype(np.int64)
-    fit = calibrate(count((true + 1) / 3, y, who, 20))
+    fit = calibrate(count((true + 1) / 3, Decided(y, who, 20)))
     assert fit.slope == pytest.approx(3, rel=0.1)
     assert fit.intercept == pytest.approx(-1, abs=0.25)
     assert np.mean(fit.mean_high) == pytest.approx(0.85, abs=0.01)
@@ -93,8 +95,8 @@ def test_posterior_equals_a_dense_grid():
     g = expit(levels[place])
     eligible = random.random(600) < g
     y = (random.random(600) < np.where(eligible, 0.75, 0.15)).astype(np.int64)
-    counts = count(levels[place], y, who, 2)
-    fit = calibrate(counts, tight=True)
+    counts = count(levels[place], Decided(y, who, 2))
+    fit = calibrate(counts, CalibrationSettings(tight=True))
     posterior = rate_posterior(counts, fit)
     high, low = posterior.mean_rates()
     mean = posterior.eligible_discordance().mean()
@@ -114,8 +116,8 @@ def test_posterior_with_a_known_rule_is_the_beta_posterior():
     eligible = random.integers(0, 2, 4_000)
     who = random.integers(0, 10, 4_000)
     y = (random.random(4_000) < np.where(eligible == 1, 0.7, 0.1)).astype(np.int64)
-    counts = count(np.where(eligible == 1, 30.0, -30.0), y, who, 10)
-    posterior = rate_posterior(counts, calibrate(counts, tight=True))
+    counts = count(np.where(eligible == 1, 30.0, -30.0), Decided(y, who, 10))
+    posterior = rate_posterior(counts, calibrate(counts, CalibrationSettings(tight=True)))
     k = np.bincount(who[eligible == 1], y[eligible == 1])
     n = np.bincount(who[eligible == 1])
     a, b = k + posterior.prior_high[0], n - k + posterior.prior_high[1]
@@ -132,8 +134,8 @@ def test_intervals_cover_under_a_known_rule():
         who = np.repeat(np.arange(40), 200)
         eligible = random.integers(0, 2, who.size)
         y = (random.random(who.size) < np.where(eligible == 1, p[who], 0.05)).astype(np.int64)
-        counts = count(np.where(eligible == 1, 30.0, -30.0), y, who, 40)
-        posterior = rate_posterior(counts, calibrate(counts, tight=True))
+        counts = count(np.where(eligible == 1, 30.0, -30.0), Decided(y, who, 40))
+        posterior = rate_posterior(counts, calibrate(counts, CalibrationSettings(tight=True)))
         low, high = posterior.eligible_discordance().interval(0.95)
         truth = 2 * p * (1 - p)
         hit.append(np.mean((low <= truth) & (truth <= high)))
@@ -183,7 +185,7 @@ def test_calibration_never_lowers_its_objective(seed, panel, physicians, persona
     high, low = random.uniform(0.3, 1, physicians), random.uniform(0, 0.4, physicians)
     g = expit(2 * score)
     y = (random.random(n) < low[who] + (high - low)[who] * g).astype(np.int64)
-    fit = calibrate(count(score, y, who, physicians), personal=personal, tight=tight)
+    fit = calibrate(count(score, Decided(y, who, physicians)), CalibrationSettings(personal, tight))
     assert (np.diff(fit.path) >= -1e-9 * np.abs(fit.path[0])).all()
     assert np.isfinite(fit.log_likelihood)
     assert fit.log_likelihood == fit.path[-1]
@@ -202,5 +204,5 @@ def test_panels_of_two_are_read(seed):
 def test_a_class_without_patients_keeps_its_prior():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 500)
-    fit = calibrate(count(np.full(500, 800.0), y, np.repeat(np.arange(5), 100), 5))
+    fit = calibrate(count(np.full(500, 800.0), Decided(y, np.repeat(np.arange(5), 100), 5)))
     assert np.isfinite(fit.path).all()

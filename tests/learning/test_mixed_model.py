@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
-from intravar.learning._expected_loss import expected_logistic_loss
-from intravar.learning._variational import VariationalProblem
-from intravar.learning.mixed_model import MixedModelFit, fit_mixed_model, pearson_residuals
+from intravar.learning.mixed.expected_loss import expected_logistic_loss
+from intravar.learning.mixed.mixed_model import MixedModelFit, fit_mixed_model, pearson_residuals
+from intravar.learning.mixed.variational import VariationalProblem
 from learning_cohorts import small_cohort
 from reference import mixed_model as reference
 

@@ -5,32 +5,14 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from intravar.matching.distances import (
-    euclidean_points,
     hybrid_distances,
     mahalanobis_points,
     point_distances,
     proximity_distances,
     shared_leaves,
-    weighted_points,
 )
 from panels import clinical_panel, forest_leaves
 from reference import distances as reference
-
-
-def test_euclidean():
-    z = clinical_panel(40)
-    np.testing.assert_allclose(
-        point_distances(euclidean_points(z)), reference.euclidean(z), atol=1e-14
-    )
-
-
-def test_weighted_ignores_zero_weights_and_refuses_negative_ones():
-    z = clinical_panel(40)
-    weights = np.array([1.0, 2.0, 0, 0, 0, 0, 0, 0, 0])
-    expected = cdist(z[:, :2] * np.sqrt([1.0, 2.0]), z[:, :2] * np.sqrt([1.0, 2.0]))
-    np.testing.assert_allclose(point_distances(weighted_points(z, weights)), expected, atol=1e-14)
-    with pytest.raises(ValueError, match="negative"):
-        weighted_points(z, -weights)
 
 
 @pytest.mark.parametrize("deficient", [False, True])

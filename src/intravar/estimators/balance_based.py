@@ -9,7 +9,7 @@ import numpy as np
 from intravar.arrays import FloatArray
 from intravar.estimators.matching import MatchingEstimator
 from intravar.estimators.work import Size, Work, growing, pairing
-from intravar.learning.balance_search import BalanceSearch, search_balance
+from intravar.learning.balance.balance_search import BalanceSearch, search_balance
 from intravar.matching.comparison import Strategy
 from intravar.observed import Observed
 

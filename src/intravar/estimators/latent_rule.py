@@ -18,8 +18,15 @@ from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import Interval
 from intravar.latent.anchors import Anchors, find_anchors
-from intravar.latent.calibration import Calibration, Counts, calibrate, count
-from intravar.latent.crossfit import cross_fit, physician_folds
+from intravar.latent.calibration import (
+    Calibration,
+    CalibrationSettings,
+    Counts,
+    calibrate,
+    count,
+)
+from intravar.latent.crossfit import FoldPlan, cross_fit, physician_folds
+from intravar.latent.decided import Decided
 from intravar.latent.eligibility import eligible_given_decision
 from intravar.latent.rates import (
     EligibleDiscordance,
@@ -204,13 +211,8 @@ class LatentRule(Estimator):
         learners = self.learners or (BoostedTrees(), SplineLogit())
         crossed = cross_fit(
             {learner.name: learner.prepare(observed.covariates) for learner in learners},
-            decision,
-            who,
-            n_physicians,
-            fold=fold,
-            half=half,
-            starts=self.starts,
-            n_threads=self.n_jobs or 1,
+            Decided(decision, who, n_physicians),
+            FoldPlan(fold, half, self.starts, self.n_jobs or 1),
         )
         self.chosen_, self.held_out_ = crossed.chosen, crossed.held_out
         gain = crossed.held_out["two classes"] - crossed.held_out["one class"]
@@ -219,12 +221,13 @@ class LatentRule(Estimator):
 
     def _read_two_classes(self, observed: Observed, decision: IntArray, logit: FloatArray) -> None:
         n_physicians = len(observed.physicians)
-        counts = count(logit, decision, observed.code, n_physicians)
+        decided = Decided(decision, observed.code, n_physicians)
+        counts = count(logit, decided)
         fit = self._final_calibration(counts)
         if fit.mean_high.mean() < fit.mean_low.mean():
             # The classes came out switched: the eligible are those prescribed more.
             logit = -logit
-            counts = count(logit, decision, observed.code, n_physicians)
+            counts = count(logit, decided)
             fit = self._final_calibration(counts)
         posterior = rate_posterior(counts, fit)
         self.p_high_, self.p_low_ = posterior.mean_rates()
@@ -250,10 +253,10 @@ class LatentRule(Estimator):
             )
 
     def _final_calibration(self, counts: Counts) -> Calibration:
-        fit = calibrate(counts, tight=True)
+        fit = calibrate(counts, CalibrationSettings(tight=True))
         self.personal_ = False
         if self.personal_thresholds == "auto":
-            personal = calibrate(counts, tight=True, personal=True, start=fit)
+            personal = calibrate(counts, CalibrationSettings(personal=True, tight=True), fit)
             if personal.log_likelihood > fit.log_likelihood + PERSONAL_MARGIN:
                 self.personal_, fit = True, personal
         self.log_likelihood_ = np.array(fit.path)

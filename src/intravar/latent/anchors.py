@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from intravar.arrays import FloatArray
 
 #: A patient is an anchor with g below this, or above one minus this.
 NEAR = 0.05
@@ -35,10 +34,10 @@ class Anchors:
     high: float
     sure_eligible: float
     sure_others: float
-    identified_low: Floats
-    identified_high: Floats
+    identified_low: FloatArray
+    identified_high: FloatArray
 
-    def around(self, score: Floats) -> Anchors:
+    def around(self, score: FloatArray) -> Anchors:
         """Return the same with ranges that hold the scores."""
         return replace(
             self,
@@ -55,7 +54,7 @@ class Anchors:
         return [text for text, share in found.items() if share < least]
 
 
-def find_anchors(g: Floats, p_high: Floats, p_low: Floats) -> Anchors:
+def find_anchors(g: FloatArray, p_high: FloatArray, p_low: FloatArray) -> Anchors:
     """Measure the anchors and the range of D over the admissible scales of g.
 
     Parameters

@@ -12,13 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, expit, logit
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from intravar.arrays import FloatArray, IntArray
+from intravar.latent.decided import Decided
+
 #: Expected decisions for, and expected patients, per physician and shift.
-_Split = tuple[Floats, Floats]
+_Split = tuple[FloatArray, FloatArray]
+#: p_high and p_low, physician x shift.
+_Rates = tuple[FloatArray, FloatArray]
 
 EDGE = 1e-5
 STEP_PARTS = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.0)
@@ -29,14 +31,37 @@ LOOSE = ((0.0, 2.0, 0.0), (3.0, 2.0, 3.0))
 TIGHT = ((0.0, 1.1, 0.0), (1.0, 0.4, 3.0))
 
 
+@dataclass(frozen=True)
+class CalibrationSettings:
+    """What a calibration fits, and how long.
+
+    Parameters
+    ----------
+    personal
+        Give every physician a normal shift of the logit, with a spread to be estimated.
+    tight
+        The scores are calibrated already: hold intercept and slope near 0 and 1.
+    strength
+        Strength of the Beta priors, in patients.
+    max_iter, tol
+        Most iterations, and the relative gain that ends them.
+    """
+
+    personal: bool = False
+    tight: bool = False
+    strength: float = 2.0
+    max_iter: int = 200
+    tol: float = 1e-7
+
+
 @dataclass
 class Counts:
     """Decisions counted per physician and score bin."""
 
-    score: Floats
-    yes: Floats
-    no: Floats
-    bin: Ints
+    score: FloatArray
+    yes: FloatArray
+    no: FloatArray
+    bin: IntArray
 
 
 @dataclass
@@ -50,39 +75,39 @@ class Calibration:
     intercept: float
     slope: float
     spread: float
-    p_high: Floats
-    p_low: Floats
-    weight: Floats
+    p_high: FloatArray
+    p_low: FloatArray
+    weight: FloatArray
     log_likelihood: float
     path: list[float] = field(default_factory=list)
     converged: bool = False
 
     @property
-    def shifts(self) -> Floats:
+    def shifts(self) -> FloatArray:
         """The points on which a physician's shift is weighed."""
         return self.spread * SHIFT_POINTS if self.weight.shape[1] > 1 else np.zeros(1)
 
     @property
-    def shift(self) -> Floats:
+    def shift(self) -> FloatArray:
         """Expected shift of every physician."""
         return np.asarray(self.weight @ self.shifts)
 
-    def logit(self, score: Floats) -> Floats:
+    def logit(self, score: FloatArray) -> FloatArray:
         """Calibrated logit of g at the average threshold."""
         return self.intercept + self.slope * score
 
     @property
-    def mean_high(self) -> Floats:
+    def mean_high(self) -> FloatArray:
         """Expected p_high over the shifts."""
         return np.asarray((self.weight * self.p_high).sum(axis=1))
 
     @property
-    def mean_low(self) -> Floats:
+    def mean_low(self) -> FloatArray:
         """Expected p_low over the shifts."""
         return np.asarray((self.weight * self.p_low).sum(axis=1))
 
 
-def count(score: Floats, y: Ints, physician: Ints, n_physicians: int, bins: int = 60) -> Counts:
+def count(score: FloatArray, decided: Decided, bins: int = 60) -> Counts:
     """Count decisions in bins cut both at quantiles and at equal steps of the score."""
     low, high = np.quantile(score, [0.001, 0.999])
     edges = np.unique(
@@ -92,20 +117,19 @@ def count(score: Floats, y: Ints, physician: Ints, n_physicians: int, bins: int 
     )
     _, place = np.unique(np.searchsorted(edges, score), return_inverse=True)
     n_bins = int(place.max()) + 1
-    cell = physician * n_bins + place
-    size = n_physicians * n_bins
-    total = np.bincount(cell, minlength=size).reshape(n_physicians, n_bins).astype(float)
-    yes = np.bincount(cell, y, minlength=size).reshape(n_physicians, n_bins).astype(float)
+    cell = decided.physician * n_bins + place
+    shape = (decided.n_physicians, n_bins)
+    size = decided.n_physicians * n_bins
+    total = np.bincount(cell, minlength=size).reshape(shape).astype(float)
+    yes = np.bincount(cell, decided.y, minlength=size).reshape(shape).astype(float)
     centre = np.bincount(place, score) / np.bincount(place)
     return Counts(centre, yes, total - yes, place)
 
 
-def starting_rates(
-    y: Ints, physician: Ints, n_physicians: int, gap: float = 1.5
-) -> tuple[Floats, Floats]:
+def starting_rates(decided: Decided, gap: float = 1.5) -> tuple[FloatArray, FloatArray]:
     """Return rates `gap` logits above and below each physician's smoothed share."""
-    total = np.bincount(physician, minlength=n_physicians)
-    share = (np.bincount(physician, y, minlength=n_physicians) + 4 * y.mean()) / (total + 4)
+    total, given = decided.per_physician()
+    share = (given + 4 * decided.y.mean()) / (total + 4)
     middle = logit(np.clip(share, 0.02, 0.98))
     return expit(middle + gap), expit(middle - gap)
 
@@ -113,24 +137,28 @@ def starting_rates(
 class _Model:
     """The penalised likelihood of the counts, as a function of map and rates."""
 
-    def __init__(self, counts: Counts, points: Floats, strength: float, tight: bool) -> None:
+    def __init__(self, counts: Counts, settings: CalibrationSettings) -> None:
+        points = SHIFT_POINTS if settings.personal else np.zeros(1)
         self.yes, self.no = counts.yes[:, None, :], counts.no[:, None, :]
-        self.score, self.points, self.strength = counts.score, points, strength
+        self.score, self.points, self.strength = counts.score, points, settings.strength
         log_prior = -0.5 * points**2
         self.log_prior = log_prior - np.log(np.exp(log_prior).sum())
-        centre, width = TIGHT if tight else LOOSE
+        centre, width = TIGHT if settings.tight else LOOSE
         free = 3 if points.size > 1 else 2
         self.centre, self.precision = np.zeros(3), np.zeros(3)
         self.centre[:free] = centre[:free]
         self.precision[:free] = 1 / np.square(width[:free])
         shape = (points.size, counts.score.size)
-        columns = (np.ones(shape), np.broadcast_to(counts.score, shape),
-                   np.broadcast_to(points[:, None], shape))  # fmt: skip
+        columns = (
+            np.ones(shape),
+            np.broadcast_to(counts.score, shape),
+            np.broadcast_to(points[:, None], shape),
+        )
         self.design = np.stack(columns[:free], axis=-1).reshape(-1, free)
 
     def expect(
-        self, theta: Floats, rates: tuple[Floats, Floats], means: tuple[float, float]
-    ) -> tuple[float, Floats, Floats]:
+        self, theta: FloatArray, rates: _Rates, means: tuple[float, float]
+    ) -> tuple[float, FloatArray, FloatArray]:
         """E step: penalised log-likelihood, weights of the shifts, and g per shift and bin."""
         g = expit(theta[0] + theta[1] * self.score + theta[2] * self.points[:, None])
         high, low = rates
@@ -145,7 +173,7 @@ class _Model:
         value -= 0.5 * float((self.precision * (theta - self.centre) ** 2).sum())
         return value, weight / weight.sum(axis=1, keepdims=True), g
 
-    def split(self, g: Floats, rates: tuple[Floats, Floats]) -> tuple[_Split, _Split]:
+    def split(self, g: FloatArray, rates: _Rates) -> tuple[_Split, _Split]:
         """E step of the rates: expected decisions for and patients, of the eligible and others."""
         high, low = rates
         q = low[:, :, None] + (high - low)[:, :, None] * g
@@ -155,7 +183,7 @@ class _Model:
 
     def new_rates(
         self, split: tuple[_Split, _Split], means: tuple[float, float]
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[FloatArray, FloatArray]:
         """M step of the rates under priors that peak at the means."""
         high, low = (
             np.clip((k + self.strength * m) / (n + self.strength), EDGE, 1 - EDGE)
@@ -164,8 +192,8 @@ class _Model:
         return high, low
 
     def map_step(
-        self, theta: Floats, weight: Floats, g: Floats, rates: tuple[Floats, Floats]
-    ) -> Floats:
+        self, theta: FloatArray, weight: FloatArray, g: FloatArray, rates: _Rates
+    ) -> FloatArray:
         """Fisher scoring step of intercept, slope and spread."""
         high, low = rates
         contrast, v = (high - low)[:, :, None], g * (1 - g)
@@ -184,9 +212,10 @@ class _Model:
 
 
 def calibrate(
-    counts: Counts, *, personal: bool = False, start: Calibration | None = None,
-    tight: bool = False, strength: float = 2.0, max_iter: int = 200, tol: float = 1e-7,
-) -> Calibration:  # fmt: skip
+    counts: Counts,
+    settings: CalibrationSettings | None = None,
+    start: Calibration | None = None,
+) -> Calibration:
     """Fit intercept, slope, rates and, if `personal`, the spread of personal thresholds.
 
     Generalised EM: exact M step of the rates under Beta priors of the given strength that peak at
@@ -198,30 +227,17 @@ def calibrate(
     ----------
     counts
         Decisions by score.
-    personal
-        Give every physician a normal shift of the logit, with a spread to be estimated.
+    settings
+        What is fitted, and how long; the defaults if None.
     start
         A previous fit to start from.
-    tight
-        The scores are calibrated already: hold intercept and slope near 0 and 1.
-    strength
-        Strength of the Beta priors, in patients.
     """
-    points = SHIFT_POINTS if personal else np.zeros(1)
-    model = _Model(counts, points, strength, tight)
-    theta = np.array([0.0, 1.0, 1.0 if personal else 0.0])
-    if start is None:
-        share = logit((counts.yes.sum(1) + 1) / ((counts.yes + counts.no).sum(1) + 2))
-        first = expit(share + 1), expit(share - 1)
-    else:
-        theta[:2] = start.intercept, start.slope
-        first = start.mean_high, start.mean_low
-    high, low = (np.repeat(np.clip(p, EDGE, 1 - EDGE)[:, None], points.size, axis=1) for p in first)
-    rates: tuple[Floats, Floats] = (high, low)
-    means = float(first[0].mean()), float(first[1].mean())
+    settings = settings or CalibrationSettings()
+    model = _Model(counts, settings)
+    theta, rates, means = _beginning(counts, model.points, start)
     value, weight, g = model.expect(theta, rates, means)
     path, converged, settled = [value], False, False
-    for iteration in range(max_iter):
+    for iteration in range(settings.max_iter):
         split = model.split(g, rates)
         if not settled:
             # The priors peak at the pooled rates. Once these stand still they are held: from then
@@ -241,17 +257,39 @@ def calibrate(
         gain = new_value - value
         theta, value, weight, g = new, new_value, new_weight, new_g
         path.append(value)
-        if settled and gain < tol * abs(value) and len(path) > 5:
+        if settled and gain < settings.tol * abs(value) and len(path) > 5:
             converged = True
             break
     return Calibration(
-        float(theta[0]), float(theta[1]), float(theta[2]), rates[0], rates[1], weight,
-        value, path, converged,
-    )  # fmt: skip
+        intercept=float(theta[0]),
+        slope=float(theta[1]),
+        spread=float(theta[2]),
+        p_high=rates[0],
+        p_low=rates[1],
+        weight=weight,
+        log_likelihood=value,
+        path=path,
+        converged=converged,
+    )
+
+
+def _beginning(
+    counts: Counts, points: FloatArray, start: Calibration | None
+) -> tuple[FloatArray, _Rates, tuple[float, float]]:
+    """Return map, rates and pooled rates to begin with: a previous fit's, or a logit apart."""
+    theta = np.array([0.0, 1.0, 1.0 if points.size > 1 else 0.0])
+    if start is None:
+        share = logit((counts.yes.sum(1) + 1) / ((counts.yes + counts.no).sum(1) + 2))
+        first = expit(share + 1), expit(share - 1)
+    else:
+        theta[:2] = start.intercept, start.slope
+        first = start.mean_high, start.mean_low
+    high, low = (np.repeat(np.clip(p, EDGE, 1 - EDGE)[:, None], points.size, axis=1) for p in first)
+    return theta, (high, low), (float(first[0].mean()), float(first[1].mean()))
 
 
 def _pooled(
-    split: tuple[_Split, _Split], weight: Floats, before: tuple[float, float]
+    split: tuple[_Split, _Split], weight: FloatArray, before: tuple[float, float]
 ) -> tuple[float, float]:
     """Return the rates of all physicians together; as before where a class is empty."""
     found = [
@@ -262,9 +300,9 @@ def _pooled(
 
 
 def decision_log_likelihood(
-    logit_g: Floats, y: Ints, physician: Ints, p_high: Floats, p_low: Floats
+    logit_g: FloatArray, decided: Decided, p_high: FloatArray, p_low: FloatArray
 ) -> float:
     """Sum of the log-probabilities of decisions given g and the rates."""
-    g = expit(logit_g)
-    q = np.clip(p_low[physician] + (p_high - p_low)[physician] * g, 1e-9, 1 - 1e-9)
-    return float(np.sum(np.log(np.where(y == 1, q, 1 - q))))
+    g, who = expit(logit_g), decided.physician
+    q = np.clip(p_low[who] + (p_high - p_low)[who] * g, 1e-9, 1 - 1e-9)
+    return float(np.sum(np.log(np.where(decided.y == 1, q, 1 - q))))

@@ -14,38 +14,70 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.latent.calibration import (
     Calibration,
     calibrate,
     count,
     decision_log_likelihood,
     starting_rates,
-)  # fmt: skip
-from intravar.latent.rule_learners import PreparedRule, Rates
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+)
+from intravar.latent.decided import Decided
+from intravar.latent.rule_learners import PreparedRule, Task
+from intravar.latent.tree_kernel import Rates
 
 BLEND = "blend"
 MOST_EXTREME_START = 3.0
 
 
-@dataclass
+@dataclass(frozen=True)
+class FoldPlan:
+    """How patients are dealt, and from where learning starts.
+
+    Parameters
+    ----------
+    fold, half
+        Fold and half of every patient.
+    starts
+        Starting values of logit g.
+    n_threads
+        Threads; the result does not depend on it.
+    """
+
+    fold: IntArray
+    half: IntArray
+    starts: Sequence[float]
+    n_threads: int = 1
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+
+@dataclass(frozen=True)
 class CrossFit:
     """Held-out scores, and how well they predict held-out decisions."""
 
-    logit: Floats
+    logit: FloatArray
     chosen: list[str]
     held_out: dict[str, float]
-    fold: Ints
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The learner chosen for a fold, its calibrated scores there, and the calibration."""
+
+    name: str
+    logit: FloatArray
+    fit: Calibration
 
 
 def physician_folds(
-    physician: Ints, n_folds: int, n_physicians: int, rng: np.random.Generator
-) -> Ints:
+    physician: IntArray, n_folds: int, n_physicians: int, rng: np.random.Generator
+) -> IntArray:
     """Deal every physician's patients to the folds in turn, in random order."""
     order = rng.permutation(physician.size)
     order = order[np.argsort(physician[order], kind="stable")]
@@ -57,10 +89,7 @@ def physician_folds(
     return fold
 
 
-def train(
-    rule: PreparedRule, rows: Ints, half: Ints, y: Ints, physician: Ints, n_physicians: int,
-    starts: Sequence[float],
-) -> Floats:  # fmt: skip
+def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) -> FloatArray:
     """Learn the rule from `rows` alone; return scores for all patients.
 
     The rates come first: models of one half of the rows, with their rates learned on the way,
@@ -69,14 +98,15 @@ def train(
     """
     best: Calibration | None = None
     best_score = np.empty(0)
-    for start in starts:
-        crossed = np.empty(y.size)
+    for start in plan.starts:
+        crossed = np.empty(decided.y.size)
         for side in (0, 1):
-            own, other = rows[half[rows] == side], rows[half[rows] != side]
-            high, low = starting_rates(y[own], physician[own], n_physicians)
-            rates = Rates(high, low, np.zeros(n_physicians))
-            crossed[other] = rule.scores(own, y, physician, rates, start, True)[other]
-        found = calibrate(count(crossed[rows], y[rows], physician[rows], n_physicians))
+            own = rows[plan.half[rows] == side]
+            other = rows[plan.half[rows] != side]
+            high, low = starting_rates(decided.take(own))
+            rates = Rates(high, low, np.zeros(decided.n_physicians))
+            crossed[other] = rule.learn(Task(own, decided, rates, start, True)).logit[other]
+        found = calibrate(count(crossed[rows], decided.take(rows)))
         if best is None or found.log_likelihood > best.log_likelihood:
             best, best_score = found, crossed[rows]
     assert best is not None
@@ -85,82 +115,81 @@ def train(
     )
     share = float(expit(best.logit(best_score)).mean())
     centre = float(np.clip(logit(share), -MOST_EXTREME_START, MOST_EXTREME_START))
-    return rule.scores(rows, y, physician, rates, centre, False)
+    return rule.learn(Task(rows, decided, rates, centre, False)).logit
 
 
-def _in_threads(jobs: list[Callable[[], Floats]], n_threads: int) -> list[Floats]:
+def _in_threads(jobs: list[Callable[[], FloatArray]], n_threads: int) -> list[FloatArray]:
     if n_threads == 1:
         return [job() for job in jobs]
     with ThreadPoolExecutor(n_threads) as pool:
         return [future.result() for future in [pool.submit(job) for job in jobs]]
 
 
-def cross_fit(
-    rules: dict[str, PreparedRule], y: Ints, physician: Ints, n_physicians: int, *,
-    fold: Ints, half: Ints, starts: Sequence[float], n_threads: int = 1,
-) -> CrossFit:  # fmt: skip
+def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) -> CrossFit:
     """Return for every patient the calibrated logit of g learned from the other folds."""
-    n_folds = int(fold.max()) + 1
-    out = [frozenset([k]) for k in range(n_folds)]
-    out += [frozenset(pair) for pair in combinations(range(n_folds), 2)]
-    left = {key: np.flatnonzero(~np.isin(fold, list(key))) for key in out}
-
-    def job(rule: PreparedRule, rows: Ints) -> Callable[[], Floats]:
-        return lambda: train(rule, rows, half, y, physician, n_physicians, starts)
-
-    jobs = [(name, key) for name in rules for key in out]
-    results = _in_threads([job(rules[name], left[key]) for name, key in jobs], n_threads)
-    scores = {key: dict[str, Floats]() for key in out}
-    for (name, key), score in zip(jobs, results, strict=True):
-        scores[key][name] = np.where(np.isin(fold, list(key)), score, np.nan)
-
-    calibrated = np.empty(y.size)
+    scores = _all_scores(rules, decided, plan)
+    fold, n_folds = plan.fold, plan.n_folds
+    calibrated = np.empty(decided.y.size)
     chosen: list[str] = []
     two_class = one_class = 0.0
     for k in range(n_folds):
         rest, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        inner = {name: np.empty(y.size) for name in rules}
+        inner = {name: np.empty(decided.y.size) for name in rules}
         for other in range(n_folds):
             if other != k:
                 for name in rules:
                     at = fold == other
                     inner[name][at] = scores[frozenset([k, other])][name][at]
-        name, value, found = _choose(
-            inner, scores[frozenset([k])], rest, own, y, physician, n_physicians
-        )
-        calibrated[own] = value
-        chosen.append(name)
-        two_class += decision_log_likelihood(
-            value + found.shift[physician[own]], y[own], physician[own],
-            found.mean_high, found.mean_low,
-        )  # fmt: skip
-        one_class += _one_class(y, physician, rest, own, n_physicians)
-    return CrossFit(calibrated, chosen, {"two classes": two_class, "one class": one_class}, fold)
+        outer = {name: score[own] for name, score in scores[frozenset([k])].items()}
+        best = _choose(inner, outer, rest, decided)
+        calibrated[own] = best.logit
+        chosen.append(best.name)
+        fit, here = best.fit, decided.take(own)
+        shifted = best.logit + fit.shift[here.physician]
+        two_class += decision_log_likelihood(shifted, here, fit.mean_high, fit.mean_low)
+        one_class += _one_class(decided.take(rest), here)
+    return CrossFit(calibrated, chosen, {"two classes": two_class, "one class": one_class})
+
+
+def _all_scores(
+    rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan
+) -> dict[frozenset[int], dict[str, FloatArray]]:
+    """Return scores of models that left out one fold, or two, for the patients left out."""
+    folds = range(plan.n_folds)
+    out = [frozenset([k]) for k in folds]
+    out += [frozenset(pair) for pair in combinations(folds, 2)]
+    left = {key: np.flatnonzero(~np.isin(plan.fold, list(key))) for key in out}
+
+    def job(rule: PreparedRule, rows: IntArray) -> Callable[[], FloatArray]:
+        return lambda: train(rule, rows, decided, plan)
+
+    jobs = [(name, key) for name in rules for key in out]
+    results = _in_threads([job(rules[name], left[key]) for name, key in jobs], plan.n_threads)
+    scores = {key: dict[str, FloatArray]() for key in out}
+    for (name, key), score in zip(jobs, results, strict=True):
+        scores[key][name] = np.where(np.isin(plan.fold, list(key)), score, np.nan)
+    return scores
 
 
 def _choose(
-    inner: dict[str, Floats], outer: dict[str, Floats], rest: Ints, own: Ints,
-    y: Ints, physician: Ints, n_physicians: int,
-) -> tuple[str, Floats, Calibration]:  # fmt: skip
-    """Choose and calibrate on the inner scores of `rest`; apply to the outer scores of `own`."""
+    inner: dict[str, FloatArray], outer: dict[str, FloatArray], rest: IntArray, decided: Decided
+) -> _Chosen:
+    """Choose and calibrate on the inner scores of `rest`; apply to the outer scores."""
 
-    def fit(score: Floats) -> Calibration:
-        return calibrate(count(score[rest], y[rest], physician[rest], n_physicians))
+    def fit(score: FloatArray) -> Calibration:
+        return calibrate(count(score[rest], decided.take(rest)))
 
     fits = {name: fit(score) for name, score in inner.items()}
-    values = {name: found.logit(outer[name][own]) for name, found in fits.items()}
+    values = {name: found.logit(outer[name]) for name, found in fits.items()}
     if len(inner) > 1:
         mixed = np.mean([fits[name].logit(inner[name]) for name in inner], axis=0)
         fits[BLEND] = fit(mixed)
         values[BLEND] = fits[BLEND].logit(np.mean([values[name] for name in inner], axis=0))
     best = max(fits, key=lambda name: fits[name].log_likelihood)
-    return best, values[best], fits[best]
+    return _Chosen(best, values[best], fits[best])
 
 
-def _one_class(y: Ints, physician: Ints, rest: Ints, own: Ints, n_physicians: int) -> float:
-    total = np.bincount(physician[rest], minlength=n_physicians)
-    share = (np.bincount(physician[rest], y[rest], minlength=n_physicians) + 2 * y[rest].mean()) / (
-        total + 2
-    )
-    zero = np.zeros(own.size)
-    return decision_log_likelihood(zero, y[own], physician[own], share, share)
+def _one_class(rest: Decided, own: Decided) -> float:
+    total, given = rest.per_physician()
+    share = (given + 2 * rest.y.mean()) / (total + 2)
+    return decision_log_likelihood(np.zeros(own.y.size), own, share, share)

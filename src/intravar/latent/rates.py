@@ -1,7 +1,7 @@
 """Posterior of one physician's rates given the calibrated rule, on a grid fitted to the physician.
 
 Given g the decisions are Bernoulli(p_low + (p_high - p_low) g), so the likelihood of a physician
-needs only his counts per score bin.  Beta priors for p_high and p_low, shared by all physicians,
+needs only the counts per score bin.  Beta priors for p_high and p_low, shared by all physicians,
 have mean and strength estimated by marginal maximum likelihood (empirical Bayes).
 """
 
@@ -11,13 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.special import digamma, expit, polygamma
 from scipy.stats import beta
 
+from intravar.arrays import BoolArray, FloatArray
 from intravar.latent.calibration import Calibration, Counts
-
-Floats = NDArray[np.float64]
 
 HIGH_CELLS = 80
 LOW_CELLS = 30
@@ -46,22 +44,22 @@ class RatePosterior:
         The two parameters of the Beta priors.
     """
 
-    high: Floats
-    low: Floats
-    high_edge: Floats
-    weight: Floats
-    share: Floats
+    high: FloatArray
+    low: FloatArray
+    high_edge: FloatArray
+    weight: FloatArray
+    share: FloatArray
     prior_high: tuple[float, float]
     prior_low: tuple[float, float]
 
-    def mean_rates(self) -> tuple[Floats, Floats]:
+    def mean_rates(self) -> tuple[FloatArray, FloatArray]:
         """Posterior means of p_high and p_low."""
         return (
             np.asarray((self.weight.sum(axis=(1, 3)) * self.high).sum(axis=1)),
             np.asarray((self.weight.sum(axis=(1, 2)) * self.low).sum(axis=1)),
         )
 
-    def shift(self, points: Floats) -> Floats:
+    def shift(self, points: FloatArray) -> FloatArray:
         """Posterior mean shift of the threshold."""
         return np.asarray(self.weight.sum(axis=(2, 3)) @ points)
 
@@ -96,21 +94,21 @@ class EligibleDiscordance:
         Posterior mass of p_high in cells, and the cells' edges, one row per physician.
     """
 
-    mass: Floats
-    edge: Floats
+    mass: FloatArray
+    edge: FloatArray
 
-    def mean(self) -> Floats:
+    def mean(self) -> FloatArray:
         """Posterior mean."""
         p = (self.edge[:, 1:] + self.edge[:, :-1]) / 2
         return np.asarray((self.mass * 2 * p * (1 - p)).sum(axis=1) / self.mass.sum(axis=1))
 
-    def standard_deviation(self) -> Floats:
+    def standard_deviation(self) -> FloatArray:
         """Posterior standard deviation."""
         p = (self.edge[:, 1:] + self.edge[:, :-1]) / 2
         off = 2 * p * (1 - p) - self.mean()[:, None]
         return np.asarray(np.sqrt((self.mass * off**2).sum(axis=1) / self.mass.sum(axis=1)))
 
-    def interval(self, level: float) -> tuple[Floats, Floats]:
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """Map the shortest interval of p_high through 2p(1 - p), ends and fold included."""
         ends = np.array(
             [shortest_interval(m, e, level) for m, e in zip(self.mass, self.edge, strict=True)]
@@ -124,20 +122,20 @@ class EligibleDiscordance:
 class PanelDiscordance:
     """Posterior of a physician's discordance over the whole panel, as quantiles."""
 
-    means: Floats
-    deviations: Floats
-    points: Floats
-    quantiles: Floats
+    means: FloatArray
+    deviations: FloatArray
+    points: FloatArray
+    quantiles: FloatArray
 
-    def mean(self) -> Floats:
+    def mean(self) -> FloatArray:
         """Posterior mean."""
         return self.means
 
-    def standard_deviation(self) -> Floats:
+    def standard_deviation(self) -> FloatArray:
         """Posterior standard deviation."""
         return self.deviations
 
-    def interval(self, level: float) -> tuple[Floats, Floats]:
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """Return the shortest interval; one that begins with the smallest values begins at 0."""
         tails = np.linspace(0, 1 - level, 201)
         ends = []
@@ -150,7 +148,7 @@ class PanelDiscordance:
         return found[:, 0], found[:, 1]
 
 
-def shortest_interval(mass: Floats, edge: Floats, level: float) -> tuple[float, float]:
+def shortest_interval(mass: FloatArray, edge: FloatArray, level: float) -> tuple[float, float]:
     """Return the shortest run of cells that holds `level` of the mass.
 
     Its ends are interpolated inside their cells, but an interval that reaches the last cell of
@@ -198,14 +196,14 @@ def _grid_log_likelihood(yes, no, g, high, low, likely):  # type: ignore[no-unty
     return out
 
 
-def _cells(centre: Floats, spread: Floats, cells: int) -> Floats:
+def _cells(centre: FloatArray, spread: FloatArray, cells: int) -> FloatArray:
     """Return edges of cells that reach `REACH` spreads to both sides within [0, 1]."""
     low = np.clip((centre - REACH * spread).min(axis=1), 0.0, 1.0)
     high = np.clip((centre + REACH * spread).max(axis=1), 0.0, 1.0)
     return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, cells + 1))
 
 
-def _spread(rate: Floats, size: Floats) -> Floats:
+def _spread(rate: FloatArray, size: FloatArray) -> FloatArray:
     """Return the standard error of a rate, never zero."""
     smooth = (rate * size + 1) / (size + 2)
     return np.asarray(np.sqrt(smooth * (1 - smooth) / (size + 1)))
@@ -218,21 +216,7 @@ def rate_posterior(counts: Counts, fit: Calibration, max_iter: int = 60) -> Rate
     n = yes + no
     size = n.sum(axis=1, keepdims=True)
     likely = fit.weight > LEAST_WEIGHT
-    # effective numbers of patients that speak on p_high and on p_low
-    q = fit.p_low[:, :, None] + (fit.p_high - fit.p_low)[:, :, None] * g
-    w = n[:, None, :] / np.clip(q * (1 - q), 1e-4, None)
-    a, b, c = (w * g**2).sum(2), (w * g * (1 - g)).sum(2), (w * (1 - g) ** 2).sum(2)
-    share_high = np.clip(a - b**2 / np.maximum(c, 1e-9), 1e-9, None)
-    share_low = np.clip(c - b**2 / np.maximum(a, 1e-9), 1e-9, None)
-    edges = []
-    for rate, information, cells in (
-        (fit.p_high, share_high, HIGH_CELLS),
-        (fit.p_low, share_low, LOW_CELLS),
-    ):
-        effective = information * np.clip(rate * (1 - rate), 1e-4, None)
-        spread = np.where(likely, _spread(rate, effective), 0.0)
-        best = np.take_along_axis(rate, fit.weight.argmax(axis=1)[:, None], axis=1)
-        edges.append(_cells(np.where(likely, rate, best), spread, cells))
+    edges = _edges(n, fit, g, likely)
     high, low = ((e[:, 1:] + e[:, :-1]) / 2 for e in edges)
     joint = _grid_log_likelihood(yes, no, g, high, low, likely)
     point = fit.shifts / fit.spread if g.shape[0] > 1 else np.zeros(1)
@@ -256,17 +240,35 @@ def rate_posterior(counts: Counts, fit: Calibration, max_iter: int = 60) -> Rate
     weight *= factor_high[:, None, :, None]
     weight *= factor_low[:, None, None, :]
     weight /= weight.sum(axis=(1, 2, 3), keepdims=True)
-    return RatePosterior(
-        high, low, edges[0], weight, (n @ g.T) / size, prior_high, prior_low,
-    )  # fmt: skip
+    return RatePosterior(high, low, edges[0], weight, (n @ g.T) / size, prior_high, prior_low)
 
 
-def _beta_mass(p: Floats, width: Floats, prior: tuple[float, float]) -> Floats:
+def _edges(n: FloatArray, fit: Calibration, g: FloatArray, likely: BoolArray) -> list[FloatArray]:
+    """Return edges of the cells of p_high and of p_low, as wide as a physician's counts ask for."""
+    # effective numbers of patients that speak on p_high and on p_low
+    q = fit.p_low[:, :, None] + (fit.p_high - fit.p_low)[:, :, None] * g
+    w = n[:, None, :] / np.clip(q * (1 - q), 1e-4, None)
+    a, b, c = (w * g**2).sum(2), (w * g * (1 - g)).sum(2), (w * (1 - g) ** 2).sum(2)
+    share_high = np.clip(a - b**2 / np.maximum(c, 1e-9), 1e-9, None)
+    share_low = np.clip(c - b**2 / np.maximum(a, 1e-9), 1e-9, None)
+    edges = []
+    for rate, information, cells in (
+        (fit.p_high, share_high, HIGH_CELLS),
+        (fit.p_low, share_low, LOW_CELLS),
+    ):
+        effective = information * np.clip(rate * (1 - rate), 1e-4, None)
+        spread = np.where(likely, _spread(rate, effective), 0.0)
+        best = np.take_along_axis(rate, fit.weight.argmax(axis=1)[:, None], axis=1)
+        edges.append(_cells(np.where(likely, rate, best), spread, cells))
+    return edges
+
+
+def _beta_mass(p: FloatArray, width: FloatArray, prior: tuple[float, float]) -> FloatArray:
     value = (prior[0] - 1) * np.log(p) + (prior[1] - 1) * np.log1p(-p)
     return np.asarray(np.exp(value - value.max(axis=1, keepdims=True)) * width)
 
 
-def _fit_beta(mass: Floats, p: Floats) -> tuple[float, float]:
+def _fit_beta(mass: FloatArray, p: FloatArray) -> tuple[float, float]:
     """Maximum likelihood of a Beta law from expected logarithms (Newton steps)."""
     mean = float((mass * p).sum() / mass.sum())
     variance = float((mass * (p - mean) ** 2).sum() / mass.sum())
@@ -288,8 +290,8 @@ def _fit_beta(mass: Floats, p: Floats) -> tuple[float, float]:
 
 
 def one_class_posterior(
-    k: Floats, n: Floats
-) -> tuple[EligibleDiscordance, Floats, tuple[float, float]]:
+    k: FloatArray, n: FloatArray
+) -> tuple[EligibleDiscordance, FloatArray, tuple[float, float]]:
     """Return the posterior when all patients count as eligible, the rates, and the prior."""
     prior = fit_beta_binomial(k, n)
     a, b = k + prior[0], n - k + prior[1]
@@ -298,7 +300,7 @@ def one_class_posterior(
     return EligibleDiscordance(mass, np.tile(edge, (k.size, 1))), a / (a + b), prior
 
 
-def fit_beta_binomial(k: Floats, n: Floats, max_iter: int = 200) -> tuple[float, float]:
+def fit_beta_binomial(k: FloatArray, n: FloatArray, max_iter: int = 200) -> tuple[float, float]:
     """Fit a Beta law to binomial rates by EM on a grid (empirical Bayes)."""
     edge = np.linspace(0, 1, 401)
     p = np.broadcast_to((edge[1:] + edge[:-1]) / 2, (k.size, 400))

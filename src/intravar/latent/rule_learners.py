@@ -1,4 +1,4 @@
-"""Learners of the shared rule g(x): boosted trees for sharp rules, a spline logit for smooth ones.
+"""Learners of a rule g(x): boosted trees for sharp rules, a spline logit for smooth ones.
 
 A learner is prepared once on the covariates (never on decisions) and then fitted many times on
 subsets of patients.  It maximises the observed-data likelihood of the decisions, in which the
@@ -11,36 +11,54 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, logit
 
-from intravar.latent.tree_kernel import Bins, bin_columns, boost
+from intravar.arrays import FloatArray, IntArray
+from intravar.latent.decided import Decided
+from intravar.latent.spline_logit import SplineObjective, fit_splines, spline_basis
+from intravar.latent.tree_kernel import Bins, Growth, Rates, bin_columns, boost
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+#: Trees before the rates are learned too, patients that a rate's prior is worth, largest logit.
+HOLD, STRENGTH, CAP = 15, 4.0, 8.0
 
 
-@dataclass
-class Rates:
-    """Probabilities of a prescription per physician, and the shift of a personal threshold."""
+@dataclass(frozen=True)
+class Task:
+    """What a rule is learned from.
 
-    p_high: Floats
-    p_low: Floats
-    shift: Floats
+    Parameters
+    ----------
+    rows
+        Patients to learn from.
+    decided
+        The decisions on all patients; those beyond `rows` are not looked at.
+    rates
+        The physicians' rates, or where to begin if they are learned too.
+    start
+        Logit g to begin with.
+    learn_rates
+        Whether the rates are learned on the way.
+    """
 
-    def copy(self) -> Rates:
-        """Return a copy whose arrays can be written."""
-        return Rates(self.p_high.copy(), self.p_low.copy(), self.shift.copy())
+    rows: IntArray
+    decided: Decided
+    rates: Rates
+    start: float
+    learn_rates: bool
+
+
+@dataclass(frozen=True)
+class LearnedRule:
+    """Logit g of all patients, without personal shifts, and the rates beside it."""
+
+    logit: FloatArray
+    rates: Rates
 
 
 class PreparedRule(Protocol):
     """A learner that has seen the covariates."""
 
-    def scores(
-        self, rows: Ints, y: Ints, physician: Ints, rates: Rates, start: float, learn_rates: bool
-    ) -> Floats:
-        """Fit on `rows`; return logit g for all patients, update `rates` if asked to."""
+    def learn(self, task: Task) -> LearnedRule:
+        """Fit on the task's rows; return logit g for all patients, and the rates."""
         ...
 
 
@@ -49,7 +67,7 @@ class RuleLearner(Protocol):
 
     name: str
 
-    def prepare(self, X: Floats) -> PreparedRule:
+    def prepare(self, X: FloatArray) -> PreparedRule:
         """Look at the covariates once."""
         ...
 
@@ -74,7 +92,7 @@ class BoostedTrees:
     least_information: float = 10.0
     name: str = "trees"
 
-    def prepare(self, X: Floats) -> PreparedRule:
+    def prepare(self, X: FloatArray) -> PreparedRule:
         """Bin the covariates."""
         return _PreparedTrees(self, bin_columns(X))
 
@@ -84,17 +102,23 @@ class _PreparedTrees:
     learner: BoostedTrees
     bins: Bins
 
-    def scores(
-        self, rows: Ints, y: Ints, physician: Ints, rates: Rates, start: float, learn_rates: bool
-    ) -> Floats:
+    def learn(self, task: Task) -> LearnedRule:
         learner = self.learner
-        trees = learner.pilot_trees if learn_rates else learner.trees
-        score: Floats = boost(
-            self.bins, y, physician, rows, start, rates.shift, rates.p_high, rates.p_low,
-            trees, 15 if learn_rates else trees, learner.depth, learner.learning_rate,
-            learner.ridge, learner.least_information, 4.0, 8.0,
-        )  # fmt: skip
-        return score
+        trees = learner.pilot_trees if task.learn_rates else learner.trees
+        growth = Growth(
+            start=float(task.start),
+            trees=trees,
+            depth=learner.depth,
+            rate=float(learner.learning_rate),
+            hold=HOLD if task.learn_rates else trees,
+            ridge=float(learner.ridge),
+            least=float(learner.least_information),
+            strength=STRENGTH,
+            cap=CAP,
+        )
+        decided = task.decided
+        found = boost(self.bins, decided.y, decided.physician, task.rows, task.rates, growth)
+        return LearnedRule(*found)
 
 
 @dataclass
@@ -121,76 +145,26 @@ class SplineLogit:
     pilot_iterations: int = 25
     name: str = "splines"
 
-    def prepare(self, X: Floats) -> PreparedRule:
+    def prepare(self, X: FloatArray) -> PreparedRule:
         """Build the basis."""
         return _PreparedSplines(self, spline_basis(X, self.knots, self.max_products))
-
-
-def spline_basis(X: Floats, knots: tuple[float, ...], max_products: int) -> Floats:
-    """Return the standardised basis: values, hinges, products and marks of missing values."""
-    known = np.isfinite(X)
-    centre = np.array([X[k, c].mean() if k.any() else 0.0 for c, k in enumerate(known.T)])
-    filled = np.where(known, X, centre)
-    scale = filled.std(axis=0)
-    z = np.clip((filled - centre) / np.where(scale > 0, scale, 1.0), -4, 4)
-    columns = [z[:, c] for c in range(z.shape[1])]
-    distinct = np.array([np.unique(z[:, c]).size for c in range(z.shape[1])])
-    for c in np.flatnonzero(distinct > 10):
-        columns += [np.maximum(z[:, c] - k, 0) for k in np.quantile(z[:, c], knots)]
-    chosen = np.sort(np.argsort(distinct, kind="stable")[:max_products])
-    columns += [z[:, a] * z[:, b] for a in chosen for b in chosen if a < b]
-    columns += [(~k).astype(float) for k in known.T if not k.all()]
-    basis = np.column_stack(columns)
-    spread = basis.std(axis=0)
-    keep = spread > 1e-9
-    return np.asarray((basis[:, keep] - basis[:, keep].mean(axis=0)) / spread[keep])
 
 
 @dataclass
 class _PreparedSplines:
     learner: SplineLogit
-    basis: Floats
+    basis: FloatArray
 
-    def scores(
-        self, rows: Ints, y: Ints, physician: Ints, rates: Rates, start: float, learn_rates: bool
-    ) -> Floats:
+    def learn(self, task: Task) -> LearnedRule:
         learner = self.learner
-        Z, decided, who = self.basis[rows], y[rows].astype(float), physician[rows]
-        J, width = rates.p_high.size, Z.shape[1] + 1
-        prior_high, prior_low = rates.p_high.mean(), rates.p_low.mean()
-
-        def objective(theta: Floats) -> tuple[float, Floats]:
-            high, low = rates.p_high, rates.p_low
-            if learn_rates:
-                high, low = expit(theta[width : width + J]), expit(theta[width + J :])
-            g = expit(theta[0] + Z @ theta[1:width] + rates.shift[who])
-            q = np.clip(low[who] + (high - low)[who] * g, 1e-9, 1 - 1e-9)
-            value = np.sum(np.log(np.where(decided == 1, q, 1 - q)))
-            r = g * np.where(decided == 1, high[who] / q, (1 - high[who]) / (1 - q))
-            slope = np.zeros(theta.size)
-            slope[0] = np.sum(r - g)
-            slope[1:width] = Z.T @ (r - g) - learner.penalty * theta[1:width]
-            value -= 0.5 * learner.penalty * np.sum(theta[1:width] ** 2)
-            if learn_rates:
-                for at, p, mean, w in (
-                    (width, high, prior_high, r),
-                    (width + J, low, prior_low, 1 - r),
-                ):
-                    slope[at : at + J] = np.bincount(who, w * (decided - p[who]), minlength=J)
-                    slope[at : at + J] += 4.0 * (mean - p)
-                    safe = np.clip(p, 1e-9, 1 - 1e-9)
-                    value += 4.0 * np.sum(mean * np.log(safe) + (1 - mean) * np.log(1 - safe))
-            return -float(value), -slope
-
-        theta = np.zeros(width + (2 * J if learn_rates else 0))
-        theta[0] = start
-        if learn_rates:
-            theta[width:] = logit(np.clip(np.concatenate([rates.p_high, rates.p_low]), 0.01, 0.99))
-        found = minimize(
-            objective, theta, jac=True, method="L-BFGS-B",
-            options={"maxiter": learner.pilot_iterations if learn_rates else learner.iterations},
-        ).x  # fmt: skip
-        if learn_rates:
-            rates.p_high[:] = np.clip(expit(found[width : width + J]), 1e-3, 1 - 1e-3)
-            rates.p_low[:] = np.clip(expit(found[width + J :]), 1e-3, 1 - 1e-3)
-        return np.asarray(found[0] + self.basis @ found[1:width])
+        objective = SplineObjective(
+            basis=self.basis[task.rows],
+            decided=task.decided.take(task.rows),
+            rates=task.rates,
+            penalty=learner.penalty,
+            learn_rates=task.learn_rates,
+            strength=STRENGTH,
+        )
+        steps = learner.pilot_iterations if task.learn_rates else learner.iterations
+        coefficients, rates = fit_splines(objective, task.start, steps)
+        return LearnedRule(np.asarray(coefficients[0] + self.basis @ coefficients[1:]), rates)

@@ -8,12 +8,15 @@ patient of a physician who does not discriminate therefore weighs nothing.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+from typing import NamedTuple
 
-Floats = NDArray[np.float64]
-Bins = NDArray[np.uint8]
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from intravar.arrays import FloatArray
+
+Bins = npt.NDArray[np.uint8]
 
 MISSING_BIN = 255
 MAX_BINS = 254
@@ -21,7 +24,45 @@ LARGEST_STEP = 1.0
 EMPTY = 1e-12
 
 
-def bin_columns(X: Floats) -> Bins:
+class Rates(NamedTuple):
+    """Probabilities of a decision for, and the shift of a personal threshold, per physician."""
+
+    p_high: FloatArray
+    p_low: FloatArray
+    shift: FloatArray
+
+
+class Growth(NamedTuple):
+    """How trees are grown; a tuple, because that is what compiled code takes.
+
+    Attributes
+    ----------
+    start
+        Logit g before the first tree.
+    trees, depth, rate
+        Number of trees, their depth, and the share of a Newton step that each takes.
+    hold
+        Trees before the rates are learned too; as many as there are trees if they are known.
+    ridge, least
+        Ridge on the value of a leaf, and the least Fisher information in it.
+    strength
+        Patients that the prior of a rate is worth.
+    cap
+        Largest logit.
+    """
+
+    start: float
+    trees: int
+    depth: int
+    rate: float
+    hold: int
+    ridge: float
+    least: float
+    strength: float
+    cap: float
+
+
+def bin_columns(X: FloatArray) -> Bins:
     """Cut every column into at most 254 bins; missing values get a bin of their own.
 
     Parameters
@@ -115,21 +156,19 @@ def _best_split(sums, ridge, least):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_tree(  # type: ignore[no-untyped-def]
-    bins, rows, gradient, curvature, depth, ridge, least, rate, score
-):
-    """Grow one tree on `rows` and add its values to the scores of everybody."""
+def _tree_values(bins, rows, gradient, curvature, growth):  # type: ignore[no-untyped-def]
+    """Grow one tree on `rows` and return its values for everybody."""
     n = bins.shape[0]
     node = np.zeros(n, np.int32)
     width = 1
     sums = np.zeros((1, bins.shape[1], 256, 2))
-    for _ in range(depth):
+    for _ in range(growth.depth):
         sums = _histograms(bins, rows, node, gradient, curvature, sums, width)
         column = np.full(width, -1, np.int32)
         cut = np.zeros(width, np.int32)
         missing_left = np.zeros(width, np.bool_)
         for k in range(width):
-            column[k], cut[k], missing_left[k] = _best_split(sums[k], ridge, least)
+            column[k], cut[k], missing_left[k] = _best_split(sums[k], growth.ridge, growth.least)
         for i in range(n):
             k = node[i]
             left = True
@@ -146,50 +185,62 @@ def _add_tree(  # type: ignore[no-untyped-def]
         h[node[i]] += curvature[i]
     value = np.zeros(width)
     for k in range(width):
-        value[k] = min(max(rate * g[k] / (h[k] + ridge), -LARGEST_STEP), LARGEST_STEP)
-    for i in range(n):
-        score[i] += value[node[i]]
+        step = growth.rate * g[k] / (h[k] + growth.ridge)
+        value[k] = min(max(step, -LARGEST_STEP), LARGEST_STEP)
+    return value[node]
 
 
 @njit(cache=True, nogil=True)
-def boost(  # type: ignore[no-untyped-def]
-    bins, y, physician, rows, start, offset, p_high, p_low,
-    trees, hold, depth, rate, ridge, least, strength, cap,
-):  # fmt: skip
-    """Boost logit g on `rows`; from tree `hold` on, update the rates in place by EM steps.
+def _posterior(rows, y, physician, score, rates, gradient, curvature):  # type: ignore[no-untyped-def]
+    """Fill in gradient and curvature; return the expected decisions by class and physician."""
+    eligible = np.zeros((rates.p_high.size, 2))
+    other = np.zeros((rates.p_high.size, 2))
+    for s in range(rows.size):
+        i = rows[s]
+        j = physician[i]
+        high, low = rates.p_high[j], rates.p_low[j]
+        g = 1.0 / (1.0 + np.exp(-score[i] - rates.shift[j]))
+        contrast = high - low
+        q = low + contrast * g
+        r = g * high / q if y[i] == 1 else g * (1.0 - high) / (1.0 - q)
+        v = g * (1.0 - g)
+        gradient[i] = r - g
+        curvature[i] = contrast * contrast * v * v / (q * (1.0 - q))
+        eligible[j, y[i]] += r
+        other[j, y[i]] += 1.0 - r
+    return eligible, other
 
-    `offset` (one per physician) moves a physician's own threshold.  Returns the scores of all
-    patients, without the offsets.
+
+@njit(cache=True, nogil=True)
+def _new_rates(expected, strength):  # type: ignore[no-untyped-def]
+    """Return the rates of one class under a prior that peaks at the mean of all."""
+    mean = expected[:, 1].sum() / expected.sum()
+    rates = np.empty(expected.shape[0])
+    for j in range(rates.size):
+        p = (expected[j, 1] + strength * mean) / (expected[j].sum() + strength)
+        rates[j] = min(max(p, 1e-3), 1.0 - 1e-3)
+    return rates
+
+
+@njit(cache=True, nogil=True)
+def boost(bins, y, physician, rows, rates, growth):  # type: ignore[no-untyped-def]
+    """Boost logit g on `rows`; from tree `hold` on, update the rates by EM steps.
+
+    A physician's shift moves his or her own threshold. Returns the scores of all patients, without
+    the shifts, and the rates as they were left.
     """
     n = y.size
-    n_physicians = p_high.size
-    score = np.full(n, start)
+    score = np.full(n, growth.start)
     gradient = np.zeros(n)
     curvature = np.zeros(n)
-    for t in range(trees):
-        eligible = np.zeros((n_physicians, 2))
-        other = np.zeros((n_physicians, 2))
-        for s in range(rows.size):
-            i = rows[s]
-            j = physician[i]
-            g = 1.0 / (1.0 + np.exp(-score[i] - offset[j]))
-            contrast = p_high[j] - p_low[j]
-            q = p_low[j] + contrast * g
-            r = g * p_high[j] / q if y[i] == 1 else g * (1.0 - p_high[j]) / (1.0 - q)
-            v = g * (1.0 - g)
-            gradient[i] = r - g
-            curvature[i] = contrast * contrast * v * v / (q * (1.0 - q))
-            eligible[j, y[i]] += r
-            other[j, y[i]] += 1.0 - r
-        if t >= hold:
-            mean_high = eligible[:, 1].sum() / eligible.sum()
-            mean_low = other[:, 1].sum() / other.sum()
-            for j in range(n_physicians):
-                p = (eligible[j, 1] + strength * mean_high) / (eligible[j].sum() + strength)
-                p_high[j] = min(max(p, 1e-3), 1.0 - 1e-3)
-                p = (other[j, 1] + strength * mean_low) / (other[j].sum() + strength)
-                p_low[j] = min(max(p, 1e-3), 1.0 - 1e-3)
-        _add_tree(bins, rows, gradient, curvature, depth, ridge, least, rate, score)
+    learned = Rates(rates.p_high, rates.p_low, rates.shift)
+    for t in range(growth.trees):
+        eligible, other = _posterior(rows, y, physician, score, learned, gradient, curvature)
+        if t >= growth.hold:
+            high = _new_rates(eligible, growth.strength)
+            low = _new_rates(other, growth.strength)
+            learned = Rates(high, low, rates.shift)
+        score += _tree_values(bins, rows, gradient, curvature, growth)
         for i in range(n):
-            score[i] = min(max(score[i], -cap), cap)
-    return score
+            score[i] = min(max(score[i], -growth.cap), growth.cap)
+    return score, learned

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import RandomForestClassifier
 
-FloatArray = npt.NDArray[np.float64]
+from intravar.arrays import FloatArray
 
 
 @dataclass(frozen=True)

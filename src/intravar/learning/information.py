@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.feature_selection import mutual_info_classif
 
-FloatArray = npt.NDArray[np.float64]
+from intravar.arrays import FloatArray
 
 
 def mutual_information(

@@ -6,7 +6,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from intravar.arrays import BoolArray, FloatArray
+
 ZeroRangePolicy = Literal["unit", "z-score"]
 
 
@@ -24,7 +25,7 @@ class RobustScaling:
 
     centre: FloatArray
     scale: FloatArray
-    constant: npt.NDArray[np.bool_]
+    constant: BoolArray
 
     def transform(self, x: npt.ArrayLike) -> FloatArray:
         """Scale the columns of ``x``."""

@@ -17,35 +17,6 @@ TILE_ENTRIES = 250_000
 BYTE_TREES = 255
 
 
-def euclidean_points(covariates: FloatArray) -> FloatArray:
-    """Transform so that distances are root mean squared differences: divide by the root of p.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from intravar.matching.distances import euclidean_points
-    >>> euclidean_points(np.array([[2.0, 4.0, 0.0, 6.0]]))
-    array([[1., 2., 0., 3.]])
-    """
-    return np.asarray(covariates / np.sqrt(covariates.shape[1]))
-
-
-def weighted_points(covariates: FloatArray, weights: ArrayLike) -> FloatArray:
-    """Transform so that squared differences count by weight: multiply by the roots of the weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from intravar.matching.distances import weighted_points
-    >>> weighted_points(np.array([[1.0, 1.0]]), [0.25, 0.0])
-    array([[0.5, 0. ]])
-    """
-    factors = np.asarray(weights, dtype=np.float64)
-    if (factors < 0.0).any():
-        raise ValueError(f"weights must not be negative, got {factors.min()}")
-    return covariates * np.sqrt(factors)
-
-
 def covariance(covariates: FloatArray) -> FloatArray:
     """Return the covariance of the columns; all zero for fewer than two patients.
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from intravar.arrays import FloatArray, IntArray
+
 SingleArray = NDArray[np.float32]
 
 # Covariates with so few values (smoker, sex) sort the patients into cells with real gaps between
@@ -34,7 +34,7 @@ class NearestControl:
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.learning.nearest_control import NearestControl
+    >>> from intravar.learning.balance.nearest_control import NearestControl
     >>> search = NearestControl(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> search(np.array([0.9, 0.1]))
     array([1])

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+from intravar.arrays import FloatArray, IntArray
 
 # Rows per block: the features and the responsibilities of a block stay in the processor's cache.
 _BLOCK_VALUES = 120_000

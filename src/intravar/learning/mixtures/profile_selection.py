@@ -19,8 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import ThreadpoolController
 
-from intravar.learning._batched_em import (
-    FloatArray,
+from intravar.arrays import FloatArray, IntArray
+from intravar.learning.mixtures.batched_em import (
     MixtureParameters,
     QuadraticFeatures,
     StartResult,
@@ -28,7 +28,7 @@ from intravar.learning._batched_em import (
     parameters_from_labels,
     run_starts,
 )
-from intravar.learning._profile_model import ProfileModel, checked_matrix
+from intravar.learning.mixtures.profile_model import ProfileModel, checked_matrix
 
 __all__ = ["ProfileModel", "select_profiles"]
 
@@ -42,6 +42,15 @@ _MOMENT_ERROR_LIMIT = 1e-6
 # Two starts that end this close (relative) are the same solution with its profiles in another
 # order; the earlier one is kept, so that rounding does not decide.
 _SAME_BOUND = 1e-10
+
+
+@dataclass(frozen=True)
+class _Starts:
+    """How every candidate is started and kept from collapsing."""
+
+    n_init: int
+    reg_covar: float
+    random_state: int
 
 
 @dataclass(frozen=True)
@@ -59,13 +68,11 @@ def _free_parameters(n_profiles: int, n_columns: int) -> int:
     return n_profiles * (n_columns * (n_columns + 1) // 2 + n_columns + 1) - 1
 
 
-def _kmeans_labels(
-    z: FloatArray, n_profiles: int, n_init: int, random_state: int
-) -> npt.NDArray[np.intp]:
+def _kmeans_labels(z: FloatArray, n_profiles: int, starts: _Starts) -> IntArray:
     """Labels of ``n_init`` k-means runs that share one random stream, as GaussianMixture does."""
-    stream = np.random.RandomState(random_state)
-    labels = np.empty((n_init, z.shape[0]), dtype=np.intp)
-    for start in range(n_init):
+    stream = np.random.RandomState(starts.random_state)
+    labels = np.empty((starts.n_init, z.shape[0]), dtype=np.int64)
+    for start in range(starts.n_init):
         kmeans = KMeans(n_clusters=n_profiles, n_init=1, random_state=stream)
         labels[start] = kmeans.fit(z).labels_
     return labels
@@ -81,19 +88,14 @@ def _best_start(results: list[StartResult]) -> StartResult:
 
 
 def _fit_batched(
-    z: FloatArray,
-    features: QuadraticFeatures,
-    n_profiles: int,
-    n_init: int,
-    reg_covar: float,
-    random_state: int,
+    z: FloatArray, features: QuadraticFeatures, n_profiles: int, starts: _Starts
 ) -> _Candidate:
-    labels = _kmeans_labels(z, n_profiles, n_init, random_state)
-    start = parameters_from_labels(labels, n_profiles, features, reg_covar)
+    labels = _kmeans_labels(z, n_profiles, starts)
+    start = parameters_from_labels(labels, n_profiles, features, starts.reg_covar)
     results = run_starts(
         start,
         features,
-        reg_covar=reg_covar,
+        reg_covar=starts.reg_covar,
         tolerance=EM_TOLERANCE,
         max_iterations=EM_MAX_ITERATIONS,
     )
@@ -111,12 +113,13 @@ def _fit_batched(
     return _Candidate(n_profiles, original, float(bic), best.converged)
 
 
-def _fit_directly(
-    z: FloatArray, n_profiles: int, n_init: int, reg_covar: float, random_state: int
-) -> _Candidate:
+def _fit_directly(z: FloatArray, n_profiles: int, starts: _Starts) -> _Candidate:
     """Fit through scikit-learn, which centres on every component: slower, safe at any scale."""
     mixture = GaussianMixture(
-        n_components=n_profiles, n_init=n_init, reg_covar=reg_covar, random_state=random_state
+        n_components=n_profiles,
+        n_init=starts.n_init,
+        reg_covar=starts.reg_covar,
+        random_state=starts.random_state,
     ).fit(z)
     parameters = MixtureParameters(
         mixture.weights_, mixture.means_, mixture.covariances_, mixture.precisions_cholesky_
@@ -128,9 +131,7 @@ def _fit_candidate(
     z: FloatArray,
     features: QuadraticFeatures | None,
     n_profiles: int,
-    n_init: int,
-    reg_covar: float,
-    random_state: int,
+    starts: _Starts,
     threads: ThreadpoolController,
 ) -> _Candidate:
     if n_profiles > z.shape[0]:
@@ -140,8 +141,8 @@ def _fit_candidate(
     with threads.limit(limits=1, user_api="openmp"), np.errstate(under="ignore"):
         try:
             if features is None:
-                return _fit_directly(z, n_profiles, n_init, reg_covar, random_state)
-            return _fit_batched(z, features, n_profiles, n_init, reg_covar, random_state)
+                return _fit_directly(z, n_profiles, starts)
+            return _fit_batched(z, features, n_profiles, starts)
         except (np.linalg.LinAlgError, ValueError) as error:
             reason = f"a profile collapsed to a singular covariance ({error})"
             return _Candidate(n_profiles, reason=reason)
@@ -226,13 +227,14 @@ def select_profiles(
             f"got {rows.shape[0]} patients and candidates {sizes}"
         )
     features = None if _needs_direct_fit(rows, reg_covar) else QuadraticFeatures(rows)
+    starts = _Starts(n_init, reg_covar, random_state)
     threads = ThreadpoolController()
     # Many small products: one BLAS thread per candidate beats all threads on each product.
     with threads.limit(limits=1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         # The largest candidates take longest, so they go first.
         fits = Parallel(n_jobs=n_jobs, backend="threading", batch_size=1)(
-            delayed(_fit_candidate)(rows, features, size, n_init, reg_covar, random_state, threads)
+            delayed(_fit_candidate)(rows, features, size, starts, threads)
             for size in reversed(sizes)
         )
     best, fallback = _choose(fits)

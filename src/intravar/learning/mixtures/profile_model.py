@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from intravar.learning._batched_em import FloatArray
+from intravar.arrays import FloatArray
 
 
 def checked_matrix(z: npt.ArrayLike) -> FloatArray:

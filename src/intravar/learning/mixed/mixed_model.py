@@ -11,12 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from intravar.learning._arrow import ArrowSystem
-from intravar.learning._expected_loss import ExpectedLoss
-from intravar.learning._variational import VariationalProblem, VariationalState
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+from intravar.arrays import FloatArray, IntArray
+from intravar.learning.mixed.arrow_system import ArrowSystem
+from intravar.learning.mixed.expected_loss import ExpectedLoss
+from intravar.learning.mixed.variational import VariationalProblem, VariationalState
 
 # Beyond this the logistic function is 0 or 1 in double precision and a residual has no meaning.
 _PROBABILITY_FLOOR = 1e-12
@@ -74,7 +72,7 @@ def _checked_code(physician_code: npt.ArrayLike, n_physicians: int, n_rows: int)
     given = np.asarray(physician_code)
     if given.shape != (n_rows,):
         raise ValueError(f"physician_code must have shape ({n_rows},), got {given.shape}")
-    code = given.astype(np.intp)
+    code = given.astype(np.int64)
     if not np.array_equal(code, given):
         raise ValueError("physician_code must hold whole numbers")
     if code.size and (code.min() < 0 or code.max() >= n_physicians):

@@ -9,13 +9,11 @@ block per physician, and the cross terms: a Newton step costs O(n p^2 + J p^2).
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from intravar.learning._arrow import ArrowSystem
-from intravar.learning._expected_loss import ExpectedLoss, expected_logistic_loss
-
-FloatArray = npt.NDArray[np.float64]
+from intravar.arrays import FloatArray, IntArray
+from intravar.learning.mixed.arrow_system import ArrowSystem
+from intravar.learning.mixed.expected_loss import ExpectedLoss, expected_logistic_loss
 
 # Bound on the one-dimensional search for the random scale; it needs about six.
 _SCALE_ITERATIONS = 100
@@ -52,7 +50,7 @@ class VariationalProblem:
         self,
         design: FloatArray,
         y: FloatArray,
-        physician_code: npt.NDArray[np.intp],
+        physician_code: IntArray,
         n_physicians: int,
         fixed_prior_sd: float,
         log_sd_prior_sd: float,

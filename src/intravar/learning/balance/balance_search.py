@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import differential_evolution
 from threadpoolctl import threadpool_limits
 
-from intravar.learning.nearest_control import FloatArray, NearestControl
+from intravar.arrays import BoolArray, FloatArray
+from intravar.learning.balance.nearest_control import NearestControl
 
 LARGEST_WEIGHT = 10.0
 POPULATION_PER_COVARIATE = 15
@@ -85,7 +86,7 @@ def search_balance(
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.learning.balance_search import search_balance
+    >>> from intravar.learning.balance.balance_search import search_balance
     >>> covariates = np.random.default_rng(0).normal(size=(60, 2))
     >>> found = search_balance(covariates, covariates[:, 0] > 0, seed=1, generations=2)
     >>> found.n_evaluations, len(found.trace)
@@ -144,7 +145,7 @@ class BalanceLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.learning.balance_search import BalanceLoss
+    >>> from intravar.learning.balance.balance_search import BalanceLoss
     >>> loss = BalanceLoss(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> loss(np.array([9.0, 1.0])), loss(np.array([1.0, 9.0]))
     (2.0, 1.0)
@@ -173,7 +174,7 @@ def normalised(weights: FloatArray) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.learning.balance_search import normalised
+    >>> from intravar.learning.balance.balance_search import normalised
     >>> normalised(np.array([1.0, 3.0])), normalised(np.zeros(2))
     (array([0.25, 0.75]), array([0.5, 0.5]))
     """
@@ -183,7 +184,7 @@ def normalised(weights: FloatArray) -> FloatArray:
     return np.asarray(weights / total, dtype=np.float64)
 
 
-def _checked(covariates: ArrayLike, decisions: ArrayLike) -> tuple[FloatArray, np.ndarray]:
+def _checked(covariates: ArrayLike, decisions: ArrayLike) -> tuple[FloatArray, BoolArray]:
     array = np.ascontiguousarray(covariates, dtype=np.float64)
     outcome = np.asarray(decisions)
     if array.ndim != 2 or outcome.shape != array.shape[:1]:

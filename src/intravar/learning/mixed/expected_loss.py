@@ -8,9 +8,8 @@ what makes the two optima the same to many digits.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from intravar.arrays import FloatArray
 
 _HALF_RANGE = 5.0
 _LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(10)

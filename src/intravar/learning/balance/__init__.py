@@ -1,0 +1,1 @@
+"""Weights under which treated patients and their nearest controls are alike."""

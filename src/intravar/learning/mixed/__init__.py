@@ -1,0 +1,1 @@
+"""The logistic model with a random intercept per physician, by variational Bayes."""

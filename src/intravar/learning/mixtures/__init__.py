@@ -1,0 +1,1 @@
+"""Gaussian mixtures of patients: latent profiles, fitted many starts at a time."""
