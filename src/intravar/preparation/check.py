@@ -109,6 +109,7 @@ def checked(source: Any, request: Request) -> Check:
         ),
         decision_positive=request.decision_positive,
         missing=request.missing,
+        as_pandas=read.as_pandas,
     )
     return Check(
         request,

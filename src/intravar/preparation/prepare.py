@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,6 +104,7 @@ def prepare(
     *,
     decision_positive: str | None = None,
     missing: Missing = "indicator",
+    as_pandas: bool = False,
 ) -> Prepared:
     """Prepare a table; every row and column that is lost is accounted for.
 
@@ -115,6 +116,8 @@ def prepare(
         The value of the decision that counts as 1.
     missing
         What to do about missing covariates: "indicator", "drop" or "impute".
+    as_pandas
+        Whether results go back as frames of pandas.
     """
     physician = _names(table[roles.physician])
     coded = code_decision(table[roles.decision], decision_positive)
@@ -134,7 +137,7 @@ def prepare(
     decision = coded.values[rows].to_numpy().astype(np.int8)
     observed = Observed.of(encoded.table[order], decision, physician[rows], encoded.blocks)
     return Prepared(
-        observed=observed,
+        observed=replace(observed, as_pandas=as_pandas),
         rows=rows,
         raw=table[rows].select(column.name for column in understood),
         origin=tuple(encoded.origin),

@@ -199,8 +199,9 @@ def recover(out: Path) -> None:
                 _take_away(place)
         commit.unlink()
     for target in (out.absolute(), private_folder(out)):
-        for left in target.parent.glob(f".{_plain(target.name)}.????????.part"):
-            shutil.rmtree(left, ignore_errors=True)
+        for left in target.parent.glob(f".{_plain(target.name)}.????????.*"):
+            if left.suffix in (".part", ".old"):
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _plain(name: str) -> str:

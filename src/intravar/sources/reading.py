@@ -12,6 +12,7 @@ import narwhals as nw
 import polars as pl
 
 from intravar.errors import InputError, option
+from intravar.frames import is_pandas
 from intravar.sources.databases import database_kind, read_database, without_password
 from intravar.sources.files import read_file
 from intravar.text import checked_shape
@@ -29,11 +30,14 @@ class Source:
         What to call the source in messages; a password in a URL is left out.
     notes
         What was found out while reading: separator, encoding, sheet.
+    as_pandas
+        Whether it was a frame of pandas, and results are to be.
     """
 
     table: pl.DataFrame
     name: str
     notes: tuple[str, ...] = field(default=())
+    as_pandas: bool = False
 
 
 def read_source(
@@ -67,7 +71,8 @@ def read_source(
     (2, 2)
     """
     if not isinstance(source, str | os.PathLike):
-        return Source(checked_shape(_frame(source), "the frame"), "the frame")
+        table_read = checked_shape(_frame(source), "the frame")
+        return Source(table_read, "the frame", as_pandas=is_pandas(source))
     kind = database_kind(source)
     if kind is not None:
         name = without_password(str(source))

@@ -1,0 +1,145 @@
+"""Every field that is published, and what keeps it from telling on somebody.
+
+A file's fields are written as paths: `rule.tree[].when` is the entry `when` of every leaf. A test
+holds this list against the files, and docs/privacy.md against this list; a field that is not here
+must not be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from intravar.measurement.columns import COLUMNS
+
+_ASKED = "what the user asked for"
+_SHOWN = "of the physicians whose scores are shown"
+_COLUMN_RULES = {
+    "always": "hidden with a small panel or small counts behind the score",
+    "reportable": "hidden unless reportable; rounded",
+    "others": "hidden unless reportable, and where those who are not eligible are few; rounded",
+}
+PHYSICIANS = {
+    "physician": "a pseudonym under a secret key, unless names were asked for; rows in its order",
+    **{column.name: _COLUMN_RULES[column.shown] for column in COLUMNS[1:]},
+}
+METHODS = {
+    "method": _ASKED,
+    "physician": PHYSICIANS["physician"],
+    "score": PHYSICIANS["discordance"],
+    "scale": "what the method measures",
+    "n_pairs": PHYSICIANS["n_pairs"],
+    "reason": PHYSICIANS["reason"],
+}
+SUMMARY = {
+    "what": "a fixed word",
+    "version": "of intravar",
+    "source": "as the user named it, without a password",
+    "request.*": _ASKED,
+    "method": _ASKED,
+    "n_physicians": "all physicians",
+    "n_reportable": "counted in the table",
+    "n_patients_shown": "sum of the panel sizes that are shown",
+    "n_physicians_partly_hidden": "how many, not who",
+    "median_discordance": "of what is shown",
+    "lines.*": "the table in words",
+    "leaks[].column": "name of a column",
+    "leaks[].why": "two digits at the most",
+    "rule.auc": "three digits, over patients held out",
+    "rule.importance[].covariate": "name of a column",
+    "rule.importance[].importance": "three digits, over patients held out",
+    "rule.dependence[].covariate": "name of a column",
+    "rule.dependence[].value": "mean of as many patients as the smallest count, three digits",
+    "rule.dependence[].share": "mean prediction over a sample, three digits",
+    "rule.tree[].when": "cuts between groups of 30 patients or more",
+    "rule.tree[].about_n_patients": "two digits",
+    "rule.tree[].share": "two digits; hidden where few were decided one way",
+    "rule.tree[].words": "the same in words",
+    "warnings[]": "fixed words of the methods",
+    "seconds.*": "whole seconds",
+}
+CHECKS = {
+    "source": SUMMARY["source"],
+    "read_with[]": "what was found out while reading",
+    "n_patients": "sum of the panel sizes that are shown",
+    "n_physicians": "all physicians",
+    "n_physicians_with_few_patients": "how many, not who",
+    "n_physicians_measurable": "how many, not who",
+    "min_panel": _ASKED,
+    "smallest_cell": _ASKED,
+    "decision.*": "name and values of a column",
+    "decision_share": f"two digits, {_SHOWN}",
+    "covariates[]": "name of a column",
+    "columns[].column": "name of a column",
+    "columns[].use": "one of a few words",
+    "columns[].kind": "one of a few words",
+    "columns[].missing": "a range where it, or the rest, is small",
+    "columns[].distinct": "100 at the most",
+    "columns[].note": "what was done to the column; no count below the smallest",
+    "missing_policy": _ASKED,
+    "missing": "'some' where a part of it is small",
+    "dropped[]": "a range where it is small",
+    "leaks[].column": "name of a column",
+    "leaks[].why": "two digits at the most",
+    "method": _ASKED,
+    "estimated_seconds": "follows from rounded sizes",
+    "estimated_memory_mb": "follows from rounded sizes",
+}
+DIAGNOSTICS = {
+    "love[].covariate": "name of a column",
+    "love[].within_pairs": f"three digits, {_SHOWN}",
+    "love[].at_random": "three digits, over covariates alone",
+    "distances[].from": "edge of a bin",
+    "distances[].to": "edge of a bin",
+    "distances[].share": "bins merged until none is small",
+    "attrition[].physician": PHYSICIANS["physician"],
+    "attrition[].*": "left out with the physician where a part of the panel is small",
+    "sweep[].*": "steps that set few pairs apart are left out; two digits",
+    "agreement[].method": _ASKED,
+    "agreement[].other": _ASKED,
+    "agreement[].spearman": f"two digits, {_SHOWN}",
+    "balance[].covariate": "name of a column",
+    "balance[].between_physicians": "three digits, over covariates alone",
+    "overlap[].physician": PHYSICIANS["physician"],
+    "overlap[].overlap": "two digits, of panels whose size is shown",
+    "calibration[].*": "bins with few or nearly all are left out; three digits",
+    "split_half_reliability": f"three digits, {_SHOWN}",
+    "anchor_mass": "missing where no rule was found",
+    "anchor_mass.*": "two digits, over all patients",
+}
+FIELDS: dict[str, Mapping[str, str]] = {
+    "physicians": PHYSICIANS,
+    "methods": METHODS,
+    "summary.json": SUMMARY,
+    "checks.json": CHECKS,
+    "diagnostics.json": DIAGNOSTICS,
+}
+
+
+def paths(content: Any, so_far: str = "") -> Iterator[str]:
+    """Return the path of every value.
+
+    Examples
+    --------
+    >>> sorted(paths({"a": [{"b": 1}, {"b": 2}], "c": 3}))
+    ['a[].b', 'a[].b', 'c']
+    """
+    if isinstance(content, Mapping):
+        for name, value in content.items():
+            yield from paths(value, f"{so_far}.{name}" if so_far else str(name))
+    elif isinstance(content, list):
+        for value in content:
+            yield from paths(value, f"{so_far}[]")
+    else:
+        yield so_far
+
+
+def rule_of(file: str, path: str) -> str | None:
+    """Return what makes a field safe; None for a field that is not known."""
+    known = FIELDS[file]
+    if path in known:
+        return known[path]
+    for end in range(len(path), 0, -1):
+        if path[end - 1] == "." and f"{path[:end]}*" in known:
+            return known[f"{path[:end]}*"]
+    return None

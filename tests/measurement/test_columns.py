@@ -1,0 +1,49 @@
+"""The columns of a result are declared once, and everything follows."""
+
+from pathlib import Path
+
+import polars as pl
+
+import intravar
+from intravar.measurement.columns import COLUMNS, rounded, typed
+
+DOCS = Path(__file__).parents[2] / "docs" / "measure.md"
+
+
+def test_the_page_lists_every_column() -> None:
+    text = DOCS.read_text("utf-8")
+    for column in COLUMNS:
+        assert f"| `{column.name}` | {column.words} |" in text
+
+
+def test_a_table_has_all_columns_with_their_types() -> None:
+    table = typed({"physician": [3, 1], "discordance": [0.25, float("nan")]})
+    assert table.columns == [column.name for column in COLUMNS]
+    assert table.schema["physician"] == pl.Int64
+    assert table["discordance"].to_list() == [0.25, None]
+    assert [table.schema[column.name] for column in COLUMNS[1:]] == [
+        column.dtype for column in COLUMNS[1:]
+    ]
+    assert rounded(typed({"physician": [1], "rank": [1.26]}))["rank"].item() == 1.3
+
+
+def test_ids_keep_their_type_and_come_back_as_they_came() -> None:
+    cohort = intravar.simulate("score2", n_patients=900, n_physicians=12, seed=3)
+    numbered = pl.col("physician").str.slice(1).cast(pl.Int32)
+    table = cohort.to_polars().with_columns(numbered)
+    asked = {"physician": "physician", "decision": "decision", "method": "euclidean"}
+    found = intravar.measure(table, **asked).physicians
+    assert found["physician"].to_list() == list(range(1, 13))
+    assert table.join(found, on="physician").height == 900
+    pandas = intravar.measure(table.to_pandas(), **asked).physicians
+    assert type(pandas).__module__.startswith("pandas")
+    assert len(table.to_pandas().merge(pandas, on="physician")) == 900
+
+
+def test_small_counts_change_no_score() -> None:
+    table = intravar.simulate("score2", n_patients=900, n_physicians=6, seed=3).to_polars()
+    table = table.with_columns(ward=pl.format("w{}", pl.int_range(900) % 83))
+    asked = {"physician": "physician", "decision": "decision", "method": "euclidean"}
+    one, other = (intravar.measure(table, **asked, smallest_cell=n) for n in (1, 40))
+    assert one.physicians.equals(other.physicians)
+    assert one.diagnostics.pairs.sweep.equals(other.diagnostics.pairs.sweep)

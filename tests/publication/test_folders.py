@@ -1,0 +1,153 @@
+"""Nothing of a user's is lost, and both folders count from one moment on."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from intravar import InputError, Request
+from intravar.publication import folders
+from intravar.publication.folders import add_file, checked_out, recover, write_folders
+
+REQUEST = Request(physician="doctor", decision="drug")
+SUMMARY = json.dumps({"what": "measurement", "source": "t.csv", "request": REQUEST.as_dict()})
+
+
+def content(text: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    return {"summary.json": SUMMARY.encode(), "a.txt": text.encode()}, {"key.json": text.encode()}
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def texts(folder: Path) -> tuple[str, str]:
+    return (folder / "res/a.txt").read_text(), (folder / "res-private/key.json").read_text()
+
+
+def test_a_new_result_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        write_folders(tmp_path / "res", *content(text))
+        assert texts(tmp_path) == (text, text)
+    assert sorted(os.listdir(tmp_path)) == ["res", "res-private"]
+
+
+@pytest.mark.parametrize("where", ["res", "res-private"])
+def test_what_the_user_put_there_stays(tmp_path: Path, where: str) -> None:
+    write_folders(tmp_path / "res", *content("one"))
+    for name in ("notes.txt", "a.txt", "key.json"):
+        shutil.rmtree(tmp_path / "res")
+        shutil.rmtree(tmp_path / "res-private")
+        write_folders(tmp_path / "res", *content("one"))
+        (tmp_path / where / name).write_text("the user's own")
+        before = state(tmp_path)
+        with pytest.raises(InputError, match=f"holds '{name}', which is not a result of intravar"):
+            write_folders(tmp_path / "res", *content("two"))
+        with pytest.raises(InputError, match="move it away"):
+            checked_out(tmp_path / "res")
+        assert state(tmp_path) == before
+
+
+def test_a_folder_called_private_is_not_taken_for_the_private_one(tmp_path: Path) -> None:
+    write_folders(tmp_path / "foo-private", *content("one"))
+    before = state(tmp_path)
+    with pytest.raises(InputError, match="which is not a result of intravar"):
+        checked_out(tmp_path / "foo")
+    with pytest.raises(InputError, match="which is not a result of intravar"):
+        write_folders(tmp_path / "foo", *content("two"))
+    assert state(tmp_path) == before
+
+
+def test_files_of_the_system_do_not_matter_and_are_kept(tmp_path: Path) -> None:
+    write_folders(tmp_path / "res", *content("one"))
+    (tmp_path / "res" / ".DS_Store").write_text("litter")
+    write_folders(tmp_path / "res", *content("two"))
+    assert texts(tmp_path) == ("two", "two")
+    assert (tmp_path / "res" / ".DS_Store").exists()
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing is cleaned up after it."""
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_killed_at_any_moment_both_folders_are_old_or_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    write_folders(tmp_path / "res", *content("old"))
+    left = step
+
+    def dying(function):  # type: ignore[no-untyped-def]
+        def call(*arguments, **options):  # type: ignore[no-untyped-def]
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Killed
+            return function(*arguments, **options)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", dying(os.replace))
+        patch.setattr(folders, "_write_part", dying(folders._write_part))
+        patch.setattr(folders, "_take_away", dying(folders._take_away))
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        try:
+            write_folders(tmp_path / "res", *content("new"))
+            finished = True
+        except Killed:
+            finished = False
+    recover(tmp_path / "res")
+    assert texts(tmp_path) in {("old", "old"), ("new", "new")}
+    assert not finished or texts(tmp_path) == ("new", "new")
+    write_folders(tmp_path / "res", *content("next"))
+    assert texts(tmp_path) == ("next", "next")
+    assert sorted(os.listdir(tmp_path)) == ["res", "res-private"]
+
+
+def test_a_full_disk_leaves_the_old_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_folders(tmp_path / "res", *content("old"))
+    before = state(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(folders, "write_private", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        write_folders(tmp_path / "res", *content("new"))
+    assert state(tmp_path) == before
+    assert sorted(os.listdir(tmp_path)) == ["res", "res-private"]
+
+
+def test_another_request_is_not_overwritten(tmp_path: Path) -> None:
+    write_folders(tmp_path / "res", *content("one"))
+    assert checked_out(tmp_path / "res", REQUEST, "t.csv") == tmp_path / "res"
+    other = Request(physician="doctor", decision="drug", query="SELECT 1", seed=2)
+    with pytest.raises(InputError, match=r"another request \(other query, seed\)"):
+        checked_out(tmp_path / "res", other, "t.csv")
+    with pytest.raises(InputError, match=r"another request \(other source\)"):
+        checked_out(tmp_path / "res", REQUEST, "u.csv")
+    assert checked_out(tmp_path / "res", other, "u.csv", replace=True) == tmp_path / "res"
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\x00b", "a/../b", ""])
+def test_impossible_names_are_refused_in_words(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError):
+        checked_out(f"{tmp_path}/{name}" if name else "")
+
+
+def test_one_more_file(tmp_path: Path) -> None:
+    write_folders(tmp_path / "res", *content("one"))
+    for text in (b"page", b"page again"):
+        add_file(tmp_path / "res", "report.html", text)
+        assert (tmp_path / "res/report.html").read_bytes() == text
+    checked_out(tmp_path / "res")
+    (tmp_path / "res/report.html").write_text("edited")
+    with pytest.raises(InputError, match="was changed or is not of intravar"):
+        add_file(tmp_path / "res", "report.html", b"page")

@@ -1,0 +1,87 @@
+"""One request: made, checked, written and read; one for Python, the command line and a file."""
+
+import inspect
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import intravar
+from intravar import InputError, Request
+from intravar.request import SMALLEST_CELL, read_request
+
+BASE: dict[str, Any] = {"physician": "doctor", "decision": "statin"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"physician": ""}, "physician is not given; name a column of the table"),
+        ({"min_panel": 1}, "min_panel is 1; a pair takes two patients, give 2 or more"),
+        ({"min_reliability": 1.5}, "min_reliability is 1.5; it lies between 0 and 1"),
+        ({"smallest_cell": 0}, r"smallest_cell is 0; give 1 \(hide nothing\) or more"),
+        ({"seed": "7"}, "seed is '7'; give a number"),
+        ({"table": 7}, "table is 7; give a text"),
+        ({"exclude": [3]}, "exclude has 3; give a list of names"),
+        ({"exclude": 3}, "exclude is 3; give a list of names"),
+        ({"missing": "dropp"}, "unknown policy for missing values 'dropp'; did you mean 'drop'"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Request(**(BASE | fields))
+
+
+names = st.lists(st.text(min_size=1, max_size=8), max_size=3)
+
+
+@given(exclude=names, query=st.none() | st.text(max_size=30), seed=st.integers(0, 2**31))
+def test_a_file_gives_the_request_back(
+    tmp_path_factory: pytest.TempPathFactory, exclude: list[str], query: str | None, seed: int
+) -> None:
+    request = Request(**BASE, exclude=exclude, query=query, seed=seed)
+    file = tmp_path_factory.getbasetemp() / "study.toml"
+    file.write_text(request.to_toml("patients.csv"), "utf-8")
+    source, found = read_request(file)
+    assert found == request
+    assert Path(source) == file.parent / "patients.csv"
+    assert request.differences(found.as_dict()) == []
+
+
+def test_changes_take_the_place_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(Request(**BASE).to_toml("postgresql://me@host/db"))
+    source, found = read_request(file, seed=3)
+    assert (source, found.seed) == ("postgresql://me@host/db", 3)
+    assert Request(**BASE).differences(found.as_dict()) == ["seed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "has no source"),
+        ("source = 3", "has no source"),
+        ('source = "t.csv"\n[colums]\nphysician = "a"', "unknown section 'colums'; did you mean"),
+        ('source = "t.csv"\n[columns]\nphysican = "a"', "unknown entry of .columns. 'physican'"),
+        ('source = "t.csv"\nphysician = "a"', "unknown section 'physician'"),
+        ("source = ", "is not a TOML file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_request(tmp_path / "study.toml")
+    with pytest.raises(InputError, match="cannot read"):
+        read_request(tmp_path / "none.toml")
+
+
+def test_python_shows_the_fields_as_arguments() -> None:
+    for function in (intravar.check, intravar.measure):
+        shown = inspect.signature(function).parameters
+        assert set(shown) >= {each.name for each in fields(Request)}
+        assert shown["smallest_cell"].default == SMALLEST_CELL
+    with pytest.raises(TypeError, match="unknown argument 'physican'; did you mean 'physician'"):
+        intravar.check({"a": [1]}, physican="a")
