@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from intravar.errors import InputError
+from intravar.faults import machine_fault
 
 #: Whether this system can keep a file to its owner by permissions of the file itself.
 KNOWS_OWNERS = os.name == "posix"
@@ -72,9 +74,40 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot write '{target}': {reason}") from error
+    except InputError:
+        raise
+    except Exception as error:
+        # A library that writes by itself words a full disk in its own way.
+        if words := machine_fault(error):
+            raise InputError(f"cannot write '{target}': {words}") from error
+        raise
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+#: A file that was being written: `.NAME.12345678.part`.
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.part")
+
+
+def sweep(folder: str | os.PathLike[str]) -> None:
+    """Remove what a killed run was writing into a folder; call it when no run can be writing."""
+    with suppress(OSError):
+        for path in Path(folder).iterdir():
+            if _UNFINISHED.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+                path.unlink(missing_ok=True)
+
+
+def make_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make a folder if it is not there, or say why it cannot be made."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InputError(f"'{path}' is a file; a folder is needed there, move it away") from error
+    except OSError as error:
+        raise InputError(f"cannot make folder '{path}': {error.strerror or error}") from error
+    return path
 
 
 def write_private(path: str | os.PathLike[str], content: bytes) -> None:

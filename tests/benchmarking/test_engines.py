@@ -12,7 +12,9 @@ from polars.testing import assert_frame_equal
 
 import intravar
 from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
-from intravar.benchmarking.engines import DaskEngine, LocalEngine, make_engine
+from intravar.benchmarking.dask_engine import DaskEngine
+from intravar.benchmarking.engines import make_engine
+from intravar.benchmarking.local_engine import LocalEngine
 from intravar.errors import InputError
 
 distributed = pytest.importorskip("distributed")

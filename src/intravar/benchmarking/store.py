@@ -2,6 +2,8 @@
 
 A part is a Parquet file with scores and a JSON file beside it that says how they came about and
 carries the checksums of both. The JSON file is written last: a part without it was not finished.
+Everything else is in the folder's ledger. What neither a checksum nor the ledger proves to be ours
+is never touched.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,20 +23,10 @@ from filelock import FileLock, Timeout
 from intravar.benchmarking.score_table import SCORE_SCHEMA, current_scores
 from intravar.benchmarking.units import Unit, UnitResult, software_versions
 from intravar.errors import InputError
-from intravar.writing import whole_file
+from intravar.ledger import Ledger, checksum
+from intravar.writing import make_folder, sweep, whole_file
 
 _PARTS = "parts"
-_OURS = (
-    _PARTS,
-    "tables",
-    "figures",
-    "scores.parquet",
-    "runs.parquet",
-    "details.json",
-    "summary.json",
-    "manifest.json",
-    "report.html",
-)
 
 RUN_SCHEMA = {
     "condition": pl.String,
@@ -73,12 +64,20 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
+        self._ledger: Ledger | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        """The files of the folder that are ours, parts aside."""
+        if self._ledger is None:
+            self._ledger = Ledger(self.folder)
+        return self._ledger
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the folder for this run alone; the lock goes with the process, however it ends."""
         self._make_folder()
-        lock = FileLock(self.folder / ".lock")
+        lock = FileLock(self.folder / ".intravar.lock")
         try:
             lock.acquire(blocking=False)
         except Timeout as error:
@@ -89,6 +88,9 @@ class Store:
         except OSError as error:
             raise InputError(f"cannot write into '{self.folder}': {error.strerror}") from error
         try:
+            # Whoever holds the lock is alone: what is unfinished now was left by a killed run.
+            for folder in (self.folder, self.folder / _PARTS, self.folder / "tables"):
+                sweep(folder)
             yield
         finally:
             lock.release()
@@ -98,20 +100,13 @@ class Store:
             raise InputError(f"'{self.folder}' is a file; name a folder with --out")
         if not self.folder.exists() and not self.folder.parent.is_dir():
             raise InputError(f"folder '{self.folder.parent}' does not exist; make it first")
-        try:
-            (self.folder / _PARTS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write into '{self.folder}': {error.strerror}") from error
+        make_folder(self.folder / _PARTS)
 
     def clear(self) -> None:
-        """Remove the results of earlier runs, and nothing else."""
-        for name in _OURS:
-            target = self.folder / name
-            if target.is_dir():
-                shutil.rmtree(target)
-            else:
-                target.unlink(missing_ok=True)
-        self._make_folder()
+        """Remove the results of earlier runs, and nothing that is not proved to be theirs."""
+        self.ledger.clear()
+        for part in self.scan()[0]:
+            self._remove(part.name)
 
     # --- parts ---
 
@@ -121,7 +116,7 @@ class Store:
         path = self._path(unit.name)
         with whole_file(path) as beside:
             result.scores.write_parquet(beside)
-            digest = _checksum(beside)
+            digest = checksum(beside)
         record: dict[str, Any] = {
             "unit": unit.name,
             "condition": unit.condition.name,
@@ -157,8 +152,22 @@ class Store:
                 sound.append(part)
         return sound, damaged
 
-    def discard(self, name: str) -> None:
-        """Remove a part."""
+    def set_aside(self, name: str) -> str:
+        """Move a part out of the way that cannot be used; return what it is called now."""
+        aside = f"{name}.damaged"
+        for suffix in (".json", ".parquet"):
+            path = self._path(name).with_suffix(suffix)
+            try:
+                if path.exists():
+                    os.replace(path, path.with_name(f"{aside}{suffix}.kept"))
+            except OSError as error:
+                raise InputError(
+                    f"'{path}' is damaged and cannot be moved away: {error.strerror}"
+                ) from error
+        return f"{aside}.*.kept"
+
+    def _remove(self, name: str) -> None:
+        # The record goes first: scores without a record are an unfinished part, not a damaged one.
         self._path(name).with_suffix(".json").unlink(missing_ok=True)
         self._path(name).unlink(missing_ok=True)
 
@@ -169,14 +178,42 @@ class Store:
 
     def gather(self, parts: list[Part]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
         """Join parts to the scores, the runs and the details of the study."""
-        frames = [current_scores(pl.read_parquet(part.path)) for part in parts]
-        scores = pl.concat(frames) if frames else pl.DataFrame(schema=SCORE_SCHEMA)
         order = ["condition", "replicate", "method", "physician"]
-        return (
-            scores.sort(order),
-            runs_table(parts).sort(order[:3]),
-            _details(parts),
-        )
+        try:
+            frames = [current_scores(pl.read_parquet(part.path)) for part in parts]
+            scores = pl.concat(frames) if frames else pl.DataFrame(schema=SCORE_SCHEMA)
+            return scores.sort(order), runs_table(parts).sort(order[:3]), _details(parts)
+        except _UNREADABLE as error:
+            first = str(error).partition("\n")[0]
+            raise InputError(
+                f"the parts in '{self.folder / _PARTS}' do not fit together ({first}); use --fresh "
+                "to start over, or another --out"
+            ) from error
+
+
+def check_same_replicates(parts: list[Part], kind: str) -> None:
+    """Refuse to mix fresh and resampled replicates: no table could tell them apart."""
+    for part in parts:
+        found = part.record["replicates"]
+        if found != kind:
+            raise InputError(
+                f"the folder holds {found} replicates ('{part.name}'), this run makes {kind} ones; "
+                "use another --out, or --fresh to start over"
+            )
+
+
+def check_each_once(parts: list[Part]) -> None:
+    """Refuse two parts that score one method on one cohort: it would count twice."""
+    seen: dict[tuple[str, int, str], str] = {}
+    for part in parts:
+        for method in sorted(part.finished_methods):
+            key = (part.record["condition"], part.record["replicate"], method)
+            if key in seen:
+                raise InputError(
+                    f"'{seen[key]}' and '{part.name}' both hold {method} on {key[0]}, replicate "
+                    f"{key[1]}; move one of them out of the folder 'parts'"
+                )
+            seen[key] = part.name
 
 
 def check_same_software(parts: list[Part], units: Mapping[str, Unit]) -> None:
@@ -201,7 +238,15 @@ def check_same_software(parts: list[Part], units: Mapping[str, Unit]) -> None:
 
 
 def runs_table(parts: list[Part]) -> pl.DataFrame:
-    """Return one row per method and cohort: seconds, memory, versions, error."""
+    """Return one row per method and cohort: seconds, memory, versions, error.
+
+    A method that failed once and went through later counts as having gone through.
+    """
+    finished = {
+        (part.record["condition"], part.record["replicate"], method)
+        for part in parts
+        for method in part.finished_methods
+    }
     rows = [
         {
             **run,
@@ -210,6 +255,8 @@ def runs_table(parts: list[Part]) -> pl.DataFrame:
         }
         for part in parts
         for run in part.record["runs"]
+        if run["error"] is None
+        or (run["condition"], run["replicate"], run["method"]) not in finished
     ]
     return pl.DataFrame(rows, schema=RUN_SCHEMA)
 
@@ -227,21 +274,54 @@ def _difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}: {then.get(name)} then, {now[name]} now" for name in names)
 
 
+#: What a record must hold, and of which type.
+_RECORD: dict[str, type | tuple[type, ...]] = {
+    "unit": str,
+    "condition": str,
+    "replicate": int,
+    "replicates": str,
+    "methods": list,
+    "configuration": dict,
+    "configuration_hash": str,
+    "versions": dict,
+    "peak_memory_mb": (int, float),
+    "runs": list,
+    "details": dict,
+}
+
+
 def _sound_part(path: Path) -> Part | None:
+    """Return a part if it is whole, unchanged and under its own name; None otherwise."""
     try:
         record = json.loads(path.read_text("utf-8"))
         scores = path.with_suffix(".parquet")
         if record.pop("record_sha256") != _record_checksum(record):
             return None
-        if record["scores_sha256"] != _checksum(scores):
+        if record["scores_sha256"] != checksum(scores):
             return None
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        if not all(isinstance(record[key], kind) for key, kind in _RECORD.items()):
+            return None
+        if not all(set(run) >= set(RUN_SCHEMA) - _OF_THE_PART for run in record["runs"]):
+            return None
+        if not pl.read_parquet_schema(scores).keys() >= _KEYS:
+            return None
+    except _UNREADABLE:
         return None
-    return Part(path.stem, record, scores)
+    # A copy under another name would count a second time.
+    return Part(path.stem, record, scores) if record["unit"] == path.stem else None
 
 
-def _checksum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+_OF_THE_PART = {"memory_mb", "versions"}
+_KEYS = {"condition", "replicate", "method", "physician", "score"}
+_UNREADABLE = (
+    AttributeError,
+    KeyError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    pl.exceptions.PolarsError,
+)
 
 
 def _record_checksum(record: Mapping[str, Any]) -> str:

@@ -14,8 +14,14 @@ import polars as pl
 
 from intravar.benchmarking.engines import make_engine
 from intravar.benchmarking.manifest import manifest
-from intravar.benchmarking.store import Part, Store, check_same_software
-from intravar.benchmarking.tables import build_tables
+from intravar.benchmarking.store import (
+    Part,
+    Store,
+    check_each_once,
+    check_same_replicates,
+    check_same_software,
+)
+from intravar.benchmarking.tables import TITLES, build_tables
 from intravar.benchmarking.tables.render import markdown
 from intravar.benchmarking.units import Replicates, Unit, UnitResult, plan, run_unit
 from intravar.errors import InputError
@@ -27,7 +33,6 @@ from intravar.simulation.catalogue import (
     paper_conditions,
     stress_conditions,
 )
-from intravar.writing import whole_file
 
 #: One condition of each kind: a first look at the whole study within a minute or two.
 QUICK = (
@@ -40,6 +45,16 @@ QUICK = (
     "pass2-w3-p4",
     "pass1-w6-p1",
     "pass1-w9-p1",
+)
+
+#: Files of a study; before hours of work it is made sure that each may be written.
+_FILES = (
+    "scores.parquet",
+    "runs.parquet",
+    "details.json",
+    "manifest.json",
+    "summary.json",
+    *(f"tables/{name}.{suffix}" for name in TITLES for suffix in ("csv", "parquet", "md")),
 )
 
 
@@ -219,7 +234,8 @@ def benchmark(
     with store.held():
         if fresh:
             store.clear()
-        parts = _sound_parts(store, units, watch, allow_mixed)
+        store.ledger.check(_FILES)
+        parts = _sound_parts(store, units, replicates_are, watch, allow_mixed)
         pending = _missing(units, parts)
         watch.start(pending, kept=len(units) - len(pending))
         try:
@@ -234,12 +250,16 @@ def benchmark(
 
 
 def _sound_parts(
-    store: Store, units: list[Unit], progress: Progress, allow_mixed: bool
+    store: Store, units: list[Unit], kind: Replicates, progress: Progress, allow_mixed: bool
 ) -> list[Part]:
     parts, damaged = store.scan()
     for name in damaged:
-        progress.note(f"the part '{name}' is damaged; it will be done again")
-        store.discard(name)
+        kept = store.set_aside(name)
+        progress.note(
+            f"the part '{name}' is damaged or a copy; it is kept as '{kept}' and not counted"
+        )
+    check_same_replicates(parts, kind)
+    check_each_once(parts)
     if not allow_mixed:
         check_same_software(parts, {unit.name: unit for unit in units})
     return parts
@@ -268,24 +288,22 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
     parts, _ = store.scan()
     scores, runs, details = store.gather(parts)
     study = Study(store.folder, scores, runs, build_tables(scores, runs))
-    folder = store.folder
-    (folder / "tables").mkdir(exist_ok=True)
     for name, frame in {"scores": scores, "runs": runs}.items():
-        with whole_file(folder / f"{name}.parquet") as beside:
+        with store.ledger.writing(f"{name}.parquet") as beside:
             frame.write_parquet(beside)
     for name, table in study.tables.items():
-        with whole_file(folder / "tables" / f"{name}.csv") as beside:
+        with store.ledger.writing(f"tables/{name}.csv") as beside:
             table.write_csv(beside)
-        with whole_file(folder / "tables" / f"{name}.parquet") as beside:
+        with store.ledger.writing(f"tables/{name}.parquet") as beside:
             table.write_parquet(beside)
-        with whole_file(folder / "tables" / f"{name}.md") as beside:
+        with store.ledger.writing(f"tables/{name}.md") as beside:
             beside.write_text(markdown(table), "utf-8")
     for name, content in {
         "details": details,
         "manifest": described,
         "summary": study.summary(),
     }.items():
-        with whole_file(folder / f"{name}.json") as beside:
+        with store.ledger.writing(f"{name}.json") as beside:
             beside.write_text(json.dumps(content, indent=1, default=str), "utf-8")
     return study
 

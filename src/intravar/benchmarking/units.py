@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 import time
 import warnings
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ from sklearn.base import clone
 from intravar.benchmarking.memory import peak_memory_mb
 from intravar.benchmarking.score_table import SCORE_SCHEMA, delta
 from intravar.cohort import Cohort
+from intravar.errors import InputError
 from intravar.estimators.base import Estimator
 from intravar.observed import Observed
 from intravar.oracle import oracle, oracle_interval
@@ -30,6 +32,8 @@ from intravar.simulation.catalogue import Condition
 ORACLE = "oracle"
 CONSTANT = "constant"
 BASELINES = "baselines"
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 Replicates = Literal["fresh", "resampled"]
 
@@ -115,9 +119,13 @@ def plan(
     kind: Replicates = "fresh",
 ) -> list[Unit]:
     """Return the units of a study, longest groups first within a cohort."""
+    conditions = list(conditions)
+    _check_names("condition", [condition.name for condition in conditions])
+    _check_names("method", [method.name for method in methods])
     groups: dict[str, list[Estimator]] = {}
     for method in methods:
         groups.setdefault(method.shares, []).append(method)
+    _check_names("group", list(groups))
     units = []
     for condition in conditions:
         for replicate in range(replicates):
@@ -127,6 +135,21 @@ def plan(
                 for group, members in groups.items()
             ]
     return units
+
+
+def _check_names(kind: str, names: Sequence[str]) -> None:
+    """Refuse names that cannot be part of a file name on every system, or that lead elsewhere."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if not _SAFE_NAME.fullmatch(name):
+            raise InputError(
+                f"the name of {kind} {name!r} is also that of a file; use letters, digits, '-', "
+                "'_' and '.', up to 80 of them, and begin with a letter or digit"
+            )
+        # Two names that differ by case are one file on Windows and macOS.
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise InputError(f"{kind}s '{other}' and '{name}' differ by case alone; rename one")
 
 
 @cache

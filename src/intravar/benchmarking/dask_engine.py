@@ -1,0 +1,164 @@
+"""Units on a Dask cluster, one that is running or one that is started for the run."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from intravar.benchmarking.units import software_versions
+from intravar.benchmarking.workers import (
+    Work,
+    count_workers,
+    interrupts_for_the_owner,
+    single_threaded,
+)
+from intravar.errors import InputError
+
+_LOST = "finished units are kept, and the same command goes on"
+
+
+class DaskEngine:
+    """A Dask cluster: one that is running, by its address, or one started here for the run.
+
+    Parameters
+    ----------
+    address
+        Address of the scheduler, such as ``tcp://10.0.0.1:8786``; without one, workers are
+        started on this machine.
+    workers
+        Number of workers to start where no address is given.
+    """
+
+    #: Seconds to wait for a scheduler to answer, and for a worker where there is none.
+    patience = 10.0
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        self.address = address
+        self.workers = count_workers(workers)
+
+    def run(self, work: Work, tasks: Sequence[Any]) -> Iterator[Any]:
+        """Yield results as they come; a unit whose worker dies is done again elsewhere."""
+        with self._client() as client:
+            from distributed import as_completed
+
+            expected = fingerprint()
+            futures = [client.submit(_checked, expected, work, task, pure=False) for task in tasks]
+            waiting = as_completed(futures)
+            del futures  # a result is dropped by the cluster as soon as it was kept here
+            watch = _ClusterWatch(client, self.patience)
+            while not waiting.is_empty():
+                if waiting.has_ready():
+                    yield _result(next(waiting))
+                else:
+                    watch.look()
+                    time.sleep(0.05)
+
+    def _client(self) -> Any:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise InputError(
+                "the Dask engine needs Dask; install it with: pip install 'intravar[dask]'"
+            ) from error
+        if self.address is None:
+            with interrupts_for_the_owner():
+                cluster = LocalCluster(
+                    n_workers=self.workers, threads_per_worker=1, dashboard_address=None
+                )
+            return _OwnCluster(Client(cluster), cluster)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return Client(self.address, timeout=self.patience)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise InputError(
+                f"no Dask scheduler answers at '{self.address}' within {self.patience:g} seconds; "
+                "check the address and that it is running"
+            ) from error
+
+
+class _OwnCluster:
+    """A client that takes its cluster along when it closes."""
+
+    def __init__(self, client: Any, cluster: Any) -> None:
+        self._client = client
+        self._cluster = cluster
+
+    def __enter__(self) -> Any:
+        return self._client
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+        self._cluster.close()
+
+
+class _ClusterWatch:
+    """Says so when a cluster has nobody left to wait for, instead of waiting for ever."""
+
+    def __init__(self, client: Any, patience: float) -> None:
+        self._client = client
+        self._patience = patience
+        self._last_seen = time.monotonic()
+
+    def look(self) -> None:
+        """Raise if scheduler or workers have been gone for longer than there is patience."""
+        if self._client.status == "running" and self._client.scheduler_info()["workers"]:
+            self._last_seen = time.monotonic()
+        if time.monotonic() - self._last_seen <= self._patience:
+            return
+        if self._client.status == "running":
+            raise InputError(
+                f"the Dask scheduler has had no workers for {self._patience:g} seconds; start "
+                f"some; {_LOST}"
+            )
+        raise InputError(f"the Dask scheduler is gone; {_LOST}")
+
+
+def _result(future: Any) -> Any:
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise InputError(
+            "several Dask workers died on one unit, most likely because their memory ran out; "
+            f"give them more; {_LOST}"
+        ) from error
+    except (asyncio.CancelledError, OSError) as error:
+        raise InputError(f"the Dask scheduler is gone; {_LOST}") from error
+    except (ImportError, AttributeError, RuntimeError) as error:
+        # A worker with another intravar, or without one, cannot even read the task.
+        raise InputError(
+            f"a Dask worker could not do a unit ({type(error).__name__}: {error}); make sure that "
+            f"the same intravar is installed there; {_LOST}"
+        ) from error
+
+
+@cache
+def fingerprint() -> dict[str, str]:
+    """Return what results depend on: versions, and a checksum of intravar's own code and data."""
+    root = Path(str(files("intravar")))
+    code = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        if path.suffix in (".py", ".json", ".csv"):
+            code.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return {**software_versions(), "code of intravar": code.hexdigest()[:12]}
+
+
+def _checked(expected: dict[str, str], work: Work, task: Any) -> Any:
+    """Work on a task where the software is the same as where it was sent from, else refuse."""
+    found = fingerprint()
+    for name, value in expected.items():
+        if found.get(name) != value:
+            raise InputError(
+                f"a Dask worker has {name} {found.get(name)}, this is {value}; results would not "
+                "be the same; install the same on both"
+            )
+    return single_threaded(work, task)

@@ -1,0 +1,62 @@
+"""Units in processes of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import joblib
+from joblib.externals.loky.process_executor import BrokenProcessPool
+
+from intravar.benchmarking.workers import (
+    Work,
+    count_workers,
+    end_with,
+    interrupts_for_the_owner,
+    single_threaded,
+)
+from intravar.errors import InputError
+
+
+class LocalEngine:
+    """Processes on this machine.
+
+    Parameters
+    ----------
+    workers
+        Number of processes; by default one per core.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = count_workers(workers)
+
+    def run(self, work: Work, tasks: Sequence[Any]) -> Iterator[Any]:
+        """See :class:`intravar.benchmarking.engines.Engine`."""
+        if self.workers == 1 or len(tasks) == 1:
+            yield from (single_threaded(work, task) for task in tasks)
+            return
+        parallel = joblib.Parallel(
+            n_jobs=self.workers,
+            return_as="generator_unordered",
+            # One unit at a time: a batch would keep finished units from being stored.
+            batch_size=1,
+            pre_dispatch="2*n_jobs",
+        )
+        owner = os.getpid()
+        with interrupts_for_the_owner():
+            results = parallel(joblib.delayed(_in_worker)(owner, work, task) for task in tasks)
+        try:
+            with closing(results):
+                yield from results
+        except BrokenProcessPool as error:
+            raise InputError(
+                "a worker was killed, most likely because the memory ran out; finished units are "
+                f"kept, run the same command again with fewer --workers than {self.workers}"
+            ) from error
+
+
+def _in_worker(owner: int, work: Work, task: Any) -> Any:
+    end_with(owner)
+    return single_threaded(work, task)
