@@ -12,6 +12,7 @@ import typer
 from intravar import __version__
 from intravar.cli import benchmark, check, explain, measure, omop, report, simulation
 from intravar.errors import InputError
+from intravar.sources.urls import scrubbed, without_password
 
 app = typer.Typer(
     name="intravar",
@@ -65,9 +66,11 @@ def _report_defect(error: Exception) -> str:
     with tempfile.NamedTemporaryFile(
         "w", prefix="intravar-", suffix=".log", delete=False, encoding="utf-8"
     ) as log:
-        log.write(f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n")
-        traceback.print_exception(error, file=log)
+        called = " ".join(without_password(argument) for argument in sys.argv)
+        log.write(f"intravar {__version__}, Python {sys.version}\n{called}\n\n")
+        log.write(scrubbed("".join(traceback.format_exception(error)), *sys.argv))
     return (
         f"intravar: this is a defect of intravar, not of your input: "
-        f"{type(error).__name__}: {error}\nintravar: please report it with {log.name}"
+        f"{type(error).__name__}: {scrubbed(str(error), *sys.argv)}\n"
+        f"intravar: please report it with {log.name}"
     )

@@ -281,10 +281,11 @@ def check(
     """
     name = method or default_method()
     make_estimator(name)  # an unknown name is refused before a long file is read
+    categorical = tuple(categorical)
     read = (
         source
         if isinstance(source, Source)
-        else read_source(source, as_text=(physician, decision), **reading)
+        else read_source(source, as_text=(physician, decision, *categorical), **reading)
     )
     roles = assign_roles(
         read.table.columns,

@@ -24,6 +24,7 @@ from intravar.preparation.encoding import (
 )
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
+from intravar.preparation.physicians import physician_names
 from intravar.preparation.roles import Roles
 from intravar.text import shortened
 
@@ -128,7 +129,7 @@ def prepare(
         raise unknown_name(
             "policy for missing values", missing, MISSING_POLICIES, remedy="drop, indicator, impute"
         )
-    physician = _names(table[roles.physician])
+    physician, said = physician_names(table[roles.physician])
     coded = code_decision(table[roles.decision], decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
     understood, reports = _understand(table[rows], roles)
@@ -148,7 +149,16 @@ def prepare(
         rows=rows,
         raw=table[rows].select(column.name for column in understood),
         origin=tuple(encoded.origin),
-        columns=tuple(_reports(table, roles, reports, understood, within, encoded)),
+        columns=tuple(
+            _reports(
+                table,
+                roles,
+                reports,
+                understood,
+                within | {roles.physician: said, roles.decision: coded.note},
+                encoded,
+            )
+        ),
         leaks=tuple(find_leaks(understood, decision, roles.decision)),
         decision=(roles.decision, coded.positive, coded.negative),
         dropped={reason: count for reason, count in dropped.items() if count},
@@ -156,20 +166,6 @@ def prepare(
         missing=missing,
         n_rows=table.height,
     )
-
-
-def _names(column: pl.Series) -> pl.Series:
-    """Return physicians as text: 3.0 read from a number column is physician 3."""
-    if column.dtype.is_float():
-        whole = column.fill_nan(None).drop_nulls()
-        if (whole == whole.round()).all():
-            column = column.fill_nan(None).cast(pl.Int64)
-        else:
-            column = column.fill_nan(None)
-    names = without_blanks(column.cast(pl.String))
-    if names.null_count() == len(names):
-        raise InputError(f"column '{column.name}' (the physician) is missing in every row")
-    return names
 
 
 def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArray, dict[str, int]]:
@@ -268,7 +264,8 @@ def _reports(
             note = aside.get(name, every[name].note)
             reports.append(ColumnReport(name, every[name].kind, "set aside", *counts, note))
         else:
-            reports.append(ColumnReport(name, "", _use(name, roles), *counts))
+            use = _use(name, roles)
+            reports.append(ColumnReport(name, "", use, *counts, aside.get(name, "")))
     return reports
 
 

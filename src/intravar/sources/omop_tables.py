@@ -13,15 +13,9 @@ from typing import Protocol, Self
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.databases import (
-    Database,
-    database_kind,
-    open_database,
-    quoted,
-    without_password,
-)
-from intravar.sources.delimited import MISSING
-from intravar.text import shortened
+from intravar.sources.databases import Database, database_kind, open_database, quoted
+from intravar.sources.urls import without_password
+from intravar.text import MISSING, shortened
 
 #: Folders that macOS adds to archives; their files are not tables.
 NOT_OURS = ("__MACOSX",)
