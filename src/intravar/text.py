@@ -18,6 +18,7 @@ MISSING = (
     *(".", "\\N"),
 )
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_BREAKS = re.compile(r"[\t\r\n\v\f]+")
 
 
 def checked_shape(table: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -64,7 +65,7 @@ def clean_name(name: str) -> str:
     >>> clean_name("\ufeffpru\u0308fer ")
     'prüfer'
     """
-    return _INVISIBLE.sub("", unicodedata.normalize("NFC", name)).strip()
+    return _BREAKS.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", name))).strip()
 
 
 def clean_texts(column: pl.Series) -> pl.Series:
@@ -79,7 +80,8 @@ def clean_texts(column: pl.Series) -> pl.Series:
     """
     if column.dtype != pl.String:
         return column
-    shown = column.str.normalize("NFC").str.replace_all(_INVISIBLE.pattern, "").str.strip_chars()
+    shown = column.str.normalize("NFC").str.replace_all(_INVISIBLE.pattern, "")
+    shown = shown.str.replace_all(_BREAKS.pattern, " ").str.strip_chars()
     return shown.set(shown == "", None)
 
 

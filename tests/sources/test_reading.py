@@ -28,7 +28,8 @@ def test_every_separator_packed_or_not(tmp_path: Path, separator: str, packed: b
     text = f'doctor{separator}"a{separator}b"\nx{separator}1\n'.encode()
     file = tmp_path / ("t.csv.gz" if packed else "t.csv")
     file.write_bytes(gzip.compress(text) if packed else text)
-    assert read_source(file).table.to_dicts() == [{"doctor": "x", f"a{separator}b": 1}]
+    name = f"a{separator}b".replace("\t", " ")
+    assert read_source(file).table.to_dicts() == [{"doctor": "x", name: 1}]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])

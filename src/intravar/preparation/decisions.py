@@ -25,7 +25,7 @@ UNKNOWN = frozenset(
 #: Words that mean "against" where nothing else does, and "not known" beside a no.
 DOUBTFUL = frozenset({"none", "-", "--", "."})
 _COMPARISON = re.compile(r"^\s*(>=|<=|>|<)\s*([+-]?\d+(?:\.\d+)?)\s*$")
-_NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,7 @@ def _spelled_alike(raw: pl.Series, wanted: str | None, compared: bool) -> tuple[
     known = set(spelled["key"]) - UNKNOWN - DOUBTFUL
     against = known - {wanted} if wanted is not None else known & NO
     absent = (UNKNOWN | DOUBTFUL if against or compared else UNKNOWN - DOUBTFUL) - {wanted}
+    numbers = set(spelled["key"].filter(spelled["key"].str.contains(_NUMBER)))
     chosen: dict[str, str] = {}
     renamed: dict[str, str | None] = {}
     merged, left_out = [], []
@@ -139,9 +140,10 @@ def _spelled_alike(raw: pl.Series, wanted: str | None, compared: bool) -> tuple[
             renamed[text] = None
             left_out.append(text)
             continue
-        renamed[text] = chosen.setdefault(key, text)
-        # A yes is a yes in any letters: only other words are worth a word.
-        if renamed[text] != text and key not in YES | NO:
+        is_number = key in numbers
+        renamed[text] = chosen.setdefault(key, key if is_number else text)
+        # A yes is a yes in any letters, and 1.0 is 1: only other words are worth a word.
+        if renamed[text] != text and not is_number and key not in YES | NO:
             merged.append(f"'{shortened(text, 20)}' counts as '{shortened(chosen[key], 20)}'")
     said = "; ".join(merged[:3]) + ("; and so on" if len(merged) > 3 else "")
     missing = _quoted(sorted(left_out))

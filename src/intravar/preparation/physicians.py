@@ -9,7 +9,7 @@ from intravar.sources.columns import plain_column
 from intravar.sources.numbers import EXACT
 from intravar.text import MISSING
 
-_WHOLE = r"^-?\d+(?:\.0+)?$"
+_WHOLE = r"^-?[0-9]+(?:\.0+)?$"
 
 
 def physician_names(column: pl.Series) -> tuple[pl.Series, str]:

@@ -10,15 +10,17 @@ import polars as pl
 Order = Literal["day first", "month first", "year first"]
 
 _TIME = (
-    r"(?:[T ](?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
+    r"(?:[T ](?P<H>[0-9]{1,2}):(?P<M>[0-9]{2})(?::(?P<S>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
     r"\s?(?P<half>[AaPp]\.?[Mm]\.?)?"
-    r"\s?(?P<zone>Z|[+-]\d{2}:?\d{2}|[+-]\d{2}| ?UTC| ?GMT)?)?$"
+    r"\s?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2}|[+-][0-9]{2}| ?UTC| ?GMT)?)?$"
 )
-_YEAR_FIRST = rf"^(?P<a>\d{{4}})[-/.](?P<b>\d{{1,2}})[-/.](?P<c>\d{{1,2}}){_TIME}"
-_YEAR_LAST = rf"^(?P<a>\d{{1,2}})[-/.](?P<b>\d{{1,2}})[-/.](?P<c>\d{{4}}|\d{{2}}){_TIME}"
-_CLOCK = r"^\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?$"
+_YEAR_FIRST = rf"^(?P<a>[0-9]{{4}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{1,2}}){_TIME}"
+_YEAR_LAST = (
+    rf"^(?P<a>[0-9]{{1,2}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{4}}|[0-9]{{2}}){_TIME}"
+)
+_CLOCK = r"^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?$"
 _NAMED = ("%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
-_MAYBE = r"^(?:\d{1,4}[-/.: ]|[A-Za-z]{3,9}\.? \d)"
+_MAYBE = r"^(?:[0-9]{1,4}[-/.: ]|[A-Za-z]{3,9}\.? [0-9])"
 #: Two-digit years up to this one are of this century.
 LAST_OF_CENTURY = 40
 #: Two-digit years further apart than this may lie on either side of a century.
@@ -80,8 +82,8 @@ def date_form(column: pl.Series) -> DateForm | None:
     if texts.str.contains(_YEAR_FIRST).all():
         return _checked(texts, DateForm(_YEAR_FIRST, ("year first",)))
     if texts.str.contains(_YEAR_LAST).all():
-        short = bool(texts.str.contains(r"^\d+[-/.]\d+[-/.]\d{2}(?:\D|$)").any())
-        dots = bool(texts.str.contains(r"^\d+\.\d+\.").all())
+        short = bool(texts.str.contains(r"^[0-9]+[-/.][0-9]+[-/.][0-9]{2}(?:\D|$)").any())
+        dots = bool(texts.str.contains(r"^[0-9]+\.[0-9]+\.").all())
         return _checked(texts, DateForm(_YEAR_LAST, ("day first", "month first"), short, dots))
     if texts.str.contains(_CLOCK).all():
         known = _clock(texts).null_count() == 0
@@ -167,8 +169,8 @@ def _parsed(texts: pl.Series, form: DateForm, order: Order) -> pl.Series:
 
 def _offset(zone: pl.Series) -> pl.Series:
     """Return how far zones are ahead of UTC; none given counts as UTC."""
-    digits = zone.str.extract(r"(\d{2}):?\d{0,2}$", 1).cast(pl.Int64).fill_null(0) * 60
-    minutes = zone.str.extract(r"\d{2}:?(\d{2})$", 1).cast(pl.Int64).fill_null(0)
+    digits = zone.str.extract(r"([0-9]{2}):?[0-9]{0,2}$", 1).cast(pl.Int64).fill_null(0) * 60
+    minutes = zone.str.extract(r"[0-9]{2}:?([0-9]{2})$", 1).cast(pl.Int64).fill_null(0)
     behind = zone.str.starts_with("-").fill_null(False).cast(pl.Int64)
     total = (digits + minutes) * (1 - 2 * behind)
     return (total * 60_000_000).cast(pl.Duration("us"))

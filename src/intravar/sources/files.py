@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import zipfile
 from pathlib import Path
 
@@ -190,6 +191,7 @@ def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]
         raise InputError(
             f"'{path}' is a workbook; reading it takes an extra: pip install 'intravar[excel]'"
         ) from error
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it remarks on empty columns
     try:
         book = fastexcel.read_excel(path)
         if sheet is None:
@@ -197,11 +199,11 @@ def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]
         elif sheet not in book.sheet_names:
             listed = ", ".join(f"'{name}'" for name in book.sheet_names)
             raise InputError(f"'{path}' has no sheet '{sheet}'; it has {listed}")
-        # As text, all rows: kinds guessed from the first rows would make others missing.
+        # All rows tell the kind of a column: guessed from the first, it makes others missing.
         header = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
         names = [clean_name(str(value or "")) for value in header.row(0)] if header.height else []
         checked_names([name for name in names if name], f"'{path}'")
-        table = book.load_sheet(sheet, dtypes="string").to_polars()
+        table = book.load_sheet(sheet, schema_sample_rows=None).to_polars()
     except InputError:
         raise
     except Exception as error:  # the library raises classes of its own for every defect of a file

@@ -23,7 +23,9 @@ class SQLite:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+            self._connection = sqlite3.connect(
+                f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=2
+            )
             self._connection.execute("PRAGMA query_only = ON")
             self._connection.set_authorizer(_authorise)
         except sqlite3.Error as error:

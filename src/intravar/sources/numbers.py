@@ -13,14 +13,14 @@ import polars as pl
 
 Sign = Literal[".", ","]
 
-_END = r"(?:[eE][+-]?\d+)?$"
-_PLAIN = rf"^[+-]?(?:\d+\.?\d*|\.\d+){_END}"
+_END = r"(?:[eE][+-]?[0-9]+)?$"
+_PLAIN = rf"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_END}"
 _INFINITE = r"^(?i:[+-]?inf(?:inity)?)$"
-_WITH_POINT = rf"^[+-]?(?:(?:\d+|[1-9]\d{{0,2}}(?:,\d{{3}})+)(?:\.\d*)?|\.\d+){_END}"
-_WITH_COMMA = rf"^[+-]?(?:\d+|[1-9]\d{{0,2}}(?:\.\d{{3}})+)(?:,\d+)?{_END}"
-_GROUPED = r"^[+-]?\d{1,3}(?:[ '’\u{00a0}\u{202f}]\d{3})+(?:[.,]\d+)?%?$"
+_WITH_POINT = rf"^[+-]?(?:(?:[0-9]+|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]*)?|\.[0-9]+){_END}"
+_WITH_COMMA = rf"^[+-]?(?:[0-9]+|[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})+)(?:,[0-9]+)?{_END}"
+_GROUPED = r"^[+-]?[0-9]{1,3}(?:[ '’\u{00a0}\u{202f}][0-9]{3})+(?:[.,][0-9]+)?%?$"
 _GROUP = r"[ '’\u{00a0}\u{202f}]"
-_MAYBE = r"^[+-]?(?:[\d.,]|(?i:inf))"
+_MAYBE = r"^[+-]?(?:[0-9.,]|(?i:inf))"
 #: Whole numbers beyond this are not told apart by a float.
 EXACT = 2**53
 
@@ -77,12 +77,12 @@ def number_form(column: pl.Series) -> NumberForm | None:
     has_point = bool(texts.str.contains(".", literal=True).any())
     if not has_comma:
         if _all(texts, rf"{_PLAIN}|{_INFINITE}"):
-            proven: Sign | None = "." if has_point and not comma else None
-            return NumberForm(".", proven, spaced, percent, has_point and comma)
+            # Plain numbers prove nothing: programs write them so, whatever people do.
+            return NumberForm(".", None, spaced, percent, has_point and comma)
         return NumberForm(",", ",", True, percent) if comma else None
     if point and comma:
         # 1500 beside 1,234: who separates thousands would have written 1,500.
-        if texts.str.contains(r"^[+-]?\d{4,}").any():
+        if texts.str.contains(r"^[+-]?[0-9]{4,}").any():
             return NumberForm(",", ",", spaced, percent)
         return NumberForm(None, None, True, percent)
     if point:
@@ -98,7 +98,7 @@ def numbers(column: pl.Series, form: NumberForm, sign: Sign) -> pl.Series:
     else:
         texts = texts.str.replace_all(",", "", literal=True)
     texts = texts.str.strip_prefix("+")
-    if texts.str.contains(r"^-?\d+$").all(ignore_nulls=True):
+    if texts.str.contains(r"^-?[0-9]+$").all(ignore_nulls=True):
         whole = texts.cast(pl.Int64, strict=False)
         if whole.null_count() == texts.null_count():
             return whole
