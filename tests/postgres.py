@@ -11,7 +11,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-_KINDS = {pl.Float64: "double precision", pl.String: "text", pl.Date: "date", pl.Boolean: "boolean"}
+_KINDS = {
+    pl.Float64: "double precision",
+    pl.Float32: "real",
+    pl.String: "text",
+    pl.Date: "date",
+    pl.Datetime: "timestamp",
+    pl.Decimal: "numeric",
+    pl.Boolean: "boolean",
+    pl.Null: "text",
+}
 
 
 @contextmanager
@@ -30,14 +39,17 @@ def server(folder: Path) -> Iterator[str]:
         running.cleanup()
 
 
-def write_table(url: str, name: str, table: pl.DataFrame) -> None:
+def write_table(url: str, name: str, table: pl.DataFrame, *, replace: bool = False) -> None:
     """Copy a frame into a table."""
     import psycopg
 
     columns = ", ".join(
-        f'"{column}" {_KINDS.get(type(dtype), "bigint")}' for column, dtype in table.schema.items()
+        '"' + column.replace('"', '""') + f'" {_KINDS.get(type(dtype), "bigint")}'
+        for column, dtype in table.schema.items()
     )
     with psycopg.connect(url) as connection:
+        if replace:
+            connection.execute(f"DROP TABLE IF EXISTS {name}".encode())
         connection.execute(f"CREATE TABLE {name} ({columns})".encode())
         with connection.cursor().copy(f"COPY {name} FROM STDIN".encode()) as copy:
             for row in table.iter_rows():

@@ -1,12 +1,24 @@
-"""What a source must satisfy before anyone looks at its columns."""
+"""What a source must satisfy before anyone looks at its columns, and texts as they are meant."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 import polars as pl
 
 from intravar.errors import InputError, option
+
+#: Characters that nobody sees: joiners, marks of direction, byte order marks, soft hyphens.
+INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a-\u202e\u2060-\u2064\ufeff"
+#: What stands for a missing value in text.
+MISSING = (
+    *("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "NULL", "null", "None"),
+    *(".", "\\N"),
+)
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_BREAKS = re.compile(r"[\t\r\n\v\f]+")
 
 
 def checked_shape(table: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -43,3 +55,56 @@ def shortened(text: str, longest: int = 60) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def clean_name(name: str) -> str:
+    r"""Return a name as it is meant: composed letters, nothing invisible, no spaces around it.
+
+    Examples
+    --------
+    >>> clean_name("\ufeffpru\u0308fer ")
+    'prüfer'
+    """
+    return _BREAKS.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", name))).strip()
+
+
+def clean_texts(column: pl.Series) -> pl.Series:
+    r"""Return a column of texts as they are meant; a text of spaces alone is missing.
+
+    Two texts that look the same are the same: letters are composed, what nobody sees is gone.
+
+    Examples
+    --------
+    >>> clean_texts(pl.Series("doctor", ["Ada ", "A\u200bda", " ", ""])).to_list()
+    ['Ada', 'Ada', None, None]
+    """
+    if column.dtype != pl.String:
+        return column
+    shown = column.str.normalize("NFC").str.replace_all(_INVISIBLE.pattern, "")
+    shown = shown.str.replace_all(_BREAKS.pattern, " ").str.strip_chars()
+    return shown.set(shown == "", None)
+
+
+def without_missing(column: pl.Series) -> pl.Series:
+    """Return a column without the words that stand for a missing value.
+
+    Examples
+    --------
+    >>> without_missing(pl.Series("age", ["NA", "50"])).to_list()
+    [None, '50']
+    """
+    if column.dtype != pl.String:
+        return column
+    return column.set(column.is_in(MISSING).fill_null(False), None)
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return what an error says, in one line.
+
+    Examples
+    --------
+    >>> first_line(ValueError("no\nmore"))
+    'no'
+    """
+    lines = str(error).strip().splitlines()
+    return shortened(lines[0] if lines else type(error).__name__, 160)

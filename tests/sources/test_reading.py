@@ -9,7 +9,7 @@ import pytest
 
 from intravar import InputError
 from intravar.sources import read_source
-from intravar.sources.databases import from_rows
+from intravar.sources.rows import from_rows
 
 TEXT = "doctor;age;weight\n007;50;70,5\n008;61;80\n"
 
@@ -28,7 +28,8 @@ def test_every_separator_packed_or_not(tmp_path: Path, separator: str, packed: b
     text = f'doctor{separator}"a{separator}b"\nx{separator}1\n'.encode()
     file = tmp_path / ("t.csv.gz" if packed else "t.csv")
     file.write_bytes(gzip.compress(text) if packed else text)
-    assert read_source(file).table.to_dicts() == [{"doctor": "x", f"a{separator}b": 1}]
+    name = f"a{separator}b".replace("\t", " ")
+    assert read_source(file).table.to_dicts() == [{"doctor": "x", name: 1}]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
@@ -100,7 +101,7 @@ def test_sqlite_keeps_text_among_numbers(tmp_path: Path) -> None:
         read_source(file, table="on")
     with pytest.raises(InputError, match="the query failed: no such column: c"):
         read_source(file, query="SELECT c FROM one")
-    with pytest.raises(InputError, match="the query failed: attempt to write a readonly"):
+    with pytest.raises(InputError, match="the query is refused .not authorized.: it may read this"):
         read_source(file, query="DELETE FROM one")
     with pytest.raises(InputError, match="give table or query, not both") as met:
         read_source(file, table="one", query="SELECT 1")

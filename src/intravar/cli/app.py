@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from intravar import sources
 from intravar.cli import benchmark, check, explain, measure, omop, report, simulation
 from intravar.errors import InputError
 from intravar.version import __version__
@@ -68,12 +69,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _report_defect(error: Exception) -> str:
+    called = " ".join(sources.without_password(argument) for argument in sys.argv)
+    told = sources.scrubbed(str(error), *sys.argv)
     with tempfile.NamedTemporaryFile(
         "w", prefix="intravar-", suffix=".log", delete=False, encoding="utf-8"
     ) as log:
-        log.write(f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n")
-        traceback.print_exception(error, file=log)
+        log.write(f"intravar {__version__}, Python {sys.version}\n{called}\n\n")
+        log.write(sources.scrubbed("".join(traceback.format_exception(error)), *sys.argv))
     return (
         f"intravar: this is a defect of intravar, not of your input: "
-        f"{type(error).__name__}: {error}\nintravar: please report it with {log.name}"
+        f"{type(error).__name__}: {told}\nintravar: please report it with {log.name}"
     )

@@ -119,6 +119,6 @@ def omop(
 
 
 def _concept(text: str) -> int:
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit() and int(text) < 2**31):
         raise InputError(f"concept '{text}' is not a number; OMOP concepts are, such as 1545958")
     return int(text)

@@ -90,7 +90,7 @@ def checked(source: Any, request: Request) -> Check:
     """Look at a table of patients as a request says."""
     method = request.method or default_method()
     make_estimator(method)  # an unknown name is refused before a long file is read
-    columns = (request.physician, request.decision)
+    columns = (request.physician, request.decision, *request.categorical)
     read = (
         source
         if isinstance(source, Source)

@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 import polars as pl
 
 from intravar.errors import NEAR, InputError, option
-from intravar.preparation.kinds import without_blanks
-from intravar.text import shortened
+from intravar.preparation.sentinels import CODES, said_of, sentinels
+from intravar.sources.plain_columns import plain_column, typed_texts
+from intravar.text import MISSING, clean_texts, shortened
 
-YES = frozenset({"1", "1.0", "true", "t", "yes", "y"})
-NO = frozenset({"0", "0.0", "false", "f", "no", "n"})
+YES = frozenset({"1", "true", "t", "yes", "y"})
+NO = frozenset({"0", "false", "f", "no", "n"})
+#: Words for a decision that nobody knows, in small letters.
+UNKNOWN = frozenset(
+    {word.lower() for word in MISSING}
+    | {"unknown", "unk", "unclear", "not known", "not recorded", "not documented", "not available"}
+    | {"not stated", "unspecified", "undefined", "missing", "no data", "?", "??", "n.a.", "#null!"}
+)
+#: Words that mean "against" where nothing else does, and "not known" beside a no.
+DOUBTFUL = frozenset({"none", "-", "--", "."})
 _COMPARISON = re.compile(r"^\s*(>=|<=|>|<)\s*([+-]?\d+(?:\.\d+)?)\s*$")
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True)
 class CodedDecision:
-    """Decisions as 0 and 1, missing where they were, and the words for what was counted as 1."""
+    """Decisions as 0 and 1, missing where they were, and the words for what was counted as 1.
+
+    Attributes
+    ----------
+    values
+        0, 1 or missing.
+    positive, negative
+        What was counted as 1 and as 0.
+    note
+        What was counted as what, where that is not plain.
+    """
 
     values: pl.Series
     positive: str
     negative: str
+    note: str = ""
 
 
 def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecision:
@@ -42,77 +64,162 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
     [1, 0, None]
     >>> code_decision(pl.Series("sure", [1, 4, 6]), ">=4").values.to_list()
     [0, 1, 1]
+    >>> answers = pl.Series("drug", ["statin", "STATIN", "statin", "?", "no"])
+    >>> found = code_decision(answers, "statin")
+    >>> found.values.to_list(), found.note
+    ([1, 1, 1, None, 0], "'STATIN' counts as 'statin'; '?' counts as missing")
     """
-    column = without_blanks(column)
     name = column.name
-    if column.null_count() == len(column):
-        raise InputError(f"column '{name}' (the decision) is missing in every row")
+    column = plain_column(column, keep=True)
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        raise InputError(
+            f"column '{name}' (the decision) is {column.dtype}; a decision is a number, a text or "
+            "true and false"
+        )
+    raw = clean_texts(column.cast(pl.String))
     comparison = _COMPARISON.match(positive) if positive is not None else None
-    texts = without_blanks(column.cast(pl.String))
-    if comparison is not None and not (texts == positive).any():
-        coded = _compared(column, comparison[1], float(comparison[2]))
+    if comparison is not None and (raw == positive).any():
+        comparison = None
+    wanted = None if positive is None or comparison is not None else _key(positive)
+    texts, note = _spelled_alike(raw, wanted, comparison is not None)
+    if texts.null_count() == len(texts):
+        raise InputError(f"column '{name}' (the decision) is missing in every row")
+    if comparison is not None:
+        numbers = _numbers(texts, comparison[0].strip())
+        coded = _compared(numbers, comparison[1], float(comparison[2]))
+        note = _joined(note, said_of(sentinels(numbers)))
         words = (f"{name} {comparison[1]} {comparison[2]}", "otherwise")
-    elif positive is not None:
-        coded = _equal_to(texts, positive, name)
+    elif wanted is not None and positive is not None:
+        coded = _equal_to(texts, wanted, positive)
         words = (positive, f"not {positive}")
+        note = _joined(note, _others(texts.filter(coded == 0), positive))
     else:
-        coded = _yes_or_no(texts, name)
-        found = {
-            value: texts.filter(coded == value).drop_nulls().head(1).to_list() for value in (0, 1)
-        }
-        words = ("".join(found[1]) or "1", "".join(found[0]) or "0")
+        coded = _yes_or_no(texts)
+        found = {value: texts.filter(coded == value).drop_nulls() for value in (0, 1)}
+        words = (_commonest(found[1], "1"), _commonest(found[0], "0"))
     if coded.drop_nulls().n_unique() < 2:
         only = shortened(str(texts.drop_nulls()[0]), 40)
         what = f"'{only}'" if texts.drop_nulls().n_unique() == 1 else f"'{words[coded.max() == 0]}'"
         raise InputError(
             f"every decision in column '{name}' is {what}; there is nothing to compare"
         )
-    return CodedDecision(coded.cast(pl.Int8).alias(name), *words)
+    return CodedDecision(coded.cast(pl.Int8).alias(name), *words, note)
 
 
-def _yes_or_no(texts: pl.Series, name: str) -> pl.Series:
-    values = texts.drop_nulls().unique(maintain_order=True).to_list()
-    lower = texts.str.to_lowercase()
-    if all(value.lower() in YES | NO for value in values):
-        return lower.is_in(list(YES)).cast(pl.Int8)
+def _key(text: str) -> str:
+    """Return what two spellings of one answer have in common: 1.0 is 1, Statin is statin."""
+    return str(_keys(pl.Series([text]))[0])
+
+
+def _keys(texts: pl.Series) -> pl.Series:
+    plain = clean_texts(texts).str.to_lowercase().str.replace_all(r"\s+", " ")
+    is_number = plain.str.contains(_NUMBER).fill_null(False)
+    numbers = plain.set(~is_number, None).cast(pl.Float64)
+    whole = numbers.cast(pl.Int64, strict=False)
+    written = whole.cast(pl.String).zip_with(
+        (whole.cast(pl.Float64) == numbers).fill_null(False), numbers.cast(pl.String)
+    )
+    return written.zip_with(is_number, plain)
+
+
+def _spelled_alike(raw: pl.Series, wanted: str | None, compared: bool) -> tuple[pl.Series, str]:
+    """Give spellings of one answer one text and leave out what nobody knows; say so."""
+    counts = raw.drop_nulls().alias("text").value_counts()
+    spelled = counts.with_columns(_keys(counts["text"]).alias("key")).sort(
+        ["key", "count", "text"], descending=[False, True, False]
+    )
+    known = set(spelled["key"]) - UNKNOWN - DOUBTFUL
+    against = known - {wanted} if wanted is not None else known & NO
+    absent = (UNKNOWN | DOUBTFUL if against or compared else UNKNOWN - DOUBTFUL) - {wanted}
+    numbers = set(spelled["key"].filter(spelled["key"].str.contains(_NUMBER)))
+    chosen: dict[str, str] = {}
+    renamed: dict[str, str | None] = {}
+    merged, left_out = [], []
+    for text, _, key in spelled.iter_rows():
+        if key in absent:
+            renamed[text] = None
+            left_out.append(text)
+            continue
+        is_number = key in numbers
+        renamed[text] = chosen.setdefault(key, key if is_number else text)
+        # A yes is a yes in any letters, and 1.0 is 1: only other words are worth a word.
+        if renamed[text] != text and not is_number and key not in YES | NO:
+            merged.append(f"'{shortened(text, 20)}' counts as '{shortened(chosen[key], 20)}'")
+    said = "; ".join(merged[:3]) + ("; and so on" if len(merged) > 3 else "")
+    missing = _quoted(sorted(left_out))
+    texts = raw.replace_strict(renamed, return_dtype=pl.String) if renamed else raw
+    return texts.alias(raw.name), _joined(said, f"{missing} counts as missing" if missing else "")
+
+
+def _others(texts: pl.Series, positive: str) -> str:
+    """Say what counts as decided against, where it is more than one answer."""
+    values = texts.drop_nulls().unique().sort().to_list()
+    codes = [value for value in values if value in map(str, CODES)]
+    if codes and len(values) > 1:
+        return (
+            f"{_quoted(codes)} counts as not {shortened(positive, 20)}; empty it if it means that "
+            "nobody knows"
+        )
+    return f"{_quoted(values)} count as not {shortened(positive, 20)}" if len(values) > 1 else ""
+
+
+def _quoted(values: Collection[str]) -> str:
+    listed = ", ".join(f"'{shortened(value, 20)}'" for value in list(values)[:5])
+    return listed + (", ..." if len(values) > 5 else "")
+
+
+def _joined(*said: str) -> str:
+    return "; ".join(words for words in said if words)
+
+
+def _commonest(texts: pl.Series, default: str) -> str:
+    return str(texts.mode().sort()[0]) if len(texts) else default
+
+
+def _yes_or_no(texts: pl.Series) -> pl.Series:
+    values = texts.drop_nulls().unique().sort().to_list()
+    keys = _keys(texts)
+    if set(keys.drop_nulls()) <= YES | NO:
+        return keys.is_in(list(YES)).cast(pl.Int8)
     shown = ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
     if len(values) <= 2:
         raise InputError(
-            f"column '{name}' has the values {shown}; say which one is the decision with "
+            f"column '{texts.name}' has the values {shown}; say which one is the decision with "
             f"{option('decision_positive', values[-1])}"
         )
     more = ", ..." if len(values) > 5 else ""
     raise InputError(
-        f"column '{name}' has {len(values):,} values ({shown}{more}) and a decision has two; say "
-        f"which value counts with {option('decision_positive')}, or a comparison such as '>=4'"
+        f"column '{texts.name}' has {len(values):,} values ({shown}{more}) and a decision has two; "
+        f"say which value counts with {option('decision_positive')}, or a comparison such as '>=4'"
     )
 
 
-def _equal_to(texts: pl.Series, positive: str, name: str) -> pl.Series:
-    wanted = positive.strip()
-    coded = (texts == wanted).cast(pl.Int8)
+def _equal_to(texts: pl.Series, wanted: str, positive: str) -> pl.Series:
+    coded = (_keys(texts) == wanted).cast(pl.Int8)
     if coded.sum():
         return coded
-    numbers = texts.cast(pl.Float64, strict=False)
-    if _is_number(wanted) and (numbers == float(wanted)).any():
-        equal = (numbers == float(wanted)).fill_null(False).cast(pl.Int8)
-        return equal.set(texts.is_null(), None)
     values = texts.drop_nulls().unique().sort().to_list()
-    nearest = get_close_matches(wanted, values, n=1, cutoff=NEAR)
+    asked = positive.strip()
+    nearest = get_close_matches(asked, values, n=1, cutoff=NEAR)
     guess = f"; did you mean '{nearest[0]}'?" if nearest else "."
     shown = ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
-    raise InputError(f"column '{name}' never has the value '{wanted}'{guess} It has {shown}")
+    raise InputError(f"column '{texts.name}' never has the value '{asked}'{guess} It has {shown}")
 
 
-def _compared(column: pl.Series, sign: str, bound: float) -> pl.Series:
-    numbers = column.cast(pl.Float64, strict=False)
-    unreadable = numbers.is_null() & column.is_not_null()
+def _numbers(texts: pl.Series, asked: str) -> pl.Series:
+    typed = typed_texts(texts).values
+    numbers = (typed if typed.dtype.is_numeric() else texts).cast(pl.Float64, strict=False)
+    unreadable = numbers.is_null() & texts.is_not_null()
     if unreadable.any():
         row = int(unreadable.arg_max() or 0)
         raise InputError(
-            f"column '{column.name}' has {column[row]!r} in data row {row + 1}; a comparison such "
-            f"as '{sign}{bound:g}' takes numbers only"
+            f"column '{texts.name}' has {texts[row]!r} in data row {row + 1}; a comparison such "
+            f"as '{asked}' takes numbers only"
         )
+    return numbers
+
+
+def _compared(numbers: pl.Series, sign: str, bound: float) -> pl.Series:
     results = {
         ">=": numbers >= bound,
         "<=": numbers <= bound,
@@ -120,11 +227,3 @@ def _compared(column: pl.Series, sign: str, bound: float) -> pl.Series:
         "<": numbers < bound,
     }
     return results[sign].cast(pl.Int8)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +9,10 @@ import numpy as np
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.text import shortened
+from intravar.preparation.identifiers import FEW_ROWS, identifier
+from intravar.preparation.sentinels import said_of, sentinels
+from intravar.sources.plain_columns import plain_column, typed_texts
+from intravar.text import clean_texts, shortened, without_missing
 
 Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
 
@@ -18,16 +20,10 @@ Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant",
 MOSTLY_NUMBERS = 0.9
 #: A column with more different texts than this share of its rows names rows, not categories.
 MOSTLY_DISTINCT = 0.5
-#: Below this many rows no column is taken for an identifier.
-FEW_ROWS = 20
 #: More numbers than this beside a few texts are measurements, not codes of a category.
 CODE_LIKE = 20
 #: Squares of larger numbers, and single-precision copies of them, overflow.
 LARGEST_NUMBER = 1e30
-_IDENTIFIER_NAMES = re.compile(
-    r"^(row_?(names?|id|number)|index|unnamed.*|id|.*[_ ](id|uuid|guid|mrn)|.*(Id|ID)|mrn|uuid)$"
-)
-_DATE_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d", "%d.%m.%Y")
 
 
 @dataclass(frozen=True)
@@ -77,12 +73,25 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
     >>> understand(pl.Series("when", ["2020-01-31", "2021-02-28"])).values.to_list()
     [18292.0, 18686.0]
     """
-    column = without_blanks(column)
+    column = without_missing(plain_column(column, keep=categorical))
     name, present = column.name, column.drop_nulls()
-    if column.dtype.is_float():
-        present = present.drop_nans()
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        if chosen:
+            raise InputError(
+                f"column '{name}' is {column.dtype}, which cannot be compared; drop it or turn it "
+                "into a number or a category"
+            )
+        return Column(name, "other", column, f"{column.dtype} cannot be compared")
     if not len(present):
         return Column(name, "empty", column, "no value in any row")
+    if column.dtype == pl.String and not categorical:
+        typed = typed_texts(column)
+        if typed.doubt:
+            raise InputError(
+                f"in column '{name}' {typed.doubt}, or drop the column with "
+                f"{option('exclude', name)}"
+            )
+        column, present = typed.values, typed.values.drop_nulls()
     if present.n_unique() == 1:
         return Column(name, "constant", column, "the same value in every row")
     if categorical:
@@ -93,14 +102,7 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
         return _number(column, present, chosen)
     if column.dtype.is_temporal():
         return _date(column)
-    if column.dtype in (pl.Categorical, pl.Enum, pl.String):
-        return _text(without_blanks(column.cast(pl.String)), chosen)
-    if chosen:
-        raise InputError(
-            f"column '{name}' is {column.dtype}, which cannot be compared; drop it or turn it into "
-            "a number or a category"
-        )
-    return Column(name, "other", column, f"{column.dtype} cannot be compared")
+    return _text(column, present, chosen)
 
 
 def without_blanks(column: pl.Series) -> pl.Series:
@@ -111,13 +113,10 @@ def without_blanks(column: pl.Series) -> pl.Series:
     >>> without_blanks(pl.Series("doctor", ["Ada ", " ", ""])).to_list()
     ['Ada', None, None]
     """
-    if column.dtype != pl.String:
-        return column
-    stripped = column.str.strip_chars()
-    return stripped.set(stripped == "", None)
+    return clean_texts(column)
 
 
-def _number(column: pl.Series, present: pl.Series, chosen: bool, note: str = "") -> Column:
+def _number(column: pl.Series, present: pl.Series, chosen: bool) -> Column:
     values = column.cast(pl.Float64).fill_nan(None)
     absurd = (values.abs() > LARGEST_NUMBER).fill_null(False)
     if absurd.any():
@@ -127,20 +126,12 @@ def _number(column: pl.Series, present: pl.Series, chosen: bool, note: str = "")
             f"column '{column.name}' is {size} in data row {row + 1}; correct it or drop the "
             f"column with {option('exclude', column.name)}"
         )
-    if not chosen and _looks_like_row_numbers(column, present):
-        return Column(column.name, "identifier", column, "a different whole number in every row")
+    why = "" if chosen else identifier(column, present)
+    if why:
+        return Column(column.name, "identifier", column, why)
     two = present.n_unique() == 2 and set(present.to_list()[:1000]) <= {0, 1}
+    note = said_of(sentinels(values))
     return Column(column.name, "yes/no" if two else "number", values, note)
-
-
-def _looks_like_row_numbers(column: pl.Series, present: pl.Series) -> bool:
-    if len(present) < FEW_ROWS or present.n_unique() < len(present):
-        return False
-    if column.dtype.is_float() and not (present == present.round()).all():
-        return False
-    consecutive = float(present.max()) - float(present.min()) + 1 == len(present)  # type: ignore[arg-type]
-    named = _IDENTIFIER_NAMES.match(column.name) is not None
-    return consecutive or present.is_sorted() or named
 
 
 def _date(column: pl.Series) -> Column:
@@ -154,15 +145,9 @@ def _date(column: pl.Series) -> Column:
     return Column(column.name, "date", days.cast(pl.Float64), "days since 1970-01-01")
 
 
-def _text(column: pl.Series, chosen: bool) -> Column:
-    present = column.drop_nulls()
-    if not len(present):
-        return Column(column.name, "empty", column, "no value in any row")
+def _text(column: pl.Series, present: pl.Series, chosen: bool) -> Column:
     numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
-    n_numbers = len(numbers.drop_nulls())
-    if n_numbers == len(present):
-        return _number(numbers.alias(column.name), numbers.drop_nulls(), chosen)
-    share = n_numbers / len(present)
+    share = len(numbers.drop_nulls()) / len(present)
     measured = numbers.n_unique() > CODE_LIKE
     if share >= MOSTLY_NUMBERS or (measured and share >= 0.5):
         row = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
@@ -171,9 +156,9 @@ def _text(column: pl.Series, chosen: bool) -> Column:
             f"where other rows have numbers; correct it or drop the column with "
             f"{option('exclude', column.name)}"
         )
-    dates = _parsed_dates(column, present)
-    if dates is not None:
-        return _date(dates)
+    why = "" if chosen else identifier(column, present)
+    if why:
+        return Column(column.name, "identifier", column, why)
     distinct = present.n_unique()
     if len(present) >= FEW_ROWS and distinct > MOSTLY_DISTINCT * len(present):
         if not chosen:
@@ -182,17 +167,8 @@ def _text(column: pl.Series, chosen: bool) -> Column:
             f"column '{column.name}' has {distinct:,} different texts in {len(present):,} rows; it "
             "names patients and cannot be compared; drop it"
         )
-    return _category(column, "")
-
-
-def _parsed_dates(column: pl.Series, present: pl.Series) -> pl.Series | None:
-    if not present.head(50).str.contains(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").all():
-        return None
-    for form in _DATE_FORMATS:
-        parsed = column.str.to_datetime(form, strict=False)
-        if parsed.null_count() == column.null_count():
-            return parsed
-    return None
+    alike = present.unique().str.to_lowercase().str.replace_all(r"\s+", " ").is_duplicated()
+    return _category(column, "some levels differ in capitals alone" if alike.any() else "")
 
 
 def _category(column: pl.Series, note: str) -> Column:

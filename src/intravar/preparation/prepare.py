@@ -18,6 +18,7 @@ from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.encoding import Encoded, complete_rows, encode
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
+from intravar.preparation.physician_names import physician_names
 from intravar.preparation.roles import Roles
 from intravar.request import Missing
 from intravar.text import shortened
@@ -119,7 +120,7 @@ def prepare(
     as_pandas
         Whether results go back as frames of pandas.
     """
-    physician = _names(table[roles.physician])
+    physician, said = physician_names(table[roles.physician])
     coded = code_decision(table[roles.decision], decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
     understood, reports = _understand(table[rows], roles)
@@ -141,7 +142,16 @@ def prepare(
         rows=rows,
         raw=table[rows].select(column.name for column in understood),
         origin=tuple(encoded.origin),
-        columns=tuple(_reports(table, roles, reports, understood, within, encoded)),
+        columns=tuple(
+            _reports(
+                table,
+                roles,
+                reports,
+                understood,
+                within | {roles.physician: said, roles.decision: coded.note},
+                encoded,
+            )
+        ),
         leaks=tuple(find_leaks(understood, decision, roles.decision)),
         decision=(roles.decision, coded.positive, coded.negative),
         dropped={reason: count for reason, count in dropped.items() if count},
@@ -162,19 +172,6 @@ def _canonical_order(encoded: Encoded, physician: pl.Series, decision: pl.Series
 
 def _taken(column: Column, order: IntArray) -> Column:
     return Column(column.name, column.kind, column.values[order], column.note)
-
-
-def _names(column: pl.Series) -> pl.Series:
-    """Return physicians as they are; 3.0 read from a number column is physician 3."""
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-        whole = column.drop_nulls()
-        if (whole == whole.round()).all():
-            column = column.cast(pl.Int64)
-    names = column if column.dtype.is_integer() else without_blanks(column.cast(pl.String))
-    if names.null_count() == len(names):
-        raise InputError(f"column '{column.name}' (the physician) is missing in every row")
-    return names
 
 
 def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArray, dict[str, int]]:
@@ -273,7 +270,8 @@ def _reports(
             note = aside.get(name, every[name].note)
             reports.append(ColumnReport(name, every[name].kind, "set aside", *counts, note))
         else:
-            reports.append(ColumnReport(name, "", _use(name, roles), *counts))
+            use = _use(name, roles)
+            reports.append(ColumnReport(name, "", use, *counts, aside.get(name, "")))
     return reports
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from intravar.errors import NEAR, InputError, option
-from intravar.text import shortened
+from intravar.text import clean_name, shortened
 
 #: Beyond this many, an error names only the first columns of a table.
 NAMED_COLUMNS = 12
@@ -59,11 +59,12 @@ def assign_roles(
     >>> assign_roles(["doctor", "drug", "age"], physician="doctor", decision="drug").covariates
     ('age',)
     """
+    physician, decision = clean_name(physician), clean_name(decision)
     named = {
-        "covariates": None if covariates is None else tuple(dict.fromkeys(covariates)),
-        "exclude": tuple(dict.fromkeys(exclude)),
-        "after": tuple(dict.fromkeys(after)),
-        "categorical": tuple(dict.fromkeys(categorical)),
+        "covariates": None if covariates is None else _names(covariates),
+        "exclude": _names(exclude),
+        "after": _names(after),
+        "categorical": _names(categorical),
     }
     for name in (physician, decision, *(each for names in named.values() for each in names or ())):
         if name not in columns:
@@ -92,6 +93,11 @@ def assign_roles(
         named["exclude"] or (),
         named["categorical"] or (),
     )
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    """Return names as those of a table are spelled after reading, each once."""
+    return tuple(dict.fromkeys(clean_name(name) for name in given))
 
 
 def missing_column(name: str, columns: Sequence[str]) -> InputError:

@@ -1,21 +1,20 @@
-"""Tables from DuckDB, SQLite and PostgreSQL, opened for reading only."""
+"""Tables from DuckDB, SQLite and PostgreSQL, opened for reading only.
+
+A query is one SELECT. That it changes nothing is left to each database's own means, never to
+looking for words in the query: the connection is read-only, other files and the network are shut.
+"""
 
 from __future__ import annotations
 
 import os
-import re
-import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, Protocol
-from urllib.parse import urlsplit, urlunsplit
+from typing import Literal, Protocol
 
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.text import checked_names, shortened
+from intravar.sources.urls import refuse_connection_strings, without_password
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
 SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -51,7 +50,7 @@ def database_kind(source: str | os.PathLike[str]) -> Kind | None:
     """Tell a database by its URL, its suffix or its first bytes; None for anything else."""
     text = str(source)
     scheme, separator, _ = text.partition("://")
-    if separator:
+    if separator and scheme.isascii() and "/" not in scheme:
         if scheme not in _SCHEMES:
             raise InputError(
                 f"'{without_password(text)}' has the scheme '{scheme}', which is not read; give a "
@@ -59,30 +58,18 @@ def database_kind(source: str | os.PathLike[str]) -> Kind | None:
             )
         return _SCHEMES[scheme]
     path = Path(text)
-    if path.is_file():
-        with path.open("rb") as file:
-            beginning = file.read(16)
-        if beginning == SQLITE_MAGIC:
-            return "sqlite"
-        if beginning[8:12] == DUCKDB_MAGIC:
-            return "duckdb"
-        return None
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                beginning = file.read(16)
+            if beginning == SQLITE_MAGIC:
+                return "sqlite"
+            return "duckdb" if beginning[8:12] == DUCKDB_MAGIC else None
+    except (OSError, ValueError):
+        return None  # whoever reads the file says why it cannot be read
+    if not path.parent.is_dir() or "=" in text:
+        refuse_connection_strings(text)
     return _SUFFIXES.get(path.suffix.lower())
-
-
-def without_password(url: str) -> str:
-    """Return a URL fit to be shown.
-
-    Examples
-    --------
-    >>> without_password("postgresql://ann:secret@host/db?password=secret")
-    'postgresql://ann@host/db'
-    """
-    if "://" not in url:
-        return url
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    return urlunsplit((parts.scheme, f"{user.partition(':')[0]}{at}{host}", parts.path, "", ""))
 
 
 def read_database(
@@ -91,6 +78,8 @@ def read_database(
     """Return a table, or what a query selects; the only table where neither is named."""
     if table is not None and query is not None:
         raise InputError(f"give {option('table')} or {option('query')}, not both")
+    if query is not None and not query.strip():
+        raise InputError(f"{option('query')} is empty; give a SELECT")
     name = without_password(source)
     with closing(open_database(source, kind)) as database:
         if query is None:
@@ -105,11 +94,19 @@ def read_database(
 def open_database(source: str, kind: Kind) -> Database:
     """Open a database for reading."""
     if kind == "postgresql":
-        return _Postgres(source)
+        from intravar.sources.postgresql import PostgreSQL
+
+        return PostgreSQL(source)
     path = Path(source.split("://", 1)[1] if "://" in source else source)
     if not path.is_file():
         raise InputError(f"file '{path}' does not exist")
-    return _DuckDB(path) if kind == "duckdb" else _SQLite(path)
+    if kind == "duckdb":
+        from intravar.sources.duck import DuckDB
+
+        return DuckDB(path)
+    from intravar.sources.lite import SQLite
+
+    return SQLite(path)
 
 
 def quoted(name: str) -> str:
@@ -138,151 +135,3 @@ def _chosen(database: Database, table: str | None, name: str) -> str:
     if table not in known:
         raise unknown_name("table", table, known, remedy=f"{name} has {', '.join(known[:8])}")
     return quoted(table)
-
-
-class _DuckDB:
-    def __init__(self, path: Path) -> None:
-        try:
-            import duckdb
-        except ImportError as error:
-            raise InputError(
-                f"'{path}' is a DuckDB file; reading it takes an extra: "
-                "pip install 'intravar[databases]'"
-            ) from error
-        self._error = duckdb.Error
-        try:
-            self._connection = duckdb.connect(str(path), read_only=True)
-            # A query reads this database and nothing else: no other file, no network.
-            self._connection.execute("SET enable_external_access = false")
-        except duckdb.Error as error:
-            raise InputError(f"cannot open '{path}': {_first_line(error)}") from error
-
-    def tables(self) -> list[str]:
-        rows = self._connection.execute(
-            "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 1, 2"
-        ).fetchall()
-        return [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
-
-    def fetch(self, query: str) -> pl.DataFrame:
-        try:
-            found = self._connection.sql(query)
-            if found is None:
-                raise InputError("the query selects nothing; give a SELECT")
-            checked_names(found.columns, "the query")
-            return _plain_types(found.pl())
-        except self._error as error:
-            raise InputError(f"the query failed: {_first_line(error)}") from error
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-class _SQLite:
-    def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-
-    def tables(self) -> list[str]:
-        rows = self._connection.execute(
-            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
-            "AND name NOT LIKE 'sqlite_%' ORDER BY name"
-        ).fetchall()
-        return [str(row[0]) for row in rows]
-
-    def fetch(self, query: str) -> pl.DataFrame:
-        try:
-            cursor = self._connection.execute(query)
-            rows = cursor.fetchall()
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            raise InputError(f"the query failed: {_first_line(error)}") from error
-        return from_rows([column[0] for column in cursor.description or ()], rows)
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-class _Postgres:
-    def __init__(self, url: str) -> None:
-        try:
-            import psycopg
-        except ImportError as error:
-            raise InputError(
-                "reading PostgreSQL takes an extra: pip install 'intravar[databases]'"
-            ) from error
-        self._error = psycopg.Error
-        try:
-            self._connection = psycopg.connect(url, connect_timeout=10)
-            self._connection.read_only = True
-        except psycopg.Error as error:
-            raise InputError(
-                f"cannot connect to {without_password(url)}: {_connection_problem(error)}"
-            ) from error
-
-    def tables(self) -> list[str]:
-        rows = self._connection.execute(
-            "SELECT table_schema, table_name FROM information_schema.tables "
-            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
-        ).fetchall()
-        return [name if schema == "public" else f"{schema}.{name}" for schema, name in rows]
-
-    def fetch(self, query: str) -> pl.DataFrame:
-        try:
-            cursor = self._connection.execute(query.encode())
-            if cursor.description is None:
-                raise InputError("the query selects nothing; give a SELECT")
-            names = [column.name for column in cursor.description]
-            return from_rows(names, cursor.fetchall())
-        except self._error as error:
-            raise InputError(f"the query failed: {_first_line(error)}") from error
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-def from_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
-    """Make a table of rows of Python values; a column of mixed kinds becomes text.
-
-    Examples
-    --------
-    >>> from_rows(["a"], [(1,), ("x",)])["a"].to_list()
-    ['1', 'x']
-    """
-    checked_names(names, "the query")
-    columns = zip(*rows, strict=True) if rows else [()] * len(names)
-    return pl.DataFrame(
-        [_series(name, values) for name, values in zip(names, columns, strict=True)]
-    )
-
-
-def _series(name: str, values: Sequence[Any]) -> pl.Series:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {bool, int, float, Decimal} and kinds not in (set(), {bool}, {int}):
-        numbers = [None if value is None else float(value) for value in values]
-        return pl.Series(name, numbers, dtype=pl.Float64)
-    if len(kinds) > 1:
-        texts = [None if value is None else str(value) for value in values]
-        return pl.Series(name, texts, dtype=pl.String)
-    try:
-        return pl.Series(name, values, strict=True)
-    except (TypeError, pl.exceptions.PolarsError, OverflowError):
-        texts = [None if value is None else str(value) for value in values]
-        return pl.Series(name, texts, dtype=pl.String)
-
-
-def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(
-        pl.col(name).cast(pl.Float64)
-        for name, dtype in frame.schema.items()
-        if isinstance(dtype, pl.Decimal) or dtype == pl.Float32
-    )
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return shortened(lines[0] if lines else type(error).__name__, 160)
-
-
-def _connection_problem(error: BaseException) -> str:
-    """Keep what the server said, without the list of addresses that were tried."""
-    text = " ".join(str(error).split())
-    found = re.search(r"FATAL: +(.*?)(?= connection to server|$)", text)
-    return shortened(found[1] if found else text, 160)

@@ -1,83 +1,75 @@
-"""Tables from delimited text: separator, encoding and decimal comma are found out or told."""
+"""Tables from delimited text: separator and encoding are found out or told.
+
+Every cell is read as text. What the texts mean is found out later, in the same way for all sources.
+"""
 
 from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import re
-import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.text import checked_names, shortened
+from intravar.sources.packed import read_bytes
+from intravar.text import checked_names, clean_name, shortened
 
-GZIP_MAGIC = b"\x1f\x8b"
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-#: What stands for a missing value in text.
-MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", ".")
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_DECIMAL_COMMA = re.compile(r"^[+-]?\d+(,\d+)?$")
+#: The line by which Excel tells itself the separator.
+_SEPARATOR_LINE = re.compile(r"^sep=(.)\r?\n")
+#: Cells longer than this are no cells but a quote that was never closed.
+LONGEST_CELL = 10_000_000
 
 
 def read_text(
-    path: Path,
-    *,
-    separator: str | None = None,
-    encoding: str | None = None,
-    as_text: Sequence[str] = (),
+    path: Path, *, separator: str | None = None, encoding: str | None = None
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Read delimited text, gzipped or not; return the table and notes on how it was read."""
-    text, used_encoding = _decoded(path, _bytes(path), encoding)
-    first = next((line for line in text.splitlines()[:50] if line.strip()), "")
-    used = _separator(separator) if separator else _found_separator(first, path)
-    header = next(csv.reader([first], delimiter=used), [])
-    checked_names([name for name in header if name], f"'{path}'")
+    """Read delimited text, gzipped or not; return a table of texts and notes on how it was read."""
+    text, used_encoding = _decoded(path, read_bytes(path), encoding)
+    text = _lines_as_lines(text)
+    told = _SEPARATOR_LINE.match(text)
+    if told:
+        separator, text = separator or told[1], text[told.end() :]
+    text = text.lstrip("\n")
+    if not text.strip():
+        raise InputError(f"'{path}' is empty; give a table with a header and one row per patient")
+    used = _separator(separator) if separator else _found_separator(text, path)
+    header = _header(text, used, path)
     try:
         table = pl.read_csv(
             text.encode("utf-8"),
             separator=used,
-            null_values=list(MISSING),
-            infer_schema_length=None,
-            schema_overrides={name: pl.String for name in as_text if name in header},
+            infer_schema=False,
+            new_columns=header,
+            truncate_ragged_lines=False,
         )
-    except pl.exceptions.NoDataError as error:
+    except UnicodeEncodeError as error:
         raise InputError(
-            f"'{path}' is empty; give a table with a header and one row per patient"
+            f"'{path}' is not {used_encoding.upper()}: it has characters that are none; name "
+            f"another encoding, for instance {option('encoding', 'cp1252')}"
         ) from error
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(path, text, used, len(header), error) from error
-    table = _without_index_name(table)
     notes = []
     if used != ",":
         notes.append(f"separator {'tab' if used == chr(9) else repr(used)}")
     if used_encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"encoding {used_encoding}")
-    if used != ",":
-        table, changed = _decimal_commas(table, as_text)
-        if changed:
-            notes.append(f"decimal commas in {', '.join(changed)}")
+    short = _first_short_line(text, used, len(header))
+    if short:
+        notes.append(
+            f"lines that end early (the first is line {short}): the cells they lack are missing"
+        )
     return table, notes
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(
-            f"'{path}' is not a whole gzip file ({error}); was its copy cut short?"
-        ) from error
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from error
 
 
 def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
@@ -88,21 +80,29 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
     if encoding == "utf-8" and b"\x00" in data[:65_536]:
         raise InputError(
             f"'{path}' is not a table but binary data; give CSV, Parquet or a database"
+            + (f" (or {option('encoding', 'utf-16')})" if _looks_like_utf16(data) else "")
         )
     try:
-        return data.decode(encoding), encoding
-    except LookupError as error:
-        raise InputError(
-            f"unknown encoding '{encoding}'; try utf-8, cp1252, latin-1 or utf-16"
-        ) from error
+        return data.decode(encoding).removeprefix("\ufeff"), encoding
     except UnicodeDecodeError as error:
         raise _wrong_encoding(path, data, encoding, error) from error
+    except (LookupError, ValueError) as error:
+        raise InputError(
+            f"unknown encoding '{shortened(encoding, 30)}'; try utf-8, cp1252, latin-1 or utf-16"
+        ) from error
+
+
+def _looks_like_utf16(data: bytes) -> bool:
+    beginning = data[:200]
+    return min(beginning[0::2].count(0), beginning[1::2].count(0)) == 0 < beginning.count(0) - 20
 
 
 def _wrong_encoding(
     path: Path, data: bytes, encoding: str, error: UnicodeDecodeError
 ) -> InputError:
     line = data.count(b"\n", 0, error.start) + 1
+    if error.start >= len(data):
+        return InputError(f"'{path}' is not {encoding.upper()}: it ends in the middle of a letter")
     found = f"line {line} has the byte 0x{data[error.start]:02x}"
     others = [row for row in data.split(b"\n") if not row.isascii()]
     if encoding == "utf-8" and any(_is_utf8(row) for row in others):
@@ -124,14 +124,28 @@ def _is_utf8(row: bytes) -> bool:
     return True
 
 
+def _lines_as_lines(text: str) -> str:
+    """Return a text whose lines end as everybody's do: old Macs ended them otherwise."""
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
+
+
 def _separator(given: str) -> str:
     separator = NAMED_SEPARATORS.get(given.lower(), given)
     if len(separator) != 1:
-        raise InputError(f"separator '{given}' is not one character; try ',' ';' '|' or tab")
+        raise InputError(
+            f"separator '{shortened(given, 20)}' is not one character; try ',' ';' '|' or tab"
+        )
+    if not separator.isascii() or separator.isalnum() or separator in '"\r\n\x00':
+        raise InputError(
+            f"separator {given!r} cannot separate the cells of a table; try ',' ';' '|' or tab"
+        )
     return separator
 
 
-def _found_separator(first: str, path: Path) -> str:
+def _found_separator(text: str, path: Path) -> str:
+    first = _first_record(text)
     name = path.name.lower().removesuffix(".gz")
     if name.endswith((".tsv", ".tab")) and "\t" in first:
         return "\t"
@@ -139,37 +153,71 @@ def _found_separator(first: str, path: Path) -> str:
     return max(SEPARATORS, key=lambda candidate: unquoted.count(candidate))
 
 
-def _unreadable(path: Path, text: str, separator: str, width: int, error: Exception) -> InputError:
-    """Say which line does not fit: the library tells only that one does not."""
-    rows = csv.reader(text.splitlines(), delimiter=separator)
+def _first_record(text: str) -> str:
+    """Return the header, with the line breaks that its quoted names may hold."""
+    end = -1
+    while (end := text.find("\n", end + 1)) != -1:
+        if text.count('"', 0, end) % 2 == 0:
+            return text[:end]
+    return text
+
+
+def _header(text: str, separator: str, path: Path) -> list[str]:
+    """Return the names of the columns; those without one are called by their place."""
+    names = [clean_name(name) for name in next(_records(_first_record(text), separator), [])]
+    checked_names([name for name in names if name], f"'{path}'")
+    known = set(names)
+    for place, name in enumerate(names):
+        if not name:
+            # R and pandas write row numbers first, without a name.
+            called = "index" if place == 0 and "index" not in known else f"column {place + 1}"
+            while called in known:
+                called += "*"
+            names[place] = called
+            known.add(called)
+    return names
+
+
+def _records(text: str, separator: str) -> Iterator[list[str]]:
+    before = csv.field_size_limit(LONGEST_CELL)
     try:
-        for row in rows:
-            if len(row) > width:
-                return InputError(
-                    f"'{path}' has {len(row)} fields in line {rows.line_num} where the header has "
-                    f"{width}; quote the cell that contains the separator, or name another one"
-                )
+        yield from csv.reader(text.splitlines(keepends=True), delimiter=separator)
+    finally:
+        csv.field_size_limit(before)
+
+
+def _first_short_line(text: str, separator: str, width: int) -> int | None:
+    """Return the number of the first line that has fewer cells than the header has names."""
+    if '"' not in text:
+        lines = pl.Series(text.rstrip("\n").split("\n"))
+        cells = lines.str.count_matches(separator, literal=True) + 1
+        short = (cells < width) & (lines != "")
+        return int(short.arg_max() or 0) + 1 if short.any() else None
+    line = 1
+    try:
+        for record in _records(text, separator):
+            if 0 < len(record) < width:
+                return line
+            line += 1 + sum(cell.count("\n") for cell in record)
     except csv.Error:
         pass
-    return InputError(f"'{path}' is not a table: {shortened(str(error).splitlines()[0], 100)}")
+    return None
 
 
-def _without_index_name(table: pl.DataFrame) -> pl.DataFrame:
-    """Give the unnamed first column that R and pandas write a name."""
-    if table.columns and table.columns[0] == "" and "index" not in table.columns:
-        return table.rename({"": "index"})
-    return table
-
-
-def _decimal_commas(table: pl.DataFrame, as_text: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
-    changed = []
-    for name in table.columns:
-        column = table[name]
-        if column.dtype != pl.String or name in as_text or column.null_count() == table.height:
-            continue
-        if column.str.contains(_DECIMAL_COMMA.pattern).all(ignore_nulls=True):
-            changed.append(name)
-    numbers = [
-        pl.col(name).str.replace(",", ".", literal=True).cast(pl.Float64) for name in changed
-    ]
-    return table.with_columns(numbers), changed
+def _unreadable(
+    path: Path, text: str, separator: str, width: int, error: BaseException
+) -> InputError:
+    """Say which line does not fit: the library tells only that one does not."""
+    line = 1
+    try:
+        for row in _records(text, separator):
+            if len(row) > width:
+                return InputError(
+                    f"'{path}' has {len(row)} fields in line {line} where the header has "
+                    f"{width}; quote the cell that contains the separator, or name another one"
+                )
+            line += 1 + sum(cell.count("\n") for cell in row)
+    except csv.Error:
+        pass
+    reason = shortened((str(error).splitlines() or ["?"])[0], 100)
+    return InputError(f"'{path}' is not a table: {reason}")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import zipfile
 from pathlib import Path
 
 import polars as pl
 
 from intravar.errors import InputError, option
 from intravar.sources.delimited import read_text
-from intravar.text import checked_names, shortened
+from intravar.sources.urls import without_password
+from intravar.text import checked_names, clean_name, shortened
 
 PARQUET_MAGIC = b"PAR1"
 EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
@@ -20,10 +22,20 @@ NOT_TABLES = {
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
     b"GIF8": "a picture",
-    b"<!DOCTYPE": "a web page",
     b"<!doctype": "a web page",
     b"<html": "a web page",
+    b"<table": "a web page",
+    b"<?xml": "XML",
     b"{": "JSON",
+    b"[{": "JSON",
+    b"$FL2": "an SPSS file",
+    b"<stata_dta": "a Stata file",
+    b"RDX": "an R file",
+    b"ARROW1": "an Arrow file",
+    b"BZh": "packed with bzip2",
+    b"\xfd7zXZ": "packed with xz",
+    b"(\xb5/\xfd": "packed with zstd",
+    b"7z\xbc\xaf": "packed with 7-Zip",
 }
 
 
@@ -33,17 +45,18 @@ def read_file(
     separator: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
-    as_text: Sequence[str] = (),
 ) -> tuple[pl.DataFrame, list[str]]:
     """Read a file or a folder of Parquet parts; return the table and notes on how it was read."""
-    if path.is_dir():
+    if sheet is not None and path.is_dir():
+        raise InputError(f"{option('sheet')} is for workbooks; '{path}' is a folder")
+    if _is_folder(path):
         return _read_folder(path), []
     beginning = _beginning(path)
     if not beginning:
         raise InputError(f"'{path}' is empty; give a table with a header and one row per patient")
     if beginning.startswith(PARQUET_MAGIC) or path.suffix.lower() == ".parquet":
         return _read_parquet(path), []
-    if path.suffix.lower() in EXCEL_SUFFIXES:
+    if path.suffix.lower() in EXCEL_SUFFIXES or _is_workbook(path, beginning):
         return _read_excel(path, sheet)
     if sheet is not None:
         raise InputError(f"{option('sheet')} is for workbooks; '{path}' is not one")
@@ -53,9 +66,16 @@ def read_file(
             "OMOP database"
         )
     for magic, kind in NOT_TABLES.items():
-        if beginning.startswith(magic):
+        if beginning.lower().startswith(magic.lower()):
             raise InputError(f"'{path}' is {kind}, not a table; give CSV, Parquet or a database")
-    return read_text(path, separator=separator, encoding=encoding, as_text=as_text)
+    return read_text(path, separator=separator, encoding=encoding)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # too long a name, or a zero byte in it
+        return False
 
 
 def _beginning(path: Path) -> bytes:
@@ -63,9 +83,15 @@ def _beginning(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(16)
     except FileNotFoundError as error:
-        raise InputError(f"file '{path}' does not exist{_nearby(path)}") from error
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from error
+        shown = shortened(without_password(str(path)), 200)
+        raise InputError(f"file '{shown}' does not exist{_nearby(path)}") from error
+    except (OSError, ValueError) as error:
+        shown = shortened(without_password(str(path)), 200)
+        raise InputError(f"cannot read '{shown}': {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
 
 
 def _nearby(path: Path) -> str:
@@ -73,8 +99,11 @@ def _nearby(path: Path) -> str:
     from difflib import get_close_matches
 
     if not path.parent.is_dir():
-        return f"; nor does the folder '{path.parent}'"
-    names = [entry.name for entry in path.parent.iterdir()]
+        return f"; nor does the folder '{without_password(str(path.parent))}'"
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return ""
     nearest = get_close_matches(path.name, names, n=1, cutoff=0.6)
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
@@ -82,7 +111,7 @@ def _nearby(path: Path) -> str:
 def _read_folder(path: Path) -> pl.DataFrame:
     parts = sorted(part for part in path.rglob("*.parquet") if not part.name.startswith((".", "_")))
     if parts:
-        return pl.concat([_read_parquet(part) for part in parts], how="vertical_relaxed")
+        return _together([(part, _read_part(part, path)) for part in parts])
     lower = {entry.name.lower() for entry in path.iterdir()}
     if {"person.csv", "visit_occurrence.csv"} <= lower:
         raise InputError(
@@ -92,14 +121,67 @@ def _read_folder(path: Path) -> pl.DataFrame:
     raise InputError(f"folder '{path}' has no .parquet file in it; name a file")
 
 
+def _read_part(part: Path, folder: Path) -> pl.DataFrame:
+    """Read a part, with the columns that the names of its folders hold: doctor=7/part.parquet."""
+    frame = _read_parquet(part)
+    for name, equals, value in (
+        step.partition("=") for step in part.relative_to(folder).parts[:-1]
+    ):
+        if equals and name not in frame.columns:
+            known = None if value == "__HIVE_DEFAULT_PARTITION__" else value
+            frame = frame.with_columns(pl.lit(known, dtype=pl.String).alias(name))
+    return frame
+
+
+def _together(parts: list[tuple[Path, pl.DataFrame]]) -> pl.DataFrame:
+    """Put parts one below the other; they must have the same columns."""
+    first, table = parts[0]
+    for part, other in parts[1:]:
+        for has, lacks, names in (
+            (first, part, set(table.columns) - set(other.columns)),
+            (part, first, set(other.columns) - set(table.columns)),
+        ):
+            if names:
+                raise InputError(
+                    f"'{has}' has a column '{min(names)}' and '{lacks}' has none; the parts of a "
+                    "table have the same columns"
+                )
+    frames = [frame.select(table.columns) for _, frame in parts]
+    try:
+        return pl.concat(frames, how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        pass
+    for part, other in parts[1:]:
+        for name, dtype in table.schema.items():
+            try:
+                pl.concat([table.select(name), other.select(name)], how="vertical_relaxed")
+            except pl.exceptions.PolarsError as error:
+                raise InputError(
+                    f"column '{name}' is {dtype} in '{first}' and {other.schema[name]} in "
+                    f"'{part}'; the parts of a table have the same types"
+                ) from error
+    raise InputError(f"the parts beside '{first}' do not have the same types")
+
+
 def _read_parquet(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = shortened(str(error).splitlines()[0], 100)
+        return pl.read_parquet(path, hive_partitioning=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        reason = shortened((str(error).splitlines() or ["?"])[0], 100)
         raise InputError(
             f"'{path}' is not a whole Parquet file ({reason}); was its copy cut short?"
         ) from error
+
+
+def _is_workbook(path: Path, beginning: bytes) -> bool:
+    """Tell a workbook by what it holds, whatever it is called."""
+    if not beginning.startswith(ZIP_MAGIC):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False
 
 
 def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]:
@@ -109,21 +191,24 @@ def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]
         raise InputError(
             f"'{path}' is a workbook; reading it takes an extra: pip install 'intravar[excel]'"
         ) from error
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it remarks on empty columns
     try:
         book = fastexcel.read_excel(path)
+        if sheet is None:
+            sheet = book.sheet_names[0]
+        elif sheet not in book.sheet_names:
+            listed = ", ".join(f"'{name}'" for name in book.sheet_names)
+            raise InputError(f"'{path}' has no sheet '{sheet}'; it has {listed}")
+        # All rows tell the kind of a column: guessed from the first, it makes others missing.
+        header = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
+        names = [clean_name(str(value or "")) for value in header.row(0)] if header.height else []
+        checked_names([name for name in names if name], f"'{path}'")
+        table = book.load_sheet(sheet, schema_sample_rows=None).to_polars()
+    except InputError:
+        raise
     except Exception as error:  # the library raises classes of its own for every defect of a file
-        reason = shortened(str(error).splitlines()[0], 100)
+        reason = shortened((str(error).splitlines() or ["?"])[0], 100)
         raise InputError(f"'{path}' is not a readable workbook ({reason})") from error
-    if sheet is None:
-        sheet = book.sheet_names[0]
-    elif sheet not in book.sheet_names:
-        listed = ", ".join(f"'{name}'" for name in book.sheet_names)
-        raise InputError(f"'{path}' has no sheet '{sheet}'; it has {listed}")
-    header = book.load_sheet(sheet, header_row=None, n_rows=1).to_polars()
-    if header.height:
-        names = [str(value) for value in header.row(0) if value is not None]
-        checked_names(names, f"'{path}'")
-    table = book.load_sheet(sheet).to_polars()
     others = len(book.sheet_names) - 1
     note = f"sheet '{sheet}'" + (f" ({others} other sheets not read)" if others else "")
     return table, [note]

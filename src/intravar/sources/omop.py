@@ -62,8 +62,8 @@ def omop_patients(
         Concepts of the drug; their descendants count as well where `concept_ancestor` has them.
     covariates
         `age`, `sex`, `race`, `ethnicity`, `measurement:CONCEPT` (the latest value before the
-        visit), `condition:CONCEPT` and `drug:CONCEPT` (ever before the visit); `name=...` names
-        the column.
+        visit; `measurement:CONCEPT:UNIT` where there are several units), `condition:CONCEPT` and
+        `drug:CONCEPT` (ever before the visit); `name=...` names the column.
     visits
         Concepts of the visits that count; any by default.
     eligible
@@ -88,7 +88,7 @@ def omop_patients(
     with OmopTables(source, schema) as tables:
         concepts = _with_descendants(tables, drug) if descendants else list(drug)
         exposures = _exposures(tables, concepts, drug)
-        steps = [("persons", tables.read("person", ["person_id"]).height)]
+        steps = [("persons", tables.read("person", ["person_id"])["person_id"].n_unique())]
         candidates = _visits(tables, visits, steps)
         if new_users:
             candidates = _without_earlier_drug(candidates, exposures, steps)
@@ -102,7 +102,8 @@ def omop_patients(
             raise InputError(f"no visit of '{tables.name}' is eligible ({listed})")
         table = _decided(index, exposures, window, provider)
         for text in covariates:
-            table = add_covariate(tables, table, parse_covariate(tables, text), same_day)
+            covariate = parse_covariate(tables, text)
+            table = add_covariate(tables, table, covariate, same_day, steps)
     steps.append((f"treated within {window} days", int(table[DECISION].sum())))
     return OmopPatients(table.drop("visit_start_date", "visit_occurrence_id"), steps)
 
@@ -204,7 +205,7 @@ def _decided(
                 <= pl.col("visit_start_date") + pl.duration(days=window)
             )
         )
-        .sort("person_id", "drug_exposure_start_date")
+        .sort("person_id", "drug_exposure_start_date", "drug_provider", nulls_last=True)
         .unique("person_id", keep="first", maintain_order=True)
         .select("person_id", pl.lit(1, dtype=pl.Int8).alias(DECISION), "drug_provider")
     )

@@ -19,6 +19,8 @@ EVENTS = {
 }
 DOMAINS = {"Measurement": "measurement", "Condition": "condition", "Drug": "drug"}
 PERSON = ("age", "sex", "race", "ethnicity")
+#: Concepts are numbers of the CDM's type.
+LARGEST_CONCEPT = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,14 @@ class OmopCovariate:
         "age", "sex", "race", "ethnicity", "measurement", "condition" or "drug".
     concept
         Concept of the event; None for what the person table says.
+    unit
+        Concept or name of the unit of a measurement that counts; None for any, if there is one.
     """
 
     name: str
     kind: str
     concept: int | None = None
+    unit: str | None = None
 
     @property
     def table(self) -> str | None:
@@ -45,12 +50,14 @@ class OmopCovariate:
         return EVENTS[self.kind][0] if self.kind in EVENTS else None
 
     def events(self, tables: OmopTables) -> pl.DataFrame:
-        """Return person_id, date and value of all events with the concept."""
+        """Return person_id, date and, of measurements, value and unit of all events."""
         table, concept, date = EVENTS[self.kind]
         assert self.concept is not None
-        columns = ["person_id", date, concept]
-        value = ["value_as_number"] if self.kind == "measurement" else []
-        found = tables.read(table, [*columns, *value], (concept, [self.concept]))
+        columns, optional = ["person_id", date, concept], []
+        if self.kind == "measurement":
+            columns.append("value_as_number")
+            optional = ["unit_concept_id", "unit_source_value"]
+        found = tables.read(table, columns, (concept, [self.concept]), optional=optional)
         if not found.height:
             raise InputError(
                 f"no row of '{table}' in '{tables.name}' has the concept {self.concept}"
@@ -64,12 +71,17 @@ def parse_covariate(tables: OmopTables, text: str) -> OmopCovariate:
     wanted = wanted.strip()
     if wanted in PERSON:
         return OmopCovariate(name.strip() or wanted, wanted)
-    kind, colon, concept = wanted.rpartition(":")
-    if not concept.strip().isdigit() or (colon and kind not in EVENTS):
+    kind, colon, concept = wanted.partition(":")
+    if not colon:
+        kind, concept = "", wanted
+    concept, _, unit = concept.partition(":")
+    if not _is_concept(concept.strip()) or (colon and kind not in EVENTS):
         raise InputError(
             f"covariate '{text}' is not understood; give age, sex, race, ethnicity, "
             "measurement:CONCEPT, condition:CONCEPT or drug:CONCEPT"
         )
+    if unit and kind != "measurement":
+        raise InputError(f"covariate '{text}' names a unit, which measurements alone have")
     number = int(concept)
     known = _concept(tables, number)
     if not colon:
@@ -80,7 +92,11 @@ def parse_covariate(tables: OmopTables, text: str) -> OmopCovariate:
                 f"measurement:{number} or condition:{number}"
             )
     default = known[0] if known and known[0] else f"{kind} {number}"
-    return OmopCovariate(name.strip() if named else default, kind, number)
+    return OmopCovariate(name.strip() if named else default, kind, number, unit.strip() or None)
+
+
+def _is_concept(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) <= LARGEST_CONCEPT
 
 
 def _concept(tables: OmopTables, concept: int) -> tuple[str, str] | None:
@@ -91,7 +107,11 @@ def _concept(tables: OmopTables, concept: int) -> tuple[str, str] | None:
 
 
 def add_covariate(
-    tables: OmopTables, table: pl.DataFrame, covariate: OmopCovariate, same_day: bool
+    tables: OmopTables,
+    table: pl.DataFrame,
+    covariate: OmopCovariate,
+    same_day: bool,
+    steps: list[tuple[str, int]],
 ) -> pl.DataFrame:
     """Add a column with what was known before each patient's visit."""
     if covariate.name in table.columns:
@@ -109,8 +129,9 @@ def add_covariate(
     )
     if covariate.kind == "measurement":
         latest = (
-            events.drop_nulls("value_as_number")
-            .sort("person_id", "date", maintain_order=True)
+            _in_one_unit(events.drop_nulls("value_as_number"), covariate, steps)
+            # Of several values of one day the largest counts, whatever the order of rows.
+            .sort("person_id", "date", "value_as_number")
             .unique("person_id", keep="last", maintain_order=True)
             .select("person_id", pl.col("value_as_number").alias(covariate.name))
         )
@@ -119,13 +140,53 @@ def add_covariate(
     return table.with_columns(ever.cast(pl.Int8).alias(covariate.name))
 
 
-def _from_person(tables: OmopTables, table: pl.DataFrame, covariate: OmopCovariate) -> pl.DataFrame:
+def _in_one_unit(
+    events: pl.DataFrame, covariate: OmopCovariate, steps: list[tuple[str, int]]
+) -> pl.DataFrame:
+    """Return the values of one unit; values of several are not numbers of one thing."""
+    concept = pl.col("unit_concept_id").cast(pl.String).replace({"0": None})
+    source = pl.col("unit_source_value").str.strip_chars().str.to_lowercase().replace({"": None})
+    events = events.with_columns(pl.coalesce(concept, source).alias("unit"))
+    if covariate.unit is not None:
+        chosen = events.filter(pl.col("unit") == covariate.unit.lower())
+        if not chosen.height:
+            listed = ", ".join(events["unit"].drop_nulls().unique().sort().head(5)) or "no unit"
+            raise InputError(
+                f"no value of measurement {covariate.concept} before a visit is in the unit "
+                f"'{covariate.unit}'; it is in {listed}"
+            )
+        return chosen
+    units = events["unit"].drop_nulls().unique().sort().to_list()
+    if len(units) > 1:
+        raise InputError(
+            f"the values of measurement {covariate.concept} are in {len(units)} units "
+            f"({', '.join(units[:5])}); take those of one unit with "
+            f"measurement:{covariate.concept}:{units[0]}"
+        )
+    without = events["unit"].null_count()
+    if units and without:
+        steps.append((f"values of {covariate.name} without a unit, taken for {units[0]}", without))
+    return events
+
+
+def _persons(tables: OmopTables) -> pl.DataFrame:
+    """Return the persons, each once; one who is described in two ways is nobody."""
     persons = tables.read(
         "person",
         ["person_id", "gender_concept_id", "year_of_birth"],
         optional=["month_of_birth", "day_of_birth", "race_concept_id", "ethnicity_concept_id"],
-    )
-    joined = table.join(persons, on="person_id", how="left", maintain_order="left")
+    ).unique()
+    twice = persons.filter(pl.col("person_id").is_duplicated())["person_id"]
+    if len(twice):
+        raise InputError(
+            f"table 'person' of '{tables.name}' describes {twice.n_unique():,} persons in two ways "
+            f"(person_id {twice.sort()[0]} among them); keep one row of each"
+        )
+    return persons
+
+
+def _from_person(tables: OmopTables, table: pl.DataFrame, covariate: OmopCovariate) -> pl.DataFrame:
+    joined = table.join(_persons(tables), on="person_id", how="left", maintain_order="left")
     if covariate.kind == "age":
         value = _age()
     elif covariate.kind == "sex":

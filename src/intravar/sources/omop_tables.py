@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Protocol, Self
@@ -13,15 +13,10 @@ from typing import Protocol, Self
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.databases import (
-    Database,
-    database_kind,
-    open_database,
-    quoted,
-    without_password,
-)
-from intravar.sources.delimited import MISSING
-from intravar.text import shortened
+from intravar.sources.databases import Database, database_kind, open_database, quoted
+from intravar.sources.packed import open_zip, read_member
+from intravar.sources.urls import without_password
+from intravar.text import MISSING, first_line
 
 #: Folders that macOS adds to archives; their files are not tables.
 NOT_OURS = ("__MACOSX",)
@@ -128,7 +123,7 @@ def _open(source: str | os.PathLike[str], schema: str | None) -> _Reader:
         raise InputError(f"file '{path}' does not exist")
     if path.is_dir():
         return _FolderReader(path)
-    if zipfile.is_zipfile(path):
+    if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
         return _ZipReader(path)
     raise InputError(
         f"'{path}' is neither a folder nor a zip archive of OMOP tables, nor a database"
@@ -174,7 +169,8 @@ class _FolderReader:
         return _table_files(files)
 
     def columns(self, table: str) -> list[str]:
-        return self._lazy(table).collect_schema().names()
+        with _worded(table):
+            return self._lazy(table).collect_schema().names()
 
     def read(
         self, table: str, columns: Sequence[str], where: tuple[str, Sequence[int]] | None
@@ -188,31 +184,61 @@ class _FolderReader:
         path = self._path / table
         if path.suffix.lower() == ".parquet":
             return pl.scan_parquet(path)
-        return pl.scan_csv(path, infer_schema=False, null_values=list(MISSING))
+        with path.open("rb") as file:
+            separator = _separator(file.readline())
+        missing = list(MISSING)
+        return pl.scan_csv(path, separator=separator, infer_schema=False, null_values=missing)
 
 
 class _ZipReader:
     def __init__(self, path: Path) -> None:
-        self._archive = zipfile.ZipFile(path)
+        self._archive = open_zip(path)
+        self._kept: tuple[str, pl.DataFrame] | None = None
 
     def tables(self) -> dict[str, str]:
         return _table_files(self._archive.namelist())
 
     def columns(self, table: str) -> list[str]:
-        with closing(self._archive.open(table)) as file:
-            header = file.readline().decode("utf-8-sig")
-        return [name.strip().strip('"') for name in header.split(",")]
+        return self._frame(table).columns
 
     def read(
         self, table: str, columns: Sequence[str], where: tuple[str, Sequence[int]] | None
     ) -> pl.DataFrame:
-        data = self._archive.read(table)
-        wanted = [*columns, *([] if where is None or where[0] in columns else [where[0]])]
-        frame = pl.read_csv(data, columns=wanted, infer_schema=False, null_values=list(MISSING))
-        return _filtered(frame.lazy(), columns, where, table)
+        return _filtered(self._frame(table).lazy(), columns, where, table)
 
     def close(self) -> None:
+        self._kept = None
         self._archive.close()
+
+    def _frame(self, table: str) -> pl.DataFrame:
+        """Return a table; the last one is kept, for its columns are asked for before its rows."""
+        if self._kept is None or self._kept[0] != table:
+            data = read_member(self._archive, table)
+            with _worded(table):
+                if table.lower().endswith(".parquet"):
+                    frame = pl.read_parquet(data)
+                else:
+                    separator = _separator(data.partition(b"\n")[0])
+                    missing = list(MISSING)
+                    frame = pl.read_csv(
+                        data, separator=separator, infer_schema=False, null_values=missing
+                    )
+            self._kept = (table, frame)
+        return self._kept[1]
+
+
+def _separator(header: bytes) -> str:
+    """Return what separates the cells: vocabularies come with tabs in files called CSV."""
+    return max((",", "\t", ";"), key=lambda sign: header.count(sign.encode()))
+
+
+@contextmanager
+def _worded(table: str) -> Iterator[None]:
+    """Say in words which table a library cannot read."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError(f"table '{table}' cannot be read: {first_line(error)}") from error
 
 
 def _table_files(names: Sequence[str]) -> dict[str, str]:
@@ -236,11 +262,8 @@ def _filtered(
     if where is not None:
         number = pl.col(where[0]).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
         frame = frame.filter(number.is_in(list(where[1])))
-    try:
+    with _worded(table):
         return frame.select(columns).collect()
-    except pl.exceptions.PolarsError as error:
-        reason = shortened(str(error).splitlines()[0], 100)
-        raise InputError(f"table '{table}' cannot be read: {reason}") from error
 
 
 def _typed(frame: pl.DataFrame, table: str) -> pl.DataFrame:
@@ -269,6 +292,9 @@ def _cast(column: pl.Series, dtype: type[pl.DataType], table: str) -> pl.Series:
         _check_cast(column, numbers, table, "a number")
         return numbers
     numbers = column.cast(dtype, strict=False)
+    if column.dtype.is_float() and dtype == pl.Int64:
+        numbers = numbers.set((numbers.cast(pl.Float64) != column).fill_null(False), None)
+        column = column.fill_nan(None)
     _check_cast(column, numbers, table, "a number")
     return numbers
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from intravar.errors import InputError, option
 from intravar.frames import is_pandas
-from intravar.sources.databases import database_kind, read_database, without_password
+from intravar.sources.databases import database_kind, read_database
 from intravar.sources.files import read_file
-from intravar.text import checked_shape
+from intravar.sources.plain_columns import plain_table
+from intravar.sources.rows import series_of
+from intravar.sources.urls import without_password
+from intravar.text import checked_names, checked_shape, clean_name, shortened
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,8 @@ class Source:
     name
         What to call the source in messages; a password in a URL is left out.
     notes
-        What was found out while reading: separator, encoding, sheet.
+        What was found out while reading: separator, encoding, sheet, how numbers and dates are
+        written.
     as_pandas
         Whether it was a frame of pandas, and results are to be.
     """
@@ -50,7 +55,7 @@ def read_source(
     sheet: str | None = None,
     as_text: Sequence[str] = (),
 ) -> Source:
-    """Read a table of patients.
+    """Read a table of patients; the same table gives the same columns from every source.
 
     Parameters
     ----------
@@ -63,43 +68,76 @@ def read_source(
     separator, encoding, sheet
         How to read a text file or a workbook; found out where not given.
     as_text
-        Columns that stay text in a text file: physician 007 is a name, not the number 7.
+        Columns whose texts stay texts: physician 007 is a name, not the number 7.
 
     Examples
     --------
     >>> read_source({"age": [50, 61], "drug": [0, 1]}).table.shape
     (2, 2)
     """
+    kept = [clean_name(name) for name in as_text]
     if not isinstance(source, str | os.PathLike):
-        table_read = checked_shape(_frame(source), "the frame")
-        return Source(table_read, "the frame", as_pandas=is_pandas(source))
+        found = _source(_frame(source), kept, "the frame", "the frame")
+        return replace(found, as_pandas=is_pandas(source))
+    name = without_password(str(source))
     kind = database_kind(source)
     if kind is not None:
-        name = without_password(str(source))
         frame = read_database(str(source), kind, table=table, query=query)
-        return Source(checked_shape(frame, name), name)
-    for name, value in (("table", table), ("query", query)):
+        return _source(frame, kept, name, name)
+    for argument, value in (("table", table), ("query", query)):
         if value is not None:
-            raise InputError(f"{option(name)} is for databases; '{source}' is not one")
-    frame, notes = read_file(
-        Path(source), separator=separator, encoding=encoding, sheet=sheet, as_text=as_text
-    )
-    return Source(checked_shape(frame, f"'{source}'"), str(source), tuple(notes))
+            raise InputError(f"{option(argument)} is for databases; '{name}' is not one")
+    frame, notes = read_file(Path(source), separator=separator, encoding=encoding, sheet=sheet)
+    return _source(frame, kept, str(source), f"'{source}'", notes)
+
+
+def _source(
+    frame: pl.DataFrame, as_text: Sequence[str], name: str, called: str, notes: Sequence[str] = ()
+) -> Source:
+    plain, more = plain_table(checked_shape(frame, called), as_text, called)
+    return Source(plain, name, (*notes, *more))
 
 
 def _frame(source: Any) -> pl.DataFrame:
     if isinstance(source, dict):
-        return pl.DataFrame(source, strict=False)
+        return _of_columns(source)
     try:
         frame = nw.from_native(source)
     except TypeError as error:
         kind = type(source).__name__
         raise InputError(f"a {kind} is not a table; give a path or a data frame") from error
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    names = [str(name) for name in frame.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"the frame has two columns '{twice[0]}'; rename one of them")
-    table: pl.DataFrame = frame.to_polars()
-    return table
+    try:
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        names = [clean_name(str(name)) for name in frame.columns]
+        checked_names(names, "the frame")
+        return pl.DataFrame([_series(name, frame[:, place]) for place, name in enumerate(names)])
+    except InputError:
+        raise
+    except Exception as error:  # every library of frames fails in classes of its own
+        reason = shortened((str(error).splitlines() or [type(error).__name__])[0], 120)
+        raise InputError(f"the frame cannot be read: {reason}") from error
+
+
+def _series(name: str, column: Any) -> pl.Series:
+    try:
+        found: pl.Series = column.to_polars().alias(name)
+    except Exception:  # a column of several kinds of objects, which pyarrow does not take
+        return series_of(name, column.to_list())
+    return found
+
+
+def _of_columns(columns: dict[Any, Any]) -> pl.DataFrame:
+    lengths = {str(name): len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"'{name}' {length:,}" for name, length in list(lengths.items())[:5])
+        raise InputError(f"the columns of the frame differ in length: {listed}")
+    return pl.DataFrame([_of_values(str(name), values) for name, values in columns.items()])
+
+
+def _of_values(name: str, values: Any) -> pl.Series:
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return pl.Series(name, values)
+    return series_of(name, list(values))

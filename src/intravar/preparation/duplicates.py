@@ -1,0 +1,224 @@
+"""Rows that are one patient: exact copies of a row, and several visits of one person.
+
+Two rows of one patient are not two comparable patients. They belong into one fold and are never
+matched with each other. Patients who are alike by chance are another matter: with a few yes-or-no
+columns many are, and copies must be told from them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from intravar.arrays import IntArray
+from intravar.errors import InputError
+from intravar.preparation.identifiers import identifier
+from intravar.preparation.roles import Roles
+from intravar.sources.plain_columns import plain_column
+
+#: Of two rows that agree in all that describes the patient, so many more must be of one physician
+#: than chance explains before they count as copies.
+MOSTLY_ONE_PHYSICIAN = 0.5
+#: A table whose every row comes a multiple of times was put together from copies of itself.
+ENOUGH_ROWS = 20
+_PATIENT = re.compile(
+    r"(?:^|[_\W])(?:(?:patient|person|pat|pt|subject|participant)[_\W]?"
+    r"(?:id|ident\w*|no|nr|num|number|nummer|key|code|uuid|guid)|(?:nhs|chi|hospital)[_\W]?(?:no|nr|"
+    r"num|number|nummer)|nhs|mrn|ssn)(?:$|[_\W])|^(?:patient|person|subject|participant)$",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, eq=False)
+class SamePatients:
+    """Which rows are one patient.
+
+    Attributes
+    ----------
+    group
+        A number per row; rows of one patient share it.
+    n_copies
+        Rows that are an exact copy of another row, not counting one of each.
+    n_again
+        Rows of patients who were in the table before, not counting the first of each.
+    patient
+        Columns by which patients were known again.
+    """
+
+    group: IntArray
+    n_copies: int
+    n_again: int
+    patient: tuple[str, ...]
+
+    @property
+    def n_patients(self) -> int:
+        """Number of patients."""
+        return int(self.group.max()) + 1 if len(self.group) else 0
+
+
+def find_repeats(
+    table: pl.DataFrame,
+    roles: Roles,
+    *,
+    rows: IntArray | None = None,
+    patient: str | None = None,
+) -> SamePatients:
+    """Find copies of rows and patients who come again.
+
+    Parameters
+    ----------
+    table, roles
+        The table and what its columns are.
+    rows
+        Rows to look at, those that are measured say; all by default.
+    patient
+        Column that names the patient; by default every column whose name says that it does.
+
+    Examples
+    --------
+    >>> from intravar.preparation.roles import assign_roles
+    >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
+    ...                       "patient_id": [7, 7, 8]})
+    >>> roles = assign_roles(table.columns, physician="doctor", decision="drug")
+    >>> found = find_repeats(table, roles)
+    >>> found.group.tolist(), found.n_again
+    ([0, 0, 1], 1)
+    """
+    if patient is not None and patient not in table.columns:
+        raise InputError(f"there is no column '{patient}' to know patients by")
+    chosen = table if rows is None else table[rows]
+    taken = (roles.physician, roles.decision)
+    names = [patient] if patient else [name for name in chosen.columns if _names_patients(name)]
+    known = tuple(name for name in names if name not in taken)
+    links = [group for name in known if (group := _of_one_patient(chosen[name])) is not None]
+    n_again = chosen.height - _joined(links, chosen.height)[0]
+    copies = _copies(chosen, roles)
+    if copies is not None:
+        links.append(copies)
+    group = _joined(links, chosen.height)[1]
+    n_copies = 0 if copies is None else chosen.height - len(np.unique(copies))
+    again = tuple(name for name in known if chosen[name].drop_nulls().is_duplicated().any())
+    return SamePatients(group, n_copies, n_again, again)
+
+
+def _names_patients(name: str) -> bool:
+    return _PATIENT.search(_CAMEL.sub("_", name)) is not None
+
+
+def _of_one_patient(column: pl.Series) -> IntArray | None:
+    """Return a number per row, the same for one name; a row without a name is a patient apart."""
+    column = plain_column(column, keep=True)
+    if column.dtype.is_nested() or column.null_count() == len(column):
+        return None
+    codes = column.rank("dense").cast(pl.Int64)
+    alone = pl.Series(np.arange(len(column)) + len(column) + 1)
+    numbers: IntArray = codes.fill_null(alone).to_numpy().astype(np.int64)
+    return numbers
+
+
+def _joined(links: list[IntArray], n_rows: int) -> tuple[int, IntArray]:
+    """Give rows that share a number in any link one number, in order of their first row."""
+    if not links:
+        return n_rows, np.arange(n_rows)
+    row = np.tile(np.arange(n_rows), len(links))
+    node = np.concatenate(
+        [
+            np.unique(link, return_inverse=True)[1] + n_rows * (place + 1)
+            for place, link in enumerate(links)
+        ]
+    )
+    size = n_rows * (len(links) + 1)
+    graph = coo_array((np.ones(len(row), dtype=np.int8), (row, node)), shape=(size, size))
+    labels = connected_components(graph, directed=False)[1][:n_rows]
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))
+    group: IntArray = order[inverse].astype(np.int64)
+    return len(first), group
+
+
+def _copies(table: pl.DataFrame, roles: Roles) -> IntArray | None:
+    """Return a number per row, the same for copies; None where rows are alike by chance alone."""
+    described = [
+        name
+        for name in table.columns
+        if name not in (roles.physician, roles.decision) and _describes(table[name])
+    ]
+    if not described or table.height < 2:
+        return None
+    patient = _numbered(table, described)
+    physician = _numbered(table, [roles.physician])
+    whole = _numbered(table, [*described, roles.physician, roles.decision])
+    times = np.bincount(whole)[whole]
+    if times.max() == 1:
+        return None
+    common = int(np.gcd.reduce(np.bincount(whole)))
+    if common > 1 and table.height // common >= ENOUGH_ROWS:
+        return whole if _fine(patient) else _dealt(whole, common)
+    return whole if _more_than_chance(patient, physician) else None
+
+
+def _describes(column: pl.Series) -> bool:
+    """Tell whether a column says something about a patient, and not which row this is."""
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        return False
+    present = column.drop_nulls()
+    return bool(len(present)) and not identifier(column, present)
+
+
+def _numbered(table: pl.DataFrame, names: list[str]) -> IntArray:
+    keys = [f"key {place}" for place in range(len(names))]
+    chosen = table.select(pl.col(name).alias(key) for name, key in zip(names, keys, strict=True))
+    counted = (
+        chosen.with_row_index("row")
+        .group_by(keys, maintain_order=True)
+        .agg("row")
+        .with_row_index("number")
+        .explode("row")
+        .sort("row")
+    )
+    numbers: IntArray = counted["number"].to_numpy().astype(np.int64)
+    return numbers
+
+
+def _more_than_chance(patient: IntArray, physician: IntArray) -> bool:
+    """Tell whether patients who are alike share the physician more often than chance explains.
+
+    Patients who are alike by chance go to any physician; a copy goes to the physician of the row
+    that it copies.
+    """
+    alike = _pairs(np.bincount(patient))
+    both = np.unique(np.column_stack([patient, physician]), axis=0, return_counts=True)[1]
+    together = _pairs(both) / alike
+    by_chance = _pairs(np.bincount(physician)) / _pairs(np.array([len(physician)]))
+    if by_chance == 1:
+        return _fine(patient)
+    return bool(together - by_chance > MOSTLY_ONE_PHYSICIAN * (1 - by_chance))
+
+
+def _fine(patient: IntArray) -> bool:
+    """Tell whether descriptions are so fine that two patients are hardly alike by chance."""
+    sizes = np.bincount(patient)
+    return bool(np.median(sizes) == sizes.min() and len(sizes) * 2 > len(patient) / sizes.min())
+
+
+def _pairs(counts: IntArray) -> float:
+    return float((counts * (counts - 1) / 2).sum())
+
+
+def _dealt(whole: IntArray, common: int) -> IntArray:
+    """Split rows that are alike into groups of copies, as many as the table has of every row."""
+    order = np.argsort(whole, kind="stable")
+    sizes = np.bincount(whole)
+    place = np.arange(len(whole)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    dealt = np.empty_like(whole)
+    # The k-th of so many copies of each patient stand together.
+    dealt[order] = whole[order] * (len(whole) // common + 1) + place % (
+        sizes[whole[order]] // common
+    )
+    return np.unique(dealt, return_inverse=True)[1].astype(np.int64)

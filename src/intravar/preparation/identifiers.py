@@ -1,0 +1,62 @@
+"""Columns that name patients, visits or rows, and say nothing to compare patients by."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+#: Below this many rows no column is taken for an identifier by its values.
+FEW_ROWS = 20
+#: From this many rows on, whole numbers that never repeat on a short stretch are numbers of rows.
+MANY_ROWS = 100
+#: A column called an identifier is one if it has more different values than this share of rows.
+NAMED_SHARE = 0.3
+
+_WORD = r"(?:^|[_\W])"
+_END = r"(?:$|[_\W])"
+#: Names of what belongs to one person, however often the person comes.
+_PERSONAL = re.compile(
+    rf"{_WORD}(?:(?:patient|person|pat|pt|subject|participant|client|case|nhs|chi)[_\W]?"
+    r"(?:id|ident\w*|no|nr|num|number|nummer|key|code|name|uuid|guid)"
+    r"|(?:hospital|insurance|insured|study)[_\W]?(?:no|nr|num|number|nummer)"
+    r"|nhs|mrn|ssn|hicn|mbi|uuid|guid|(?:tele|cell)?phone|mobile|fax|e?[_-]?mail"
+    rf"|(?:first|last|sur|fore|family|full)[_\W]?name){_END}",
+    re.IGNORECASE,
+)
+#: Names of identifiers of anything: a site's id is one too, and a site may be compared.
+_ANY = re.compile(
+    r"^(?:row_?(?:names?|id|number|nr|no)|index|unnamed.*|id|.*[_\W](?:id|ids|key|nr|uuid|guid)"
+    r"|.*(?:Id|ID)|record|accession.*)$",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def identifier(column: pl.Series, present: pl.Series) -> str:
+    """Say why a column of whole numbers or texts names patients or rows; "" if it does not.
+
+    The order of rows plays no part.
+
+    Examples
+    --------
+    >>> visits = pl.Series("patient_id", [3, 3, 5, 5, 9, 9])
+    >>> identifier(visits, visits)
+    'its name says that it names patients'
+    """
+    if column.dtype.is_float():
+        return ""
+    distinct = present.n_unique()
+    # nhsNo is nhs_No.
+    name = _CAMEL.sub("_", column.name)
+    if _PERSONAL.search(name) and distinct > min(FEW_ROWS, NAMED_SHARE * len(present)):
+        return "its name says that it names patients"
+    if len(present) < FEW_ROWS:
+        return ""
+    if column.dtype.is_integer() and distinct == len(present):
+        stretch = int(present.max()) - int(present.min()) + 1  # type: ignore[arg-type]
+        if stretch == distinct or (distinct >= MANY_ROWS and stretch <= 2 * distinct):
+            return "a different whole number in every row"
+    if _ANY.match(column.name) and distinct > NAMED_SHARE * len(present):
+        return "its name and its many different values say that it names rows"
+    return ""

@@ -1,0 +1,68 @@
+"""Who decided: names that look the same are one physician, names that do not are several."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from intravar.errors import InputError
+from intravar.sources.numbers import EXACT
+from intravar.sources.plain_columns import plain_column
+from intravar.text import MISSING
+
+_WHOLE = r"^-?[0-9]+(?:\.0+)?$"
+
+
+def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
+    """Return physicians, and what to say about them without naming anybody.
+
+    Numbers stay numbers, and 3.0 is physician 3; in a text every digit counts. Only an empty cell
+    is nobody: a physician may be called NA.
+
+    Examples
+    --------
+    >>> physician_names(pl.Series("doctor", ["Ada", "ADA", "Bo"]))[1]
+    '2 names differ in capitals, spaces or leading zeros alone; each counts as a physician'
+    """
+    column = plain_column(column, keep=True)
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        raise InputError(
+            f"column '{column.name}' (the physician) is {column.dtype}; a physician is a name or a "
+            "number"
+        )
+    if column.dtype.is_float() and (column.abs() >= EXACT).any():
+        raise InputError(
+            f"column '{column.name}' (the physician) has numbers of more than 15 digits stored as "
+            "floating point, which does not tell them apart; store them as text or whole numbers"
+        )
+    names = column.cast(pl.String)
+    present = names.drop_nulls()
+    if not len(present):
+        raise InputError(f"column '{column.name}' (the physician) is missing in every row")
+    if column.dtype.is_integer():
+        return column, ""
+    if present.str.contains(_WHOLE).all():
+        names = names.str.replace(r"\.0+$", "")
+        if column.dtype.is_float():
+            return names.cast(pl.Int64), ""
+    return names, _said(names.drop_nulls().unique())
+
+
+def _said(names: pl.Series) -> str:
+    said = []
+    alike = (
+        names.str.to_lowercase()
+        .str.replace_all(r"\s+", "")
+        .str.replace(r"^(\D*)0+(\d)", "${1}${2}")
+        .is_duplicated()
+        .sum()
+    )
+    if alike:
+        said.append(
+            f"{alike:,} names differ in capitals, spaces or leading zeros alone; each counts as a "
+            "physician"
+        )
+    words = sorted(set(names.to_list()) & set(MISSING))
+    if words:
+        listed = ", ".join(f"'{word}'" for word in words)
+        said.append(f"{listed} is taken for a name; leave the cell empty if nobody is meant")
+    return "; ".join(said)

@@ -1,0 +1,79 @@
+"""Copies of rows and patients who come again are found; patients alike by chance are not."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import intravar
+from intravar import InputError
+from intravar.preparation.duplicates import SamePatients, find_repeats
+from intravar.preparation.roles import assign_roles
+
+
+def cohort(n: int = 400, n_physicians: int = 8) -> pl.DataFrame:
+    made = intravar.simulate("score2", n_patients=n, n_physicians=n_physicians, seed=3)
+    return made.to_polars(truth=False)
+
+
+def coarse(n: int = 600, n_physicians: int = 6) -> pl.DataFrame:
+    random = np.random.default_rng(4)
+    return pl.DataFrame(
+        {
+            "physician": random.integers(0, n_physicians, n),
+            "decision": random.integers(0, 2, n),
+            "sex": random.choice(["f", "m"], n),
+            "old": random.integers(0, 2, n),
+            "admitted": random.integers(0, 3, n),
+        }
+    )
+
+
+def found(table: pl.DataFrame, **options: object) -> SamePatients:
+    roles = assign_roles(table.columns, physician="physician", decision="decision")
+    return find_repeats(table, roles, **options)  # type: ignore[arg-type]
+
+
+def test_nothing_is_found_where_nothing_is() -> None:
+    for table in (cohort(), coarse()):
+        result = found(table)
+        assert (result.n_copies, result.n_again, result.n_patients) == (0, 0, table.height)
+
+
+@pytest.mark.parametrize("table", [cohort(), coarse()], ids=["fine", "coarse"])
+def test_a_table_five_times_over(table: pl.DataFrame) -> None:
+    n = table.height
+    five = pl.concat([table] * 5).with_columns(pl.int_range(5 * n).alias("row_id"))
+    result = found(five.sample(fraction=1, shuffle=True, seed=1))
+    assert result.n_copies == 4 * n
+    assert (np.bincount(result.group) == 5).all()
+
+
+def test_some_copies_among_others() -> None:
+    table = cohort()
+    result = found(pl.concat([table, table[:30]]))
+    assert result.n_copies == 30
+    np.testing.assert_array_equal(result.group[400:], np.arange(30))
+
+
+@pytest.mark.parametrize("name", ["patient_id", "person id", "nhs_no", "MRN", "patientId"])
+def test_visits_of_one_patient(name: str) -> None:
+    table = cohort().with_columns((pl.int_range(400) // 2).alias(name))
+    result = found(table)
+    assert (result.n_again, result.n_copies, result.patient) == (200, 0, (name,))
+    np.testing.assert_array_equal(result.group, np.arange(400) // 2)
+
+
+def test_whoever_has_no_number_is_a_patient_apart() -> None:
+    table = cohort().with_columns(
+        pl.when(pl.int_range(400) < 10).then(None).otherwise(7).alias("patient_id")
+    )
+    assert found(table).n_patients == 11
+    with pytest.raises(InputError, match="there is no column 'x' to know patients by"):
+        found(table, patient="x")
+    assert found(table.rename({"patient_id": "x"}), patient="x").n_patients == 11
+
+
+def test_only_the_rows_that_are_asked_for() -> None:
+    table = cohort().with_columns((pl.int_range(400) // 2).alias("patient_id"))
+    result = found(table, rows=np.arange(0, 400, 2))
+    assert result.n_patients == 200

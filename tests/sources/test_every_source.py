@@ -1,0 +1,192 @@
+"""The same table gives the same patients, or the same refusal, from every source.
+
+A minute of made-up tables by default, an hour with `-m slow`.
+"""
+
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from every_source import WRITERS, Writer, as_frame, as_postgresql
+from intravar import InputError
+from intravar.preparation.prepare import Prepared, prepare
+from intravar.preparation.roles import assign_roles
+from intravar.sources import read_source
+from intravar.text import clean_name
+from postgres import server
+
+LETTERS = string.ascii_letters + string.digits + " _-.,;|'\"%/éßØ山\u0308\u200b\t"
+WORDS = st.text(st.sampled_from(LETTERS), max_size=6)
+NAMES = st.text(st.sampled_from(LETTERS), min_size=1, max_size=8).filter(clean_name)
+MAYBE_MISSING = ["NA", "", " ", "null", "nan", ".", "None", "?", "unknown"]
+
+
+@dataclass
+class Made:
+    """A table, and what its columns are."""
+
+    table: pl.DataFrame
+    physician: str
+    decision: str
+    options: dict[str, Any]
+
+
+# --- columns of every kind, small enough to shrink ---
+
+
+def _some(
+    draw: st.DrawFn, values: st.SearchStrategy[Any], n: int, dtype: Any, least: int = 1
+) -> pl.Series:
+    """Draw a few values and spread them over the rows, some of them missing."""
+    pool = draw(st.lists(values, min_size=least, max_size=8))
+    if draw(st.booleans()):
+        pool.append(None)
+    order = np.random.default_rng(draw(st.integers(0, 2**16)))
+    return pl.Series([pool[place] for place in order.integers(0, len(pool), n)], dtype=dtype)
+
+
+WHOLE = st.integers(-1000, 1000)
+#: Workbooks keep fifteen digits.
+FLOATS = st.one_of(
+    st.floats(-1e9, 1e9).map(lambda x: float(f"{x:.12g}")),
+    st.sampled_from([0.1, 1e-12, -0.0, float("nan"), 2.5, 1e14]),
+)
+DAYS = st.dates(date(1950, 1, 1), date(2030, 1, 1))
+MOMENTS = st.datetimes(datetime(1950, 1, 1), datetime(2030, 1, 1)).map(
+    lambda moment: moment.replace(microsecond=0)
+)
+DECIMALS = st.decimals(-1000, 1000, places=2)
+NUMERALS = st.one_of(
+    st.from_regex(r"\A[1-9][0-9]{0,2}(,[0-9]{3})?\Z"),
+    st.from_regex(r"\A[0-9]{1,3}[.,][0-9]{1,3}\Z"),
+    st.from_regex(r"\A[0-9]{1,2}(\.[0-9])?%\Z"),
+)
+CALENDAR = st.one_of(
+    st.from_regex(r"\A[0-2][0-9]/[01][0-9]/(20)?[12][0-9]\Z"),
+    DAYS.map(lambda day: day.strftime("%d.%m.%Y")),
+    DAYS.map(lambda day: day.strftime("%m/%d/%Y")),
+    MOMENTS.map(lambda moment: moment.isoformat() + "Z"),
+)
+COVARIATES: list[tuple[st.SearchStrategy[Any], Any]] = [
+    (WHOLE, pl.Int64),
+    (FLOATS, pl.Float64),
+    (st.booleans(), pl.Boolean),
+    (DAYS, pl.Date),
+    (MOMENTS, pl.Datetime("us")),
+    (DECIMALS, pl.Decimal(18, 2)),
+    (WORDS, pl.String),
+    (WHOLE.map(str), pl.String),
+    (NUMERALS, pl.String),
+    (CALENDAR, pl.String),
+    (st.sampled_from(["true", "False", "TRUE"]), pl.String),
+    (st.sampled_from(["a", "A", "b", *MAYBE_MISSING]), pl.String),
+]
+PHYSICIANS: list[tuple[st.SearchStrategy[Any], Any]] = [
+    (st.integers(0, 20), pl.Int64),
+    (st.integers(2**53, 2**62), pl.Int64),
+    (st.integers(0, 20).map(float), pl.Float64),
+    (st.integers(0, 9).map(lambda n: Decimal(10**15 + n)), pl.Decimal(18, 0)),
+    (st.sampled_from(["7", "07", "007", "7.0", "NA", "Ada", "ada", "Jose\u0301", "José"]), None),
+    (WORDS, pl.String),
+]
+DECISIONS: list[tuple[st.SearchStrategy[Any], Any, str | None]] = [
+    (st.integers(0, 1), pl.Int64, None),
+    (st.sampled_from([0.0, 1.0, float("nan")]), pl.Float64, None),
+    (st.booleans(), pl.Boolean, None),
+    (st.sampled_from(["yes", "No", "NO", "unknown", "NA"]), pl.String, None),
+    (st.sampled_from(["statin", "Statin ", "none", "?", "other", "None"]), pl.String, "statin"),
+    (st.sampled_from([1.0, 4.0, 5.5, float("nan"), 99.0]), pl.Float64, ">=4"),
+    (st.sampled_from(["1", "1.0", "2", "n/a"]), pl.String, "1"),
+]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Made:
+    n = draw(st.integers(12, 48))
+    names = draw(
+        st.lists(NAMES, min_size=3, max_size=6, unique_by=lambda name: clean_name(name).casefold())
+    )
+    who, who_type = draw(st.sampled_from(PHYSICIANS))
+    what, what_type, positive = draw(st.sampled_from(DECISIONS))
+    columns = [_some(draw, who, n, who_type or pl.String), _some(draw, what, n, what_type, 5)]
+    for _ in names[2:]:
+        kind, dtype = draw(st.sampled_from(COVARIATES))
+        columns.append(_some(draw, kind, n, dtype))
+    table = pl.DataFrame([column.alias(name) for name, column in zip(names, columns, strict=True)])
+    ordered = draw(st.permutations(names))
+    return Made(table.select(ordered), names[0], names[1], {"decision_positive": positive})
+
+
+# --- what a source makes of a table ---
+
+
+def prepared(made: Made, writer: Writer, folder: Path) -> Prepared | str:
+    """Read what was written as a command would; return the patients or the words of a refusal."""
+    source, reading = writer(made.table, folder)
+    try:
+        read = read_source(source, as_text=(made.physician, made.decision), **reading)
+        roles = assign_roles(read.table.columns, physician=made.physician, decision=made.decision)
+        return prepare(read.table, roles, smallest_cell=1, **made.options)
+    except InputError as error:
+        return str(error)
+
+
+def told(found: Prepared | str) -> Any:
+    """Return all that must be the same, in a form that can be compared and read."""
+    if isinstance(found, str):
+        # SQLite has no other true and false than 1 and 0.
+        return found.replace("'true'", "'1'").replace("'false'", "'0'")
+    observed = found.observed
+    return {
+        "names": observed.names,
+        "covariates": observed.covariates.tolist(),
+        "decision": observed.decision.tolist(),
+        "physicians": [observed.physicians[code] for code in observed.code],
+        "rows": found.rows.tolist(),
+        "dropped": found.dropped,
+        "columns": {(each.column, each.kind, each.use) for each in found.columns},
+    }
+
+
+@pytest.fixture(scope="module")
+def writers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Writer]]:
+    for library in ("duckdb", "fastexcel", "xlsxwriter", "pandas"):
+        pytest.importorskip(library)
+    with server(tmp_path_factory.mktemp("every-source")) as url:
+        yield WRITERS | {"PostgreSQL": as_postgresql(url)}
+
+
+def same_from_every_source(made: Made, writers: dict[str, Writer], folder: Path) -> None:
+    expected = told(prepared(made, as_frame, folder))
+    for name, writer in writers.items():
+        assert told(prepared(made, writer, folder)) == expected, name
+
+
+RELAXED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+@settings(max_examples=120, suppress_health_check=RELAXED)
+@given(made=tables())
+def test_the_same_table_from_every_source(
+    made: Made, writers: dict[str, Writer], tmp_path: Path
+) -> None:
+    same_from_every_source(made, writers, tmp_path)
+
+
+@pytest.mark.slow
+@settings(max_examples=12_000, suppress_health_check=RELAXED)
+@given(made=tables())
+def test_the_same_table_from_every_source_for_an_hour(
+    made: Made, writers: dict[str, Writer], tmp_path: Path
+) -> None:
+    same_from_every_source(made, writers, tmp_path)
