@@ -11,7 +11,7 @@ import polars as pl
 from intravar.errors import InputError, option
 
 #: Characters that nobody sees: joiners, marks of direction, byte order marks, soft hyphens.
-INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a-\u202e\u2060-\u2064\ufeff"
+INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\ufeff"
 #: What stands for a missing value in text.
 MISSING = (
     *("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "NULL", "null", "None"),
