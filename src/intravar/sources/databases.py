@@ -51,12 +51,12 @@ def database_kind(source: str | os.PathLike[str]) -> Kind | None:
     text = str(source)
     scheme, separator, _ = text.partition("://")
     if separator and scheme.isascii() and "/" not in scheme:
-        if scheme not in _SCHEMES:
+        if scheme.lower() not in _SCHEMES:
             raise InputError(
                 f"'{without_password(text)}' has the scheme '{scheme}', which is not read; give a "
                 "file or postgresql://, duckdb:// or sqlite://"
             )
-        return _SCHEMES[scheme]
+        return _SCHEMES[scheme.lower()]
     path = Path(text)
     try:
         if path.is_file():

@@ -74,6 +74,8 @@ def read_source(
     kept = [clean_name(name) for name in as_text]
     if not isinstance(source, str | os.PathLike):
         return _source(_frame(source), kept, "the frame", "the frame")
+    if not str(source).strip():
+        raise InputError("no table is named; give a path, a URL of a database or a data frame")
     name = without_password(str(source))
     kind = database_kind(source)
     if kind is not None:
