@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
+from intravar.sources.paths import existing, shown
 from intravar.sources.urls import refuse_connection_strings, without_password
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
@@ -98,8 +99,8 @@ def open_database(source: str, kind: Kind) -> Database:
 
         return PostgreSQL(source)
     path = Path(source.split("://", 1)[1] if "://" in source else source)
-    if not path.is_file():
-        raise InputError(f"file '{path}' does not exist")
+    if not existing(path).is_file():
+        raise InputError(f"'{shown(path)}' is a folder, not a database")
     if kind == "duckdb":
         from intravar.sources.duck import DuckDB
 
