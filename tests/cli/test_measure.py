@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.cli import measure as command
 from omop_writer import DRUG, covariates_of, write_csv_folder
 from own_tables import COLUMNS, FAST, Run
 
@@ -203,7 +202,7 @@ def test_a_defect_is_reported_as_such(
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr(command, "run_measure", broken)
+    monkeypatch.setattr("intravar.measure", broken)
     outcome = run("measure", "patients.csv", *COLUMNS)
     assert outcome.code == 1
     assert outcome.err.startswith("intravar: this is a defect of intravar, not of your input")

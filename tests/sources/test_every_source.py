@@ -136,7 +136,7 @@ def prepared(made: Made, writer: Writer, folder: Path) -> Prepared | str:
     try:
         read = read_source(source, as_text=(made.physician, made.decision), **reading)
         roles = assign_roles(read.table.columns, physician=made.physician, decision=made.decision)
-        return prepare(read.table, roles, smallest_cell=1, **made.options)
+        return prepare(read.table, roles, **made.options)
     except InputError as error:
         return str(error)
 
@@ -151,7 +151,7 @@ def told(found: Prepared | str) -> Any:
         "names": observed.names,
         "covariates": observed.covariates.tolist(),
         "decision": observed.decision.tolist(),
-        "physicians": [observed.physicians[code] for code in observed.code],
+        "physicians": [str(observed.physicians[code]) for code in observed.code],
         "rows": found.rows.tolist(),
         "dropped": found.dropped,
         "columns": {(each.column, each.kind, each.use) for each in found.columns},

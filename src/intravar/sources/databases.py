@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
+from intravar.sources.paths import existing, shown
 from intravar.sources.urls import refuse_connection_strings, without_password
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
@@ -51,12 +52,12 @@ def database_kind(source: str | os.PathLike[str]) -> Kind | None:
     text = str(source)
     scheme, separator, _ = text.partition("://")
     if separator and scheme.isascii() and "/" not in scheme:
-        if scheme not in _SCHEMES:
+        if scheme.lower() not in _SCHEMES:
             raise InputError(
                 f"'{without_password(text)}' has the scheme '{scheme}', which is not read; give a "
                 "file or postgresql://, duckdb:// or sqlite://"
             )
-        return _SCHEMES[scheme]
+        return _SCHEMES[scheme.lower()]
     path = Path(text)
     try:
         if path.is_file():
@@ -98,8 +99,8 @@ def open_database(source: str, kind: Kind) -> Database:
 
         return PostgreSQL(source)
     path = Path(source.split("://", 1)[1] if "://" in source else source)
-    if not path.is_file():
-        raise InputError(f"file '{path}' does not exist")
+    if not existing(path).is_file():
+        raise InputError(f"'{shown(path)}' is a folder, not a database")
     if kind == "duckdb":
         from intravar.sources.duck import DuckDB
 

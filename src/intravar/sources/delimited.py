@@ -15,12 +15,14 @@ import polars as pl
 
 from intravar.errors import InputError, option
 from intravar.sources.packed import read_bytes
-from intravar.text import checked_names, clean_name, shortened
+from intravar.text import checked_names, clean_name, first_line, shortened
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # begins as UTF-16 does, and is asked for first
+    codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
@@ -77,6 +79,8 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
         encoding = next(
             (name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8"
         )
+    elif data.startswith(codecs.BOM_UTF8) and not encoding.lower().startswith(("utf-8", "utf8")):
+        raise InputError(f"'{path}' is marked as UTF-8; read it without {option('encoding')}")
     if encoding == "utf-8" and b"\x00" in data[:65_536]:
         raise InputError(
             f"'{path}' is not a table but binary data; give CSV, Parquet or a database"
@@ -219,5 +223,10 @@ def _unreadable(
             line += 1 + sum(cell.count("\n") for cell in row)
     except csv.Error:
         pass
-    reason = shortened((str(error).splitlines() or ["?"])[0], 100)
-    return InputError(f"'{path}' is not a table: {reason}")
+    for number, content in enumerate(text.split("\n"), start=1):
+        if content.count('"') % 2:
+            return InputError(
+                f"'{path}' has a quotation mark in line {number} that is not closed there; close "
+                "it, or double it if it belongs to the text"
+            )
+    return InputError(f"'{path}' is not a table: {first_line(error)}")

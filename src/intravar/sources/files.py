@@ -10,7 +10,7 @@ import polars as pl
 
 from intravar.errors import InputError, option
 from intravar.sources.delimited import read_text
-from intravar.sources.urls import without_password
+from intravar.sources.paths import existing, unreadable
 from intravar.text import checked_names, clean_name, shortened
 
 PARQUET_MAGIC = b"PAR1"
@@ -47,9 +47,9 @@ def read_file(
     sheet: str | None = None,
 ) -> tuple[pl.DataFrame, list[str]]:
     """Read a file or a folder of Parquet parts; return the table and notes on how it was read."""
-    if sheet is not None and path.is_dir():
-        raise InputError(f"{option('sheet')} is for workbooks; '{path}' is a folder")
-    if _is_folder(path):
+    if existing(path).is_dir():
+        if sheet is not None:
+            raise InputError(f"{option('sheet')} is for workbooks; '{path}' is a folder")
         return _read_folder(path), []
     beginning = _beginning(path)
     if not beginning:
@@ -71,41 +71,12 @@ def read_file(
     return read_text(path, separator=separator, encoding=encoding)
 
 
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # too long a name, or a zero byte in it
-        return False
-
-
 def _beginning(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(16)
-    except FileNotFoundError as error:
-        shown = shortened(without_password(str(path)), 200)
-        raise InputError(f"file '{shown}' does not exist{_nearby(path)}") from error
     except (OSError, ValueError) as error:
-        shown = shortened(without_password(str(path)), 200)
-        raise InputError(f"cannot read '{shown}': {_reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
-
-
-def _nearby(path: Path) -> str:
-    """Name the files of the same folder that the user may have meant."""
-    from difflib import get_close_matches
-
-    if not path.parent.is_dir():
-        return f"; nor does the folder '{without_password(str(path.parent))}'"
-    try:
-        names = [entry.name for entry in path.parent.iterdir()]
-    except OSError:
-        return ""
-    nearest = get_close_matches(path.name, names, n=1, cutoff=0.6)
-    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+        raise unreadable(path, error) from error
 
 
 def _read_folder(path: Path) -> pl.DataFrame:

@@ -40,7 +40,7 @@ class NumberForm:
     percent
         Whether every number carries a per cent sign.
     either
-        Whether points, taken for decimal points, may separate thousands.
+        Whether points, taken for decimal points, may separate thousands where commas are decimal.
     """
 
     sign: Sign | None
@@ -51,7 +51,9 @@ class NumberForm:
 
     def by_habit(self, habit: Sign | None) -> Sign | None:
         """Return the decimal sign to read by; None where it cannot be told."""
-        return habit or self.sign if self.sign is None or self.either else self.sign
+        # Where people write 5,6 they write 1.234 for 1234; if a program wrote it, all values are
+        # a thousand times too large, which compares the same.
+        return habit if self.either and habit else self.sign or habit
 
 
 def number_form(column: pl.Series) -> NumberForm | None:

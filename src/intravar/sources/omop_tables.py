@@ -15,6 +15,7 @@ import polars as pl
 from intravar.errors import InputError, option
 from intravar.sources.databases import Database, database_kind, open_database, quoted
 from intravar.sources.packed import open_zip, read_member
+from intravar.sources.paths import existing
 from intravar.sources.urls import without_password
 from intravar.text import MISSING, first_line
 
@@ -118,9 +119,7 @@ def _open(source: str | os.PathLike[str], schema: str | None) -> _Reader:
     kind = database_kind(source)
     if kind is not None:
         return _DatabaseReader(open_database(str(source), kind), schema)
-    path = Path(source)
-    if not path.exists():
-        raise InputError(f"file '{path}' does not exist")
+    path = existing(Path(source))
     if path.is_dir():
         return _FolderReader(path)
     if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):

@@ -128,13 +128,15 @@ def _typed(
 def _as_numbers(column: pl.Series, form: NumberForm, habits: Habits) -> Typed:
     sign = form.by_habit(habits.sign)
     if sign is None:
-        example = str(column.filter(column.str.contains(",")).sort()[0])
+        example = str(column.filter(column.str.contains(",", literal=True)).sort()[0])
+        whole, part = example.replace(",", ""), example.replace(",", ".")
         return Typed(
             column,
-            doubt=f"'{example}' may be {example.replace(',', '')} or {example.replace(',', '.')}; "
-            "write numbers without thousands separators",
+            doubt=f"'{example}' may be {whole} or {part}; write numbers without thousands "
+            "separators",
         )
-    grouped = form.grouped or (form.either and sign == ",")
+    grouped = form.grouped if form.sign is not None else sign == "."
+    grouped |= form.either and sign == ","
     said = []
     if sign == "," and column.str.contains(",", literal=True).any():
         said.append("decimal commas")

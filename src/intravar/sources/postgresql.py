@@ -47,7 +47,8 @@ class PostgreSQL:
         self._error = psycopg.Error
         self._url = url
         try:
-            self._connection = psycopg.connect(url, connect_timeout=10)
+            scheme, _, rest = url.partition("://")
+            self._connection = psycopg.connect(f"{scheme.lower()}://{rest}", connect_timeout=10)
             self._connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
             self._connection.commit()
             self._connection.read_only = True

@@ -79,6 +79,8 @@ def read_source(
     if not isinstance(source, str | os.PathLike):
         found = _source(_frame(source), kept, "the frame", "the frame")
         return replace(found, as_pandas=is_pandas(source))
+    if not str(source).strip():
+        raise InputError("no table is named; give a path, a URL of a database or a data frame")
     name = without_password(str(source))
     kind = database_kind(source)
     if kind is not None:

@@ -1,0 +1,295 @@
+"""Odd files and odd types: read as they are meant, or refused in clear words."""
+
+import gzip
+import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from intravar import InputError, check
+from intravar.sources import Source, read_source
+from postgres import server
+
+HEADER = "doctor,drug,age\n"
+ROWS = "".join(f"{n % 3},{n // 3 % 2},{20 + n * 7 % 37}\n" for n in range(60))
+COLUMNS = {"physician": "doctor", "decision": "drug"}
+
+
+def read(tmp_path: Path, data: str | bytes, name: str = "t.csv", **options: Any) -> Source:
+    file = tmp_path / name
+    file.write_bytes(data.encode() if isinstance(data, str) else data)
+    return read_source(file, as_text=("doctor", "drug"), **options)
+
+
+# --- text files ---
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        HEADER + ROWS,
+        "\ufeff" + HEADER + ROWS,
+        "\n\n" + HEADER + ROWS,
+        (HEADER + ROWS).replace("\n", "\r\n"),
+        (HEADER + ROWS).replace("\n", "\r"),
+        "sep=;\n" + (HEADER + ROWS).replace(",", ";"),
+        HEADER.replace("age", "\u200bage ") + ROWS,
+        (HEADER + ROWS).encode("utf-16"),
+        (HEADER + ROWS).encode("utf-32"),
+        gzip.compress((HEADER + ROWS).encode()),
+    ],
+)
+def test_one_table_in_many_files(tmp_path: Path, data: str | bytes) -> None:
+    expected = read(tmp_path, HEADER + ROWS, "expected.csv").table
+    assert read(tmp_path, data).table.equals(expected)
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-8", "utf-8-sig"])
+def test_007_and_7_stay_apart(tmp_path: Path, encoding: str | None) -> None:
+    for header in ("doctor,drug,age\n", 'doctor,drug,"age\nin years"\n'):
+        for mark in ("", "\ufeff"):
+            found = read(tmp_path, f"{mark}{header}007,0,1\n7,1,2\n", encoding=encoding)
+            assert found.table["doctor"].to_list() == ["007", "7"]
+
+
+def test_a_header_of_131072_characters(tmp_path: Path) -> None:
+    long = "a" * 131_072
+    assert read(tmp_path, f"doctor,drug,{long}\n1,1,1\n").table.columns[2] == long
+    assert read(tmp_path, f"doctor,drug,age\n1,1,{long}\n").table["age"][0] == long
+
+
+def test_columns_without_a_name(tmp_path: Path) -> None:
+    assert read(tmp_path, ",doctor,,drug,\n1,2,3,4,5\n").table.columns == [
+        "index",
+        "doctor",
+        "column 3",
+        "drug",
+        "column 5",
+    ]
+
+
+def test_lines_that_end_early_are_said(tmp_path: Path) -> None:
+    for quote in ("", '"'):
+        found = read(tmp_path, f"doctor,drug,age\n{quote}a{quote},1,2\nb,1\nc\n")
+        assert found.notes == (
+            "lines that end early (the first is line 3): the cells they lack are missing",
+        )
+        assert found.table["age"].to_list() == [2, None, None]
+
+
+@pytest.mark.parametrize("separator", ["é", '"', "\n", "::", "a", "\u2028"])
+def test_what_cannot_separate(tmp_path: Path, separator: str) -> None:
+    with pytest.raises(InputError, match="^separator .* try ',' ';' '|' or tab"):
+        read(tmp_path, HEADER + ROWS, separator=separator)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (HEADER + ROWS + '"x,1,5\ny,0,6\n', "has a quotation mark in line 62 that is not closed"),
+        (HEADER + ROWS.encode("utf-16-le").decode("latin-1"), "is not a table but binary data"),
+        (b"\xef\xbb\xbf" + b"a,b\n1,2\n", "is marked as UTF-8; read it without encoding"),
+        (b"<TABLE><tr>", "is a web page, not a table"),
+        (b"BZh91AY&SY", "is packed with bzip2, not a table"),
+        (gzip.compress(b"a,b\n1,2\n") + b"junk", "is not a whole gzip file"),
+    ],
+)
+def test_words_for_odd_files(tmp_path: Path, data: str | bytes, words: str) -> None:
+    told = {"encoding": "cp1252"} if "marked" in words else {}
+    with pytest.raises(InputError) as met:
+        read(tmp_path, data, **told)
+    assert words in str(met.value)
+
+
+def test_a_gzip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("intravar.sources.packed.HARMLESS", 1_000_000)
+    with pytest.raises(InputError, match="unpacks to more than 300 times its size, as no table"):
+        read(tmp_path, gzip.compress(b"a,b\n" + b"0" * 20_000_000), "t.csv.gz")
+
+
+def test_names_that_are_no_files(tmp_path: Path) -> None:
+    for name in ("", " ", "a" * 300, "a\x00b", "host=h dbname=d password=secret"):
+        with pytest.raises(InputError) as met:
+            read_source(name)
+        assert "secret" not in str(met.value)
+
+
+# --- Parquet and workbooks ---
+
+
+def test_parts_of_different_columns(tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    pl.DataFrame({"doctor": [1], "age": [2]}).write_parquet(parts / "a.parquet")
+    pl.DataFrame({"doctor": [1], "sex": [2]}).write_parquet(parts / "b.parquet")
+    with pytest.raises(InputError, match=r"a.parquet' has a column 'age' and '.*b.parquet' has no"):
+        read_source(parts)
+    pl.DataFrame({"age": [[2]], "doctor": [1]}).write_parquet(parts / "b.parquet")
+    with pytest.raises(InputError, match=r"column 'age' is Int64 in .* and List\(Int64\) in"):
+        read_source(parts)
+    pl.DataFrame({"age": [2.5], "doctor": [1]}).write_parquet(parts / "b.parquet")
+    assert read_source(parts).table["age"].to_list() == [2.0, 2.5]
+
+
+def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
+    for doctor in ("007", "7"):
+        folder = tmp_path / f"doctor={doctor}"
+        folder.mkdir()
+        pl.DataFrame({"drug": [0, 1], "age": [1, 2]}).write_parquet(folder / "0.parquet")
+    found = read_source(tmp_path, as_text=["doctor"]).table
+    assert found["doctor"].to_list() == ["007", "007", "7", "7"]
+
+
+def test_a_workbook_whose_kinds_change_late(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    file = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        page = book.add_worksheet("s")
+        page.write_row(0, 0, ["doctor", "lab"])
+        for row in range(1, 2500):
+            page.write_number(row, 0, row % 7)
+            page.write_number(row, 1, row / 8)
+        page.write_string(2400, 0, "Dr. X")
+        page.write_string(2400, 1, "<5")
+    table = read_source(file, as_text=["doctor"]).table
+    assert table.null_count().row(0) == (0, 0)
+    assert table["doctor"][2399] == "Dr. X"
+    assert table["doctor"][0] == "1"
+    assert table["lab"][2399] == "<5"
+    (tmp_path / "t.csv").write_bytes(file.read_bytes())  # a workbook by another name
+    assert read_source(tmp_path / "t.csv", as_text=["doctor"]).table.equals(table)
+
+
+# --- types of databases and frames ---
+
+
+def test_types_of_duckdb(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    file = tmp_path / "t.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(
+            """CREATE TABLE t AS SELECT
+                170141183460469231731687303715884105727::HUGEINT - (n % 3) AS doctor,
+                (n // 3 % 2)::DECIMAL(5, 2) AS drug, 20 + n * 7 % 37 AS age,
+                uuid() AS u, INTERVAL (n) DAY AS stay, [n, 2] AS l, {'a': n} AS s,
+                MAP {'a': n} AS m,
+                TIME '01:02:03' AS t, '101'::BIT AS bits, 'x'::BLOB AS raw,
+                DATE 'infinity' AS never, (n / 7)::FLOAT AS f, NULL AS nothing
+            FROM range(60) AS r(n)"""
+        )
+    found = check(file, **COLUMNS)
+    assert len(set(found.prepared.observed.physicians)) == 3
+    assert set(found.prepared.covariates) == {"age", "stay", "f"}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with server(tmp_path_factory.mktemp("types")) as found:
+        yield found
+
+
+def test_types_of_postgresql(url: str) -> None:
+    query = """SELECT 12345678901234567890.00::numeric + n % 3 AS doctor,
+        CASE WHEN n % 7 = 0 THEN 'NaN'::float8 ELSE n / 3 % 2 END AS drug,
+        20 + n * 7 % 37 AS age, gen_random_uuid() AS u, '10.0.0.1'::inet AS i,
+        int4range(n, n + 5) AS r, make_interval(days => n) AS stay, ARRAY[n, 2] AS l,
+        '{"a": 1}'::jsonb AS j, point(n, 1) AS p, B'101' AS bits, '\\x00'::bytea AS raw,
+        '12:30+02'::timetz AS tz, n::money AS cost
+        FROM generate_series(0, 59) AS g(n)"""
+    found = check(url, query=query, **COLUMNS)
+    assert found.prepared.observed.physicians == (
+        "12345678901234567890",
+        "12345678901234567891",
+        "12345678901234567892",
+    )
+    assert found.prepared.dropped == {"the decision is missing": 9}
+    assert {"age", "stay"} <= set(found.prepared.covariates)
+
+
+def test_sqlite_keeps_whatever_it_likes(tmp_path: Path) -> None:
+    file = tmp_path / "t.db"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE t (doctor, drug, age)")
+        rows = [(n % 3 or 7.0, str(n // 3 % 2), n * 7 % 37) for n in range(60)]
+        rows += [("7", 1.0, b"\x00"), (2**62, 0, None)]
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    connection.close()
+    with pytest.raises(InputError, match="column 'age' has"):
+        check(file, **COLUMNS)
+    found = check(file, query="SELECT * FROM t WHERE typeof(age) <> 'blob'", **COLUMNS)
+    assert set(found.prepared.observed.physicians) == {"1", "2", "7", str(2**62)}
+
+
+def test_frames_of_objects() -> None:
+    pd = pytest.importorskip("pandas")
+    rows = range(60)
+    frame = pd.DataFrame(
+        {
+            "doctor": pd.Series([n % 3 if n % 2 else str(n % 3) for n in rows], dtype=object),
+            "drug": pd.Series(
+                [None if n % 9 == 0 else bool(n // 3 % 2) for n in rows], dtype=object
+            ),
+            "age": [20 + n * 7 % 37 for n in rows],
+            "span": [timedelta(days=n % 5) for n in rows],
+            "odd": pd.Series([{n} if n % 2 else [n] for n in rows], dtype=object),
+            7: 1j,
+        }
+    )
+    found = check(frame, **COLUMNS)
+    assert found.prepared.observed.physicians == ("0", "1", "2")
+    assert found.prepared.dropped == {"the decision is missing": 7}
+    assert {"age", "span"} <= set(found.prepared.covariates)
+    with pytest.raises(InputError, match="the columns of the frame differ in length"):
+        read_source({"a": [1, 2], "b": [1]})
+
+
+# --- any bytes at all ---
+
+
+def _seeds(folder: Path) -> dict[str, bytes]:
+    table = pl.DataFrame({"doctor": ["a", "b"] * 20, "drug": [0, 1] * 20, "x": [0.5] * 40})
+    table.write_csv(folder / "t.csv")
+    table.write_parquet(folder / "t.parquet")
+    table.write_excel(folder / "t.xlsx")
+    with sqlite3.connect(folder / "t.sqlite") as connection:
+        connection.execute("CREATE TABLE t (doctor, drug, x)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", table.rows())
+    connection.close()
+    (folder / "t.csv.gz").write_bytes(gzip.compress((folder / "t.csv").read_bytes()))
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    pytest.importorskip("fastexcel")
+    pytest.importorskip("xlsxwriter")
+    return _seeds(tmp_path_factory.mktemp("seeds"))
+
+
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@given(
+    name=st.sampled_from(["t.csv", "t.parquet", "t.xlsx", "t.sqlite", "t.csv.gz"]),
+    holes=st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=4)), min_size=1, max_size=4),
+    cut=st.floats(0.5, 1.5),
+)
+def test_damaged_files_are_read_or_refused(
+    seeds: dict[str, bytes],
+    tmp_path: Path,
+    name: str,
+    holes: list[tuple[float, bytes]],
+    cut: float,
+) -> None:
+    data = bytearray(seeds[name])
+    for place, other in holes:
+        start = int(place * len(data))
+        data[start : start + len(other)] = other
+    with suppress(InputError):  # anything else fails the test
+        read(tmp_path, bytes(data[: int(cut * len(data))]), name)
