@@ -18,11 +18,11 @@ import numpy as np
 import polars as pl
 from sklearn.base import clone
 
-from intravar.benchmarking.memory import peak_memory_mb
 from intravar.benchmarking.score_table import SCORE_SCHEMA, delta
 from intravar.cohort import Cohort
 from intravar.errors import InputError
 from intravar.estimators.base import Estimator
+from intravar.memory import peak_memory_mb
 from intravar.observed import Observed
 from intravar.oracle import oracle, oracle_interval
 from intravar.seeds import derived_seed, stream

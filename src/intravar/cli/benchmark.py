@@ -11,6 +11,7 @@ import typer
 import intravar
 from intravar import benchmarking, cli, estimators, pages
 from intravar.cli.options import Json
+from intravar.ledger import Ledger
 
 if TYPE_CHECKING:
     import polars as pl
@@ -115,6 +116,7 @@ def benchmark(
     console = cli.Console(stderr=as_json)
     if resample_patients:
         console.print(RESAMPLING_WARNING)
+    Ledger(out).check(["report.html"])
     progress = cli.StudyProgress(console, benchmarking.count_workers(workers))
     try:
         study = intravar.benchmark(
@@ -131,7 +133,7 @@ def benchmark(
         )
     except KeyboardInterrupt:
         message = f"interrupted; what was finished lies in {out}/ and the same command goes on"
-        typer.echo(f"intravar: {message}", err=True)
+        cli.say(f"intravar: {message}", err=True)
         raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(study.summary(), default=str))
@@ -149,7 +151,9 @@ def _write_report(console: cli.Console, study: intravar.Study) -> None:
             markup=False,
         )
         return
-    page, *_ = pages.write_report(study.folder, ("html", "svg", "latex"))
+    written = pages.write_report(study.folder, ("html", "svg", "latex"))
+    Ledger(study.folder).add(written)
+    page = written[0]
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import intravar
-from intravar import publication, sources
+from intravar import cli, publication, sources
 from intravar.cli.options import Json, listed
 from intravar.defaults import WINDOW
 from intravar.errors import InputError
@@ -103,12 +103,12 @@ def omop(
         typer.echo(json.dumps({"out": str(out), "steps": steps}, indent=1))
         return
     for words, count in steps.items():
-        typer.echo(f"{words}: {count}")
-    typer.echo(f"table of patients (patient-level): {out}")
+        cli.say(f"{words}: {count}")
+    cli.say(f"table of patients (patient-level): {out}")
     if warning := privacy_words(out):
-        typer.echo(f"warning: {warning}")
+        cli.say(f"warning: {warning}")
     if found.table[sources.DECISION].n_unique() < 2:
-        typer.echo(
+        cli.say(
             "every decision is the same: there is nothing to compare; a longer --window, another "
             "--drug or --all-users may help"
         )

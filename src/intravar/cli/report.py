@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from intravar import pages, publication
+from intravar import cli, pages, publication
 from intravar.cli.options import Json
 from intravar.errors import InputError
+from intravar.ledger import Ledger
 
 
 def register(app: typer.Typer) -> None:
@@ -40,12 +41,15 @@ def report(
             raise InputError(f"'{folder}' holds a measurement, which has a page only; use html")
         written = [pages.rebuild_page(folder)]
     else:
+        ledger = Ledger(folder)
+        ledger.check(["report.html"] if "html" in asked else [])
         written = pages.write_report(folder, asked)
+        ledger.add(written)
     if as_json:
         typer.echo(json.dumps([str(path) for path in written]))
     else:
         for path in written:
-            typer.echo(path)
+            cli.say(path)
     if open_it:
         for path in (path for path in written if path.suffix == ".html"):
             webbrowser.open(path.resolve().as_uri())

@@ -102,8 +102,8 @@ def simulate(
     """
     cohort = intravar.simulate(condition, seed=seed, n_patients=patients, n_physicians=physicians)
     cohort.write(out, truth=truth)
-    typer.echo(repr(cohort))
-    typer.echo(f"written to {out}")
+    cli.say(repr(cohort))
+    cli.say(f"written to {out}")
 
 
 def oracle(
@@ -123,7 +123,7 @@ def oracle(
     if as_json:
         typer.echo(json.dumps(found.to_dicts(), indent=1))
         return
-    typer.echo(f"{cohort!r}\n")
+    cli.say(f"{cohort!r}\n")
     paper = benchmarking.GROUP_TABLES.get(condition)
     table = cli.Table(title="discordance among eligible patients, by physician group", box=None)
     for column in ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper"):
@@ -143,4 +143,4 @@ def oracle(
     cli.Console().print(table)
     undefined = found.filter(found["reason"].is_not_null())
     for row in undefined.iter_rows(named=True):
-        typer.echo(f"{row['physician']}: undefined, {row['reason']}")
+        cli.say(f"{row['physician']}: undefined, {row['reason']}")

@@ -10,6 +10,7 @@ import polars as pl
 from intravar.checks import PHYSICIAN
 from intravar.cohort import Cohort, Truth
 from intravar.errors import InputError
+from intravar.memory import check_memory
 from intravar.seeds import stream
 from intravar.simulation.covariates import PAPER_COVARIATES, CovariateModel
 from intravar.simulation.departures import (
@@ -31,6 +32,9 @@ from intravar.simulation.rules import Rule, RuleRecipe, Score2Rule, check_covari
 
 #: Panel size that the paper assures to every physician.
 MINIMUM_PANEL = 90
+
+#: Memory at the height of a simulation with nine covariates, as measured on a million patients.
+BYTES_PER_PATIENT = 160
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,9 @@ class Scenario:
         if seed < 0:
             raise InputError(f"seed {seed} is negative; use 0 or a positive whole number")
         minimum = feasible_minimum(self.n_patients, self.n_physicians, self.minimum_panel)
+        check_memory(
+            self.n_patients * BYTES_PER_PATIENT, f"{self.n_patients:,} patients", "ask for fewer"
+        )
         rule = self.realised_rule(seed)
         physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
         covariates = self.covariates.draw(

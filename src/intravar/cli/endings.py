@@ -1,0 +1,146 @@
+"""How a command ends: in what words and with which exit code, whatever ended it.
+
+0 all went well; 2 the input or the machine, with what to do about it; 1 a defect of intravar; 128
+and the number of a signal that ended it, as is usual.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+from intravar import sources
+from intravar.errors import InputError
+from intravar.faults import machine_fault
+from intravar.printable import printable
+from intravar.version import __version__
+
+BAD_INPUT, DEFECT = 2, 1
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+#: Signals that ask a program to end; Windows has not all of them.
+_ENDING = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+]
+
+
+class Stopped(BaseException):
+    """A signal asked us to end; as an exception it lets everybody tidy up on the way."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class ClosedPipeError(Exception):
+    """Nobody reads any more what is printed."""
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line that holds text from others, with nothing in it that a terminal obeys."""
+    print(printable(str(text)), file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def run(command: Callable[[], object]) -> int:
+    """Run a command and return the exit code; errors are said, not raised."""
+    with _signals() as interrupted:
+        try:
+            code = _code_of(command)
+            sys.stdout.flush()
+        except (ClosedPipeError, BrokenPipeError):
+            return _after_closed_pipe()
+        except KeyboardInterrupt:
+            return _interrupted()
+        except Stopped as stopped:
+            if stopped.number == signal.SIGINT:
+                return _interrupted()
+            say(f"intravar: ended by {signal.Signals(stopped.number).name}", err=True)
+            return 128 + stopped.number
+        except InputError as error:
+            say(f"intravar: {error.on_command_line}", err=True)
+            return BAD_INPUT
+        except Exception as error:
+            # What was being loaded when Ctrl-C came may have turned it into an error of its own.
+            if interrupted.is_set():
+                return _interrupted()
+            if words := machine_fault(error):
+                say(f"intravar: {words}", err=True)
+                return BAD_INPUT
+            say(_report_defect(error), err=True)
+            return DEFECT
+        return code
+
+
+def _code_of(command: Callable[[], object]) -> int:
+    try:
+        command()
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else int(left.code is not None)
+    return 0
+
+
+def _interrupted() -> int:
+    say("intravar: interrupted", err=True)
+    return INTERRUPTED
+
+
+def _after_closed_pipe() -> int:
+    """Leave without a word, as programs in a pipe do; Python must not try to flush once more."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return CLOSED_PIPE
+
+
+@contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """Turn signals into exceptions; yield what tells whether Ctrl-C was among them."""
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Stopped(number)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if interrupted.is_set():
+            os._exit(INTERRUPTED)  # asked twice: at once, without tidying up
+        interrupted.set()
+        raise KeyboardInterrupt
+
+    # What is ignored stays so: that is what nohup does.
+    wanted: dict[int, Callable[[int, FrameType | None], None]] = dict.fromkeys(_ENDING, stop)
+    wanted[signal.SIGINT] = interrupt
+    before: dict[int, Any] = {
+        number: signal.signal(number, handler)
+        for number, handler in wanted.items()
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield interrupted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _report_defect(error: Exception) -> str:
+    text = "".join(traceback.format_exception(error))
+    log = f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n{text}"
+    said = sources.scrubbed(f"{type(error).__name__}: {error}", *sys.argv)
+    words = f"intravar: this is a defect of intravar, not of your input: {said}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="intravar-", suffix=".log", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(sources.scrubbed(log, *sys.argv))
+    except OSError:
+        return f"{words}\n{sources.scrubbed(text, *sys.argv)}"
+    return f"{words}\nintravar: please report it with {file.name}"
