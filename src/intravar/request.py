@@ -20,6 +20,8 @@ from intravar.errors import InputError, option, unknown_name
 
 Missing = Literal["indicator", "drop", "impute"]
 MISSING_POLICIES: tuple[Missing, ...] = get_args(Missing)
+Repeated = Literal["once", "all"]
+REPEATED_POLICIES: tuple[Repeated, ...] = get_args(Repeated)
 #: Patients below which a physician's result is not reported.
 MIN_PANEL = 30
 #: Reliability below which a result is not reported.
@@ -68,6 +70,12 @@ class Request:
     missing: Missing = _asked(  # noqa: RUF009
         "columns", "Missing covariates: indicator, drop or impute.", "indicator"
     )
+    patient: str | None = _asked(
+        "columns", "Column that names the patient. Default: found out by its name."
+    )
+    repeated: Repeated = _asked(  # noqa: RUF009
+        "columns", "Copies of rows and patients who come again: counted once, or all.", "once"
+    )
     table: str | None = _asked("reading", "Table of a database.")
     query: str | None = _asked("reading", "Query of a database.")
     separator: str | None = _asked("reading", "Separator of a text file. Default: found out.")
@@ -92,13 +100,8 @@ class Request:
         for name in ("physician", "decision"):
             if not getattr(self, name):
                 raise InputError(f"{option(name)} is not given; name a column of the table")
-        if self.missing not in MISSING_POLICIES:
-            raise unknown_name(
-                "policy for missing values",
-                self.missing,
-                MISSING_POLICIES,
-                remedy="drop, indicator, impute",
-            )
+        _refuse_unknown("policy for missing values", self.missing, MISSING_POLICIES)
+        _refuse_unknown("policy for repeated patients", self.repeated, REPEATED_POLICIES)
         self._check_limits()
 
     def _check_limits(self) -> None:
@@ -154,6 +157,11 @@ class Request:
         ]
 
 
+def _refuse_unknown(what: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise unknown_name(what, given, known, remedy=", ".join(known))
+
+
 def in_section(section: str) -> list[Field[Any]]:
     """Return the fields of a section."""
     return [each for each in fields(Request) if each.metadata["section"] == section]
@@ -175,7 +183,7 @@ def _checked(asked: Field[Any], value: Any) -> Any:
         return value
     if kind.startswith("float") and isinstance(value, int | float):
         return float(value)
-    if kind.startswith(("str", "Missing")) and isinstance(value, str):
+    if kind.startswith(("str", "Missing", "Repeated")) and isinstance(value, str):
         return value
     wanted = "a number" if kind.startswith(("int", "float")) else "a text"
     raise InputError(f"{option(asked.name)} is {value!r}; give {wanted}")

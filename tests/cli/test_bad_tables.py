@@ -301,7 +301,7 @@ def test_settings_out_of_range(run: Run, table: pl.DataFrame) -> None:
     assert words("--min-reliability", "2") == "--min-reliability is 2; it lies between 0 and 1"
     assert words("--smallest-cell", "0") == "--smallest-cell is 0; give 1 (hide nothing) or more"
     assert words("--missing", "dorp") == (
-        "unknown policy for missing values 'dorp'; did you mean 'drop'? (drop, indicator, impute)"
+        "unknown policy for missing values 'dorp'; did you mean 'drop'? (indicator, drop, impute)"
     )
     assert words("--method", "glmm") == (
         "method 'glmm' ranks physicians but does not measure a discordance; choose another with "
@@ -335,7 +335,7 @@ def test_no_password_is_shown_or_logged(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError(f"cannot reach {url}")
 
-    monkeypatch.setattr("intravar.cli.check.run_check", broken)
+    monkeypatch.setattr("intravar.check", broken)
     monkeypatch.setattr("sys.argv", ["intravar", "check", url])
     outcome = run("check", url, *COLUMNS)
     assert outcome.code == 1

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar import InputError
-from intravar.preparation.duplicates import SamePatients, find_repeats
+from intravar import InputError, check
+from intravar.preparation.duplicates import AGAIN, SamePatients, find_repeats
 from intravar.preparation.roles import assign_roles
 
 
@@ -77,3 +77,44 @@ def test_only_the_rows_that_are_asked_for() -> None:
     table = cohort().with_columns((pl.int_range(400) // 2).alias("patient_id"))
     result = found(table, rows=np.arange(0, 400, 2))
     assert result.n_patients == 200
+
+
+def test_every_patient_of_a_physician_counts_once() -> None:
+    random = np.random.default_rng(3)
+    n = 300
+    table = pl.DataFrame(
+        {
+            "doctor": random.integers(0, 3, n),
+            "drug": random.integers(0, 2, n),
+            "age": random.normal(60, 9, n),
+            "patient_id": np.arange(n) // 2,
+        }
+    )
+    asked = {"physician": "doctor", "decision": "drug"}
+    once = check(table, **asked).prepared
+    pairs = table.select("doctor", "patient_id")
+    assert once.observed.n_patients == pairs.n_unique()
+    assert once.dropped == {AGAIN: n - pairs.n_unique()}
+    assert check(table, **asked, repeated="all").prepared.observed.n_patients == n
+    named = table.rename({"patient_id": "whoever"})
+    assert check(named, **asked, patient="whoever").prepared.observed.n_patients == pairs.n_unique()
+    five = check(pl.concat([table] * 5), **asked).prepared
+    np.testing.assert_array_equal(five.observed.covariates, once.observed.covariates)
+    shuffled = check(table.sample(fraction=1.0, shuffle=True, seed=1), **asked).prepared
+    np.testing.assert_array_equal(shuffled.observed.covariates, once.observed.covariates)
+
+
+def test_what_describes_physicians_makes_no_copies() -> None:
+    """A designed study: every taster tastes the same few things several times."""
+    rows = np.arange(400)
+    table = pl.DataFrame(
+        {
+            "taster": rows // 10,
+            "sure": rows * 7 % 3 // 2,
+            "product": rows % 2,
+            "trait": rows // 10 % 7,
+            "other": rows // 10 % 11,
+        }
+    )
+    found = check(table, physician="taster", decision="sure").prepared
+    assert found.dropped == {}

@@ -106,9 +106,11 @@ def checked(source: Any, request: Request) -> Check:
             exclude=request.exclude,
             after=request.after,
             categorical=request.categorical,
+            patient=request.patient,
         ),
         decision_positive=request.decision_positive,
         missing=request.missing,
+        repeated=request.repeated,
         as_pandas=read.as_pandas,
     )
     return Check(

@@ -35,6 +35,11 @@ _PATIENT = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
+#: Why rows are not measured, in the words that results print.
+COPIES = "they copy another row"
+AGAIN = "the same patient is in another row of the physician"
+
+
 @dataclass(frozen=True, eq=False)
 class SamePatients:
     """Which rows are one patient.
@@ -60,6 +65,30 @@ class SamePatients:
     def n_patients(self) -> int:
         """Number of patients."""
         return int(self.group.max()) + 1 if len(self.group) else 0
+
+
+def each_once(table: pl.DataFrame, roles: Roles, rows: IntArray) -> tuple[IntArray, dict[str, int]]:
+    """Keep one row of every patient of a physician.
+
+    Which one is kept follows from what the rows hold, not from their order.
+
+    Returns
+    -------
+    rows, dropped
+        The rows that are kept, rising, and how many are not, by reason.
+    """
+    found = find_repeats(table, roles, rows=rows, patient=roles.patient)
+    if not (found.n_copies or found.n_again):
+        return rows, {}
+    chosen = table[rows]
+    plain = [name for name in sorted(chosen.columns) if not chosen[name].dtype.is_nested()]
+    order = np.argsort(chosen.select(plain).hash_rows(seed=0).to_numpy(), kind="stable")
+    who = chosen[roles.physician].rank("dense").to_numpy().astype(np.int64)
+    _, first = np.unique(np.column_stack([who, found.group])[order], axis=0, return_index=True)
+    kept = np.sort(order[first])
+    n_again = len(rows) - len(kept) - found.n_copies
+    dropped = {COPIES: min(found.n_copies, len(rows) - len(kept)), AGAIN: max(0, n_again)}
+    return rows[kept], {reason: count for reason, count in dropped.items() if count}
 
 
 def find_repeats(
@@ -149,10 +178,14 @@ def _copies(table: pl.DataFrame, roles: Roles) -> IntArray | None:
         for name in table.columns
         if name not in (roles.physician, roles.decision) and _describes(table[name])
     ]
-    if not described or table.height < 2:
+    if table.height < 2:
+        return None
+    physician = _numbered(table, [roles.physician])
+    # What is the same for all of a physician's patients would make them look like copies.
+    described = [name for name in described if not _of_physician(table[name], physician)]
+    if not described:
         return None
     patient = _numbered(table, described)
-    physician = _numbered(table, [roles.physician])
     whole = _numbered(table, [*described, roles.physician, roles.decision])
     times = np.bincount(whole)[whole]
     if times.max() == 1:
@@ -161,6 +194,14 @@ def _copies(table: pl.DataFrame, roles: Roles) -> IntArray | None:
     if common > 1 and table.height // common >= ENOUGH_ROWS:
         return whole if _fine(patient) else _dealt(whole, common)
     return whole if _more_than_chance(patient, physician) else None
+
+
+def _of_physician(column: pl.Series, physician: IntArray) -> bool:
+    """Tell whether a column describes physicians: one value for all patients of each of several."""
+    if physician.max() == 0 or physician.max() == len(physician) - 1:
+        return False
+    keyed = pl.DataFrame({"physician": physician, "value": column})
+    return keyed.group_by("physician").agg(pl.col("value").n_unique())["value"].max() == 1
 
 
 def _describes(column: pl.Series) -> bool:

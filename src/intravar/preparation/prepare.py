@@ -15,12 +15,13 @@ from intravar.cohort import TRUTH_COLUMNS
 from intravar.errors import InputError, option
 from intravar.observed import Observed
 from intravar.preparation.decisions import CodedDecision, code_decision
+from intravar.preparation.duplicates import each_once
 from intravar.preparation.encoding import Encoded, complete_rows, encode
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
 from intravar.preparation.physician_names import physician_names
 from intravar.preparation.roles import Roles
-from intravar.request import Missing
+from intravar.request import Missing, Repeated
 from intravar.text import shortened
 
 _UNUSABLE = ("constant", "empty", "identifier", "other")
@@ -105,6 +106,7 @@ def prepare(
     *,
     decision_positive: str | None = None,
     missing: Missing = "indicator",
+    repeated: Repeated = "once",
     as_pandas: bool = False,
 ) -> Prepared:
     """Prepare a table; every row and column that is lost is accounted for.
@@ -117,12 +119,17 @@ def prepare(
         The value of the decision that counts as 1.
     missing
         What to do about missing covariates: "indicator", "drop" or "impute".
+    repeated
+        Whether copies of rows and patients who come again count once, or all.
     as_pandas
         Whether results go back as frames of pandas.
     """
     physician, said = physician_names(table[roles.physician])
     coded = code_decision(table[roles.decision], decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
+    if repeated == "once":
+        rows, again = each_once(table, roles, rows)
+        dropped |= again
     understood, reports = _understand(table[rows], roles)
     understood, within = _apart_from_physician(understood, physician[rows])
     if missing == "drop" and understood:

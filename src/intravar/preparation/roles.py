@@ -31,6 +31,8 @@ class Roles:
         Columns left out on request.
     categorical
         Columns to be taken as categories although they hold numbers.
+    patient
+        Column that names the patient; None to find out.
     """
 
     physician: str
@@ -40,6 +42,7 @@ class Roles:
     after: tuple[str, ...]
     excluded: tuple[str, ...]
     categorical: tuple[str, ...]
+    patient: str | None = None
 
 
 def assign_roles(
@@ -51,6 +54,7 @@ def assign_roles(
     exclude: Iterable[str] = (),
     after: Iterable[str] = (),
     categorical: Iterable[str] = (),
+    patient: str | None = None,
 ) -> Roles:
     """Give every column its role, or say which name is not in the table.
 
@@ -66,7 +70,9 @@ def assign_roles(
         "after": _names(after),
         "categorical": _names(categorical),
     }
-    for name in (physician, decision, *(each for names in named.values() for each in names or ())):
+    patient = None if patient is None else clean_name(patient)
+    asked = (physician, decision, *(each for names in named.values() for each in names or ()))
+    for name in asked if patient is None else (*asked, patient):
         if name not in columns:
             raise missing_column(name, columns)
     if physician == decision:
@@ -76,7 +82,7 @@ def assign_roles(
         if name in (physician, decision):
             role = "physician" if name == physician else "decision"
             raise InputError(f"column '{name}' is the {role}; it cannot be a covariate as well")
-    left_out = {physician, decision, *(named["exclude"] or ()), *(named["after"] or ())}
+    left_out = {physician, decision, *(named["exclude"] or ()), *(named["after"] or ()), patient}
     candidates = columns if listed is None else listed
     kept = tuple(name for name in candidates if name not in left_out)
     if not kept:
@@ -92,6 +98,7 @@ def assign_roles(
         named["after"] or (),
         named["exclude"] or (),
         named["categorical"] or (),
+        patient,
     )
 
 
