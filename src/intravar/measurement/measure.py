@@ -24,6 +24,8 @@ from intravar.request import Request, asked_for, is_request_file, read_request, 
 
 #: Patients from which on a method is given all cores.
 MANY_PATIENTS = 10_000
+#: With fewer patients in every panel there is nothing to compare.
+FEWEST_IN_A_PANEL = 5
 NO_RULE = (
     "no rule was found in these covariates: all patients counted as alike, and the numbers are "
     "those of each physician's share of decisions; a matching method (learned-weights) compares "
@@ -97,6 +99,7 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
         tell.note(f"possible leak: {line}")
     seconds = {"check": time.perf_counter() - started}
     prepared = found.prepared
+    _refuse_tiny_panels(prepared.observed)
     fitted: dict[str, Fitted] = {}
     said: list[str] = []
     for position, name in enumerate(names, 1):
@@ -124,6 +127,17 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     return Measurement(
         request, found, table, fitted, pairs, rule, diagnostics, tuple(said), seconds
     )
+
+
+def _refuse_tiny_panels(observed: Observed) -> None:
+    """Say at once that there is nothing to measure, instead of after minutes."""
+    largest = max(len(panel) for panel in observed.panels)
+    if largest < FEWEST_IN_A_PANEL:
+        raise InputError(
+            f"no physician has {FEWEST_IN_A_PANEL} patients or more (the largest panel has "
+            f"{largest}); there is nothing to compare: name another column with "
+            f"{option('physician')}, one of groups or hospitals say"
+        )
 
 
 def chosen_methods(request: Request) -> list[str]:
