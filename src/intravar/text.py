@@ -18,6 +18,8 @@ MISSING = (
     *(".", "\\N"),
 )
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
+#: Texts without these need no cleaning, which takes long.
+_UNUSUAL = r"^\s|\s$|[^ -~]"
 _BREAKS = re.compile(r"[\t\r\n\v\f]+")
 
 
@@ -80,9 +82,10 @@ def clean_texts(column: pl.Series) -> pl.Series:
     """
     if column.dtype != pl.String:
         return column
-    shown = column.str.normalize("NFC").str.replace_all(_INVISIBLE.pattern, "")
-    shown = shown.str.replace_all(_BREAKS.pattern, " ").str.strip_chars()
-    return shown.set(shown == "", None)
+    if column.str.contains(_UNUSUAL).any():
+        column = column.str.normalize("NFC").str.replace_all(_INVISIBLE.pattern, "")
+        column = column.str.replace_all(_BREAKS.pattern, " ").str.strip_chars()
+    return column.set(column == "", None)
 
 
 def without_missing(column: pl.Series) -> pl.Series:

@@ -149,7 +149,10 @@ def _copies(table: pl.DataFrame, roles: Roles) -> IntArray | None:
         for name in table.columns
         if name not in (roles.physician, roles.decision) and _describes(table[name])
     ]
-    if not described or table.height < 2:
+    if table.height < 2:
+        return None
+    described = _of_patients(table, described, roles.physician)
+    if not described:
         return None
     patient = _numbered(table, described)
     physician = _numbered(table, [roles.physician])
@@ -169,6 +172,24 @@ def _describes(column: pl.Series) -> bool:
         return False
     present = column.drop_nulls()
     return bool(len(present)) and not identifier(column, present)
+
+
+def _of_patients(table: pl.DataFrame, names: list[str], physician: str) -> list[str]:
+    """Leave out what is the same for all patients of each physician: it describes the physician."""
+    if table[physician].n_unique() < 2:
+        return names
+    keys = [f"key {place}" for place in range(len(names))]
+    distinct = (
+        table.select(
+            pl.col(physician).alias("physician"),
+            *(pl.col(name).alias(key) for name, key in zip(names, keys, strict=True)),
+        )
+        .group_by("physician")
+        .agg(pl.col(keys).n_unique())
+        .select(pl.col(keys).max())
+        .row(0)
+    )
+    return [name for name, most in zip(names, distinct, strict=True) if most > 1]
 
 
 def _numbered(table: pl.DataFrame, names: list[str]) -> IntArray:

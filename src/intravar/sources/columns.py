@@ -87,7 +87,7 @@ def plain_table(
         for column in columns
         if column.dtype == pl.String and column.name not in as_text
     }
-    forms = {column: (number_form(values), date_form(values)) for column, values in texts.items()}
+    forms = {column: _forms(values) for column, values in texts.items()}
     habits = _habits(forms.values())
     said: dict[str, list[str]] = {}
     for position, column in enumerate(columns):
@@ -109,7 +109,12 @@ def typed_texts(column: pl.Series) -> Typed:
     >>> typed_texts(pl.Series(["01/02/2020"])).doubt
     "'01/02/2020' may be 1 February or January 2; write dates as 2020-12-31"
     """
-    return _typed(column, number_form(column), date_form(column), Habits())
+    return _typed(column, *_forms(column), Habits())
+
+
+def _forms(column: pl.Series) -> tuple[NumberForm | None, DateForm | None]:
+    number = number_form(column)
+    return number, None if number is not None else date_form(column)
 
 
 def _typed(
@@ -120,7 +125,9 @@ def _typed(
         return _as_numbers(column, number, habits)
     if date is not None:
         return _as_dates(column, date, habits)
-    if len(present) and present.str.to_lowercase().is_in(_TRUE_FALSE).all():
+    if len(present) and all(
+        some.str.to_lowercase().is_in(_TRUE_FALSE).all() for some in (present.head(20), present)
+    ):
         return Typed(column.str.to_lowercase() == "true")
     return Typed(column)
 
@@ -167,7 +174,7 @@ def _habits(forms: Iterable[tuple[NumberForm | None, DateForm | None]]) -> Habit
     for number, date in forms:
         if number is not None and number.proven:
             signs.add(number.proven)
-        if date is not None and number is None and date.proven:
+        if date is not None and date.proven:
             orders.add(date.proven)
     return Habits(
         signs.pop() if len(signs) == 1 else None, orders.pop() if len(orders) == 1 else None

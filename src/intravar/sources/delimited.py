@@ -193,6 +193,9 @@ def _records(text: str, separator: str) -> Iterator[list[str]]:
 def _first_short_line(text: str, separator: str, width: int) -> int | None:
     """Return the number of the first line that has fewer cells than the header has names."""
     if '"' not in text:
+        n_lines = text.count("\n") + (not text.endswith("\n"))
+        if text.count(separator) == n_lines * (width - 1):
+            return None
         lines = pl.Series(text.rstrip("\n").split("\n"))
         cells = lines.str.count_matches(separator, literal=True) + 1
         short = (cells < width) & (lines != "")
