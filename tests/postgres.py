@@ -17,6 +17,7 @@ _KINDS = {
     pl.String: "text",
     pl.Date: "date",
     pl.Datetime: "timestamp",
+    pl.Time: "time",
     pl.Decimal: "numeric",
     pl.Boolean: "boolean",
     pl.Null: "text",

@@ -67,7 +67,8 @@ def clean_name(name: str) -> str:
     >>> clean_name("\ufeffpru\u0308fer ")
     'prüfer'
     """
-    return _BREAKS.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", name))).strip()
+    # First what nobody sees: it may stand between a letter and its accent.
+    return _BREAKS.sub(" ", unicodedata.normalize("NFC", _INVISIBLE.sub("", name))).strip()
 
 
 def clean_texts(column: pl.Series) -> pl.Series:
@@ -83,7 +84,7 @@ def clean_texts(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String:
         return column
     if column.str.contains(_UNUSUAL).any():
-        column = column.str.normalize("NFC").str.replace_all(_INVISIBLE.pattern, "")
+        column = column.str.replace_all(_INVISIBLE.pattern, "").str.normalize("NFC")
         column = column.str.replace_all(_BREAKS.pattern, " ").str.strip_chars()
     return column.set(column == "", None)
 

@@ -26,6 +26,7 @@ from intravar.sources.numbers import NumberForm, Sign, number_form, numbers, who
 from intravar.text import checked_names, clean_name, clean_texts, shortened, without_missing
 
 _TRUE_FALSE = ("true", "false")
+_WHOLE = r"^-?[0-9]+(?:\.0+)?$"
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,20 @@ def plain_column(column: pl.Series, keep: bool) -> pl.Series:
 
         return plain_column(series_of(column.name, column.to_list()), keep)
     return column
+
+
+def as_names(column: pl.Series) -> pl.Series:
+    """Return values as texts that name something: 7.0 is 7 where all are whole numbers.
+
+    Examples
+    --------
+    >>> as_names(pl.Series(["7.0", "007"])).to_list(), as_names(pl.Series([1.5, 2.0])).to_list()
+    (['7', '007'], ['1.5', '2.0'])
+    """
+    names = plain_column(column, keep=True).cast(pl.String)
+    if names.drop_nulls().str.contains(_WHOLE).all():
+        return names.str.replace(r"\.0+$", "")
+    return names
 
 
 def _whole(column: pl.Series, keep: bool) -> pl.Series:

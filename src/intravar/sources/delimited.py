@@ -41,7 +41,7 @@ def read_text(
     told = _SEPARATOR_LINE.match(text)
     if told:
         separator, text = separator or told[1], text[told.end() :]
-    text = text.lstrip("\n")
+    text = text.strip("\n")
     if not text.strip():
         raise InputError(f"'{path}' is empty; give a table with a header and one row per patient")
     used = _separator(separator) if separator else _found_separator(text, path)
