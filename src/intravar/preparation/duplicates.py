@@ -181,8 +181,7 @@ def _copies(table: pl.DataFrame, roles: Roles) -> IntArray | None:
     if table.height < 2:
         return None
     physician = _numbered(table, [roles.physician])
-    # What is the same for all of a physician's patients would make them look like copies.
-    described = [name for name in described if not _of_physician(table[name], physician)]
+    described = _of_patients(table, described, roles.physician)
     if not described:
         return None
     patient = _numbered(table, described)
@@ -196,20 +195,30 @@ def _copies(table: pl.DataFrame, roles: Roles) -> IntArray | None:
     return whole if _more_than_chance(patient, physician) else None
 
 
-def _of_physician(column: pl.Series, physician: IntArray) -> bool:
-    """Tell whether a column describes physicians: one value for all patients of each of several."""
-    if physician.max() == 0 or physician.max() == len(physician) - 1:
-        return False
-    keyed = pl.DataFrame({"physician": physician, "value": column})
-    return keyed.group_by("physician").agg(pl.col("value").n_unique())["value"].max() == 1
-
-
 def _describes(column: pl.Series) -> bool:
     """Tell whether a column says something about a patient, and not which row this is."""
     if column.dtype.is_nested() or column.dtype == pl.Binary:
         return False
     present = column.drop_nulls()
     return bool(len(present)) and not identifier(column, present)
+
+
+def _of_patients(table: pl.DataFrame, names: list[str], physician: str) -> list[str]:
+    """Leave out what is the same for all patients of each physician: it describes the physician."""
+    if table[physician].n_unique() < 2:
+        return names
+    keys = [f"key {place}" for place in range(len(names))]
+    distinct = (
+        table.select(
+            pl.col(physician).alias("physician"),
+            *(pl.col(name).alias(key) for name, key in zip(names, keys, strict=True)),
+        )
+        .group_by("physician")
+        .agg(pl.col(keys).n_unique())
+        .select(pl.col(keys).max())
+        .row(0)
+    )
+    return [name for name, most in zip(names, distinct, strict=True) if most > 1]
 
 
 def _numbered(table: pl.DataFrame, names: list[str]) -> IntArray:

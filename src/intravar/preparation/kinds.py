@@ -11,7 +11,7 @@ import polars as pl
 from intravar.errors import InputError, option
 from intravar.preparation.identifiers import FEW_ROWS, identifier
 from intravar.preparation.sentinels import said_of, sentinels
-from intravar.sources.plain_columns import plain_column, typed_texts
+from intravar.sources.plain_columns import as_names, plain_column, typed_texts
 from intravar.text import clean_texts, shortened, without_missing
 
 Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
@@ -95,7 +95,7 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
     if present.n_unique() == 1:
         return Column(name, "constant", column, "the same value in every row")
     if categorical:
-        return _category(column, "taken as a category on request")
+        return _category(as_names(column), "taken as a category on request")
     if column.dtype == pl.Boolean:
         return Column(name, "yes/no", column.cast(pl.Float64))
     if column.dtype.is_numeric():

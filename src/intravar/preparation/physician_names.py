@@ -6,10 +6,8 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.sources.numbers import EXACT
-from intravar.sources.plain_columns import plain_column
+from intravar.sources.plain_columns import as_names, plain_column
 from intravar.text import MISSING
-
-_WHOLE = r"^-?[0-9]+(?:\.0+)?$"
 
 
 def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
@@ -34,16 +32,13 @@ def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
             f"column '{column.name}' (the physician) has numbers of more than 15 digits stored as "
             "floating point, which does not tell them apart; store them as text or whole numbers"
         )
-    names = column.cast(pl.String)
-    present = names.drop_nulls()
-    if not len(present):
+    names = as_names(column)
+    if names.null_count() == len(names):
         raise InputError(f"column '{column.name}' (the physician) is missing in every row")
     if column.dtype.is_integer():
         return column, ""
-    if present.str.contains(_WHOLE).all():
-        names = names.str.replace(r"\.0+$", "")
-        if column.dtype.is_float():
-            return names.cast(pl.Int64), ""
+    if column.dtype.is_float() and not names.str.contains(".", literal=True).any():
+        return names.cast(pl.Int64), ""
     return names, _said(names.drop_nulls().unique())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 import polars as pl
@@ -114,12 +115,11 @@ def two_centuries(column: pl.Series, form: DateForm) -> bool:
 def without_midnight(column: pl.Series) -> pl.Series:
     """Return dates with times as dates if every time is midnight."""
     day = column.dt.date()
-    if (day.cast(column.dtype) == column).all(ignore_nulls=True):
-        return day
     # A workbook keeps a time of day as a time on the day before its calendar begins.
-    if (day.dt.year() == 1899).all(ignore_nulls=True):
+    if len(day.drop_nulls()) and (day == date(1899, 12, 31)).all(ignore_nulls=True):
         return column.dt.time()
-    return column
+    same = (day.cast(column.dtype) == column).all(ignore_nulls=True)
+    return day if same else column
 
 
 def _checked(texts: pl.Series, form: DateForm) -> DateForm | None:

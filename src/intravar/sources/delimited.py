@@ -41,7 +41,7 @@ def read_text(
     told = _SEPARATOR_LINE.match(text)
     if told:
         separator, text = separator or told[1], text[told.end() :]
-    text = text.lstrip("\n")
+    text = text.strip("\n")
     if not text.strip():
         raise InputError(f"'{path}' is empty; give a table with a header and one row per patient")
     used = _separator(separator) if separator else _found_separator(text, path)
@@ -193,6 +193,9 @@ def _records(text: str, separator: str) -> Iterator[list[str]]:
 def _first_short_line(text: str, separator: str, width: int) -> int | None:
     """Return the number of the first line that has fewer cells than the header has names."""
     if '"' not in text:
+        n_lines = text.count("\n") + (not text.endswith("\n"))
+        if text.count(separator) == n_lines * (width - 1):
+            return None
         lines = pl.Series(text.rstrip("\n").split("\n"))
         cells = lines.str.count_matches(separator, literal=True) + 1
         short = (cells < width) & (lines != "")

@@ -69,6 +69,11 @@ def number_form(column: pl.Series) -> NumberForm | None:
     present = column.drop_nulls()
     if not len(present) or not present.head(20).str.contains(_MAYBE).all():
         return None
+    if _all(present, _PLAIN):
+        # Plain numbers prove nothing: programs write them so, whatever people do.
+        either = _all(present.head(20), _WITH_COMMA) and _all(present, _WITH_COMMA)
+        pointed = either and bool(present.str.contains(".", literal=True).any())
+        return NumberForm(".", None, either=pointed)
     texts = present.unique()
     percent = bool(texts.str.ends_with("%").all())
     if not percent and texts.str.ends_with("%").any():
@@ -79,7 +84,6 @@ def number_form(column: pl.Series) -> NumberForm | None:
     has_point = bool(texts.str.contains(".", literal=True).any())
     if not has_comma:
         if _all(texts, rf"{_PLAIN}|{_INFINITE}"):
-            # Plain numbers prove nothing: programs write them so, whatever people do.
             return NumberForm(".", None, spaced, percent, has_point and comma)
         return NumberForm(",", ",", True, percent) if comma else None
     if point and comma:
@@ -94,13 +98,16 @@ def number_form(column: pl.Series) -> NumberForm | None:
 
 def numbers(column: pl.Series, form: NumberForm, sign: Sign) -> pl.Series:
     """Return texts as numbers: whole numbers where all are, else floats."""
-    texts, _ = _bare(column)
-    if sign == ",":
+    plain = form == NumberForm(".", None) and sign == "."
+    texts = column if plain else _bare(column)[0]
+    if plain:
+        pass
+    elif sign == ",":
         texts = texts.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
     else:
         texts = texts.str.replace_all(",", "", literal=True)
     texts = texts.str.strip_prefix("+")
-    if texts.str.contains(r"^-?[0-9]+$").all(ignore_nulls=True):
+    if not texts.str.contains(r"[^0-9-]").any():
         whole = texts.cast(pl.Int64, strict=False)
         if whole.null_count() == texts.null_count():
             return whole

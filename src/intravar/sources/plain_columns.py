@@ -26,6 +26,7 @@ from intravar.sources.numbers import NumberForm, Sign, number_form, numbers, who
 from intravar.text import checked_names, clean_name, clean_texts, shortened, without_missing
 
 _TRUE_FALSE = ("true", "false")
+_WHOLE = r"^-?[0-9]+(?:\.0+)?$"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def plain_table(
         for column in columns
         if column.dtype == pl.String and column.name not in as_text
     }
-    forms = {column: (number_form(values), date_form(values)) for column, values in texts.items()}
+    forms = {column: _forms(values) for column, values in texts.items()}
     habits = _habits(forms.values())
     said: dict[str, list[str]] = {}
     for position, column in enumerate(columns):
@@ -109,7 +110,12 @@ def typed_texts(column: pl.Series) -> Typed:
     >>> typed_texts(pl.Series(["01/02/2020"])).doubt
     "'01/02/2020' may be 1 February or January 2; write dates as 2020-12-31"
     """
-    return _typed(column, number_form(column), date_form(column), Habits())
+    return _typed(column, *_forms(column), Habits())
+
+
+def _forms(column: pl.Series) -> tuple[NumberForm | None, DateForm | None]:
+    number = number_form(column)
+    return number, None if number is not None else date_form(column)
 
 
 def _typed(
@@ -120,7 +126,9 @@ def _typed(
         return _as_numbers(column, number, habits)
     if date is not None:
         return _as_dates(column, date, habits)
-    if len(present) and present.str.to_lowercase().is_in(_TRUE_FALSE).all():
+    if len(present) and all(
+        some.str.to_lowercase().is_in(_TRUE_FALSE).all() for some in (present.head(20), present)
+    ):
         return Typed(column.str.to_lowercase() == "true")
     return Typed(column)
 
@@ -167,7 +175,7 @@ def _habits(forms: Iterable[tuple[NumberForm | None, DateForm | None]]) -> Habit
     for number, date in forms:
         if number is not None and number.proven:
             signs.add(number.proven)
-        if date is not None and number is None and date.proven:
+        if date is not None and date.proven:
             orders.add(date.proven)
     return Habits(
         signs.pop() if len(signs) == 1 else None, orders.pop() if len(orders) == 1 else None
@@ -210,6 +218,20 @@ def plain_column(column: pl.Series, keep: bool) -> pl.Series:
 
         return plain_column(series_of(column.name, column.to_list()), keep)
     return column
+
+
+def as_names(column: pl.Series) -> pl.Series:
+    """Return values as texts that name something: 7.0 is 7 where all are whole numbers.
+
+    Examples
+    --------
+    >>> as_names(pl.Series(["7.0", "007"])).to_list(), as_names(pl.Series([1.5, 2.0])).to_list()
+    (['7', '007'], ['1.5', '2.0'])
+    """
+    names = plain_column(column, keep=True).cast(pl.String)
+    if names.drop_nulls().str.contains(_WHOLE).all():
+        return names.str.replace(r"\.0+$", "")
+    return names
 
 
 def _whole(column: pl.Series, keep: bool) -> pl.Series:
