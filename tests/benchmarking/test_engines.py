@@ -1,6 +1,7 @@
 """A real Dask scheduler with two workers, one of which dies."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from polars.testing import assert_frame_equal
 
 import intravar
 from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
+from intravar.benchmarking import dask_engine
 from intravar.benchmarking.dask_engine import DaskEngine
 from intravar.benchmarking.engines import make_engine
 from intravar.benchmarking.local_engine import LocalEngine
@@ -32,39 +34,32 @@ def start(*command):
 
 
 @pytest.fixture
-def cluster(tmp_path):
+def scheduler_file(tmp_path):
+    return tmp_path / "scheduler.json"
+
+
+@pytest.fixture
+def scheduler(scheduler_file):
+    """A scheduler without workers."""
+    file = ["--scheduler-file", str(scheduler_file)]
+    process = start("dask_scheduler", *file, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def cluster(scheduler, scheduler_file, tmp_path):
     """The address of a scheduler, and its two worker processes."""
-    file = tmp_path / "scheduler.json"
-    scheduler = start(
-        "dask_scheduler",
-        "--scheduler-file",
-        str(file),
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-    )
-    workers = [
-        start(
-            "dask_worker",
-            "--scheduler-file",
-            str(file),
-            "--nthreads",
-            "1",
-            "--no-nanny",
-            "--no-dashboard",
-            "--local-directory",
-            str(tmp_path),
-        )
-        for _ in range(2)
-    ]
-    client = distributed.Client(scheduler_file=str(file), timeout=60)
+    file = ["--scheduler-file", str(scheduler_file)]
+    settings = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", tmp_path]
+    workers = [start("dask_worker", *file, *map(str, settings)) for _ in range(2)]
+    client = distributed.Client(scheduler_file=str(scheduler_file), timeout=60)
     client.wait_for_workers(2, timeout=60)
     address = client.scheduler.address
     client.close()
     yield address, workers
-    for process in (*workers, scheduler):
+    for process in workers:
         process.kill()
         process.wait()
 
@@ -139,3 +134,69 @@ def threads_of_blas(_):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_no_oversubscription(workers):
     assert set(LocalEngine(workers).run(threads_of_blas, [0, 1])) == {1}
+
+
+@pytest.mark.parametrize("engine", ["local", "dask", "dask:tcp://1.2.3.4:5"])
+@pytest.mark.parametrize("workers", [0, -3])
+def test_fewer_workers_than_one(engine: str, workers: int) -> None:
+    with pytest.raises(InputError, match=f"{workers} workers cannot work"):
+        make_engine(engine, workers)
+
+
+def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch):
+    """The same for another version of a package and for altered code under the same version."""
+    address, _ = cluster
+    for name in ("numpy", "code of intravar"):
+        here = {**dask_engine.fingerprint(), name: "other"}
+        monkeypatch.setattr(dask_engine, "fingerprint", lambda here=here: here)
+        with pytest.raises(InputError, match=f"a Dask worker has {name} .*, this is other"):
+            intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")
+        monkeypatch.undo()
+
+
+def test_code_that_was_altered_has_another_fingerprint(tmp_path, monkeypatch):
+    before = dask_engine.fingerprint()
+    copy = tmp_path / "intravar"
+    shutil.copytree(Path(intravar.__file__).parent, copy)
+    with (copy / "oracle.py").open("a") as file:
+        file.write("# altered\n")
+    monkeypatch.setattr(dask_engine, "files", lambda _: copy)
+    assert dask_engine.fingerprint.__wrapped__() != before
+
+
+class Meanwhile(KillAWorker):
+    """Kills processes once the first unit is done."""
+
+    def __init__(self, *processes):
+        self.processes = processes
+
+    def finished(self, result):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize("lost", ["workers", "scheduler"])
+def test_a_cluster_that_is_lost_is_said(lost, cluster, scheduler, tmp_path, monkeypatch):
+    monkeypatch.setattr(DaskEngine, "patience", 2.0)
+    address, workers = cluster
+    words = "no workers for 2 seconds" if lost == "workers" else "scheduler is gone"
+    with pytest.raises(InputError, match=f"{words}.*the same command goes on"):
+        intravar.benchmark(
+            [SMALL, WINDOW, CONTINUUM],
+            METHODS,
+            out=tmp_path / "o",
+            replicates=20,
+            engine=f"dask:{address}",
+            progress=Meanwhile(*(workers if lost == "workers" else [scheduler])),
+        )
+    assert list((tmp_path / "o" / "parts").glob("*.json"))
+
+
+def test_a_cluster_without_workers_is_said(scheduler_file, scheduler, tmp_path, monkeypatch):
+    monkeypatch.setattr(DaskEngine, "patience", 2.0)
+    client = distributed.Client(scheduler_file=str(scheduler_file), timeout=60)
+    address = client.scheduler.address
+    client.close()
+    with pytest.raises(InputError, match="no workers for 2 seconds"):
+        intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")

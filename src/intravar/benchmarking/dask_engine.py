@@ -7,6 +7,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent import futures
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -49,13 +50,13 @@ class DaskEngine:
             from distributed import as_completed
 
             expected = fingerprint()
-            futures = [client.submit(_checked, expected, work, task, pure=False) for task in tasks]
-            waiting = as_completed(futures)
-            del futures  # a result is dropped by the cluster as soon as it was kept here
+            sent = [client.submit(_checked, expected, work, task, pure=False) for task in tasks]
+            waiting = as_completed(sent)
+            del sent  # a result is dropped by the cluster as soon as it was kept here
             watch = _ClusterWatch(client, self.patience)
             while not waiting.is_empty():
                 if waiting.has_ready():
-                    yield _result(next(waiting))
+                    yield _result(next(waiting), watch)
                 else:
                     watch.look()
                     time.sleep(0.05)
@@ -121,17 +122,22 @@ class _ClusterWatch:
         raise InputError(f"the Dask scheduler is gone; {_LOST}")
 
 
-def _result(future: Any) -> Any:
+def _result(future: Any, watch: _ClusterWatch) -> Any:
     from distributed import KilledWorker
 
     try:
-        return future.result()
+        while True:
+            try:
+                return future.result(timeout=1)
+            except TimeoutError:
+                # Finished, but lost with its worker before it came here: it is done once more.
+                watch.look()
     except KilledWorker as error:
         raise InputError(
             "several Dask workers died on one unit, most likely because their memory ran out; "
             f"give them more; {_LOST}"
         ) from error
-    except (asyncio.CancelledError, OSError) as error:
+    except (asyncio.CancelledError, futures.CancelledError, OSError) as error:
         raise InputError(f"the Dask scheduler is gone; {_LOST}") from error
     except (ImportError, AttributeError, RuntimeError) as error:
         # A worker with another intravar, or without one, cannot even read the task.

@@ -114,6 +114,9 @@ class Store:
         """Keep the result of a unit; a crash at any moment leaves either all of it or none."""
         unit = result.unit
         path = self._path(unit.name)
+        record_path = path.with_suffix(".json")
+        if record_path.exists() and _sound_part(record_path) is None:
+            self._set_aside(unit.name)
         with whole_file(path) as beside:
             result.scores.write_parquet(beside)
             digest = checksum(beside)
@@ -137,7 +140,7 @@ class Store:
         # Through JSON once, so that the checksum is that of what will be read back.
         record = json.loads(json.dumps(record, default=float))
         record["record_sha256"] = _record_checksum(record)
-        with whole_file(path.with_suffix(".json")) as beside:
+        with whole_file(record_path) as beside:
             beside.write_text(json.dumps(record, indent=1), "utf-8")
         return Part(unit.name, record, path)
 
@@ -152,19 +155,17 @@ class Store:
                 sound.append(part)
         return sound, damaged
 
-    def set_aside(self, name: str) -> str:
-        """Move a part out of the way that cannot be used; return what it is called now."""
-        aside = f"{name}.damaged"
+    def _set_aside(self, name: str) -> None:
+        """Keep under another name what lies where a part is to be written and is none."""
         for suffix in (".json", ".parquet"):
             path = self._path(name).with_suffix(suffix)
             try:
                 if path.exists():
-                    os.replace(path, path.with_name(f"{aside}{suffix}.kept"))
+                    os.replace(path, path.with_name(f"{name}.damaged{suffix}.kept"))
             except OSError as error:
                 raise InputError(
                     f"'{path}' is damaged and cannot be moved away: {error.strerror}"
                 ) from error
-        return f"{aside}.*.kept"
 
     def _remove(self, name: str) -> None:
         # The record goes first: scores without a record are an unfinished part, not a damaged one.

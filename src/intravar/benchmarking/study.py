@@ -254,10 +254,7 @@ def _sound_parts(
 ) -> list[Part]:
     parts, damaged = store.scan()
     for name in damaged:
-        kept = store.set_aside(name)
-        progress.note(
-            f"the part '{name}' is damaged or a copy; it is kept as '{kept}' and not counted"
-        )
+        progress.note(f"the part '{name}' is damaged or a copy; it is not counted")
     check_same_replicates(parts, kind)
     check_each_once(parts)
     if not allow_mixed:
