@@ -36,7 +36,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, eq=False)
-class Repeats:
+class RepeatedRows:
     """Which rows are one patient.
 
     Attributes
@@ -62,13 +62,13 @@ class Repeats:
         return int(self.group.max()) + 1 if len(self.group) else 0
 
 
-def find_repeats(
+def find_repeated_rows(
     table: pl.DataFrame,
     roles: Roles,
     *,
     rows: IntArray | None = None,
     patient: str | None = None,
-) -> Repeats:
+) -> RepeatedRows:
     """Find copies of rows and patients who come again.
 
     Parameters
@@ -86,7 +86,7 @@ def find_repeats(
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
     >>> roles = assign_roles(table.columns, physician="doctor", decision="drug")
-    >>> found = find_repeats(table, roles)
+    >>> found = find_repeated_rows(table, roles)
     >>> found.group.tolist(), found.n_again
     ([0, 0, 1], 1)
     """
@@ -104,7 +104,7 @@ def find_repeats(
     group = _joined(links, chosen.height)[1]
     n_copies = 0 if copies is None else chosen.height - len(np.unique(copies))
     again = tuple(name for name in known if chosen[name].drop_nulls().is_duplicated().any())
-    return Repeats(group, n_copies, n_again, again)
+    return RepeatedRows(group, n_copies, n_again, again)
 
 
 def _names_patients(name: str) -> bool:
