@@ -6,7 +6,7 @@ import pytest
 
 import intravar
 from intravar import InputError, check
-from intravar.preparation.duplicates import AGAIN, SamePatients, find_repeats
+from intravar.preparation.duplicates import AGAIN, RepeatedRows, find_repeated_rows
 from intravar.preparation.roles import assign_roles
 
 
@@ -28,9 +28,9 @@ def coarse(n: int = 600, n_physicians: int = 6) -> pl.DataFrame:
     )
 
 
-def found(table: pl.DataFrame, **options: object) -> SamePatients:
+def found(table: pl.DataFrame, **options: object) -> RepeatedRows:
     roles = assign_roles(table.columns, physician="physician", decision="decision")
-    return find_repeats(table, roles, **options)  # type: ignore[arg-type]
+    return find_repeated_rows(table, roles, **options)  # type: ignore[arg-type]
 
 
 def test_nothing_is_found_where_nothing_is() -> None:

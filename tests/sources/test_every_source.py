@@ -193,7 +193,7 @@ def same_from_every_source(made: Made, writers: dict[str, Writer], folder: Path)
 RELAXED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-@settings(max_examples=120, suppress_health_check=RELAXED)
+@settings(max_examples=100, suppress_health_check=RELAXED)
 @given(made=tables())
 def test_the_same_table_from_every_source(
     made: Made, writers: dict[str, Writer], tmp_path: Path
@@ -225,7 +225,7 @@ def test_rows_and_columns_in_any_order(made: Made, seed: int, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@settings(max_examples=12_000, suppress_health_check=RELAXED)
+@settings(max_examples=8_000, suppress_health_check=RELAXED)
 @given(made=tables())
 def test_the_same_table_from_every_source_for_an_hour(
     made: Made, writers: dict[str, Writer], tmp_path: Path

@@ -41,7 +41,7 @@ AGAIN = "the same patient is in another row of the physician"
 
 
 @dataclass(frozen=True, eq=False)
-class SamePatients:
+class RepeatedRows:
     """Which rows are one patient.
 
     Attributes
@@ -77,7 +77,7 @@ def each_once(table: pl.DataFrame, roles: Roles, rows: IntArray) -> tuple[IntArr
     rows, dropped
         The rows that are kept, rising, and how many are not, by reason.
     """
-    found = find_repeats(table, roles, rows=rows, patient=roles.patient)
+    found = find_repeated_rows(table, roles, rows=rows, patient=roles.patient)
     if not (found.n_copies or found.n_again):
         return rows, {}
     chosen = table[rows]
@@ -91,13 +91,13 @@ def each_once(table: pl.DataFrame, roles: Roles, rows: IntArray) -> tuple[IntArr
     return rows[kept], {reason: count for reason, count in dropped.items() if count}
 
 
-def find_repeats(
+def find_repeated_rows(
     table: pl.DataFrame,
     roles: Roles,
     *,
     rows: IntArray | None = None,
     patient: str | None = None,
-) -> SamePatients:
+) -> RepeatedRows:
     """Find copies of rows and patients who come again.
 
     Parameters
@@ -115,7 +115,7 @@ def find_repeats(
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
     >>> roles = assign_roles(table.columns, physician="doctor", decision="drug")
-    >>> found = find_repeats(table, roles)
+    >>> found = find_repeated_rows(table, roles)
     >>> found.group.tolist(), found.n_again
     ([0, 0, 1], 1)
     """
@@ -133,7 +133,7 @@ def find_repeats(
     group = _joined(links, chosen.height)[1]
     n_copies = 0 if copies is None else chosen.height - len(np.unique(copies))
     again = tuple(name for name in known if chosen[name].drop_nulls().is_duplicated().any())
-    return SamePatients(group, n_copies, n_again, again)
+    return RepeatedRows(group, n_copies, n_again, again)
 
 
 def _names_patients(name: str) -> bool:
