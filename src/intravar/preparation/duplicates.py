@@ -82,7 +82,8 @@ def each_once(table: pl.DataFrame, roles: Roles, rows: IntArray) -> tuple[IntArr
         return rows, {}
     chosen = table[rows]
     plain = [name for name in sorted(chosen.columns) if not chosen[name].dtype.is_nested()]
-    order = np.argsort(chosen.select(plain).hash_rows(seed=0).to_numpy(), kind="stable")
+    texts = chosen.select(pl.col(plain).cast(pl.String))  # 1 and "1" are one id
+    order = np.argsort(texts.hash_rows(seed=0).to_numpy(), kind="stable")
     who = chosen[roles.physician].rank("dense").to_numpy().astype(np.int64)
     _, first = np.unique(np.column_stack([who, found.group])[order], axis=0, return_index=True)
     kept = np.sort(order[first])

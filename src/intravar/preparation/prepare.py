@@ -13,7 +13,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.cohort import TRUTH_COLUMNS
 from intravar.errors import InputError, option
-from intravar.observed import Observed
+from intravar.observed import Observed, in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.duplicates import each_once
 from intravar.preparation.encoding import Encoded, complete_rows, encode
@@ -170,7 +170,10 @@ def prepare(
 
 def _canonical_order(encoded: Encoded, physician: pl.Series, decision: pl.Series) -> IntArray:
     """Order the rows by what they hold: a result depends on the patients, not on their order."""
-    keys = [physician.alias("physician"), *encoded.columns, decision.alias("decision")]
+    # By their place among all: the text "10" comes after "2", as the number does.
+    named = in_natural_order(physician.unique())
+    place = physician.replace_strict(named, np.arange(len(named)), return_dtype=pl.Int64)
+    keys = [place, *encoded.columns, decision]
     # Names by position: a covariate may be called anything.
     table = pl.DataFrame([key.alias(str(position)) for position, key in enumerate(keys)])
     order = table.with_row_index("row").sort(*table.columns, "row")["row"]
