@@ -112,3 +112,11 @@ def test_a_system_without_owners_is_said_aloud(
 def test_refuses_a_file_system_that_takes_no_files() -> None:
     with pytest.raises(InputError, match="cannot write"), whole_file("/proc/intravar.txt"):
         pass
+
+
+def test_what_the_machine_lacks_is_said(tmp_path: Path) -> None:
+    """Also where a library words it: polars tells a full disk in its own way."""
+    for error in (MemoryError(), RuntimeError("No space left on device (os error 28)")):
+        with pytest.raises(InputError, match=r"cannot write '.*a\.txt': (there is not|no space)"):
+            write_half(tmp_path / "a.txt", error)
+    assert list(tmp_path.iterdir()) == []

@@ -179,6 +179,7 @@ class Meanwhile(KillAWorker):
 @pytest.mark.parametrize("lost", ["workers", "scheduler"])
 def test_a_cluster_that_is_lost_is_said(lost, cluster, scheduler, tmp_path, monkeypatch):
     monkeypatch.setattr(DaskEngine, "patience", 2.0)
+    monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
     address, workers = cluster
     words = "no workers for 2 seconds" if lost == "workers" else "scheduler is gone"
     with pytest.raises(InputError, match=f"{words}.*the same command goes on"):
@@ -194,7 +195,7 @@ def test_a_cluster_that_is_lost_is_said(lost, cluster, scheduler, tmp_path, monk
 
 
 def test_a_cluster_without_workers_is_said(scheduler_file, scheduler, tmp_path, monkeypatch):
-    monkeypatch.setattr(DaskEngine, "patience", 2.0)
+    monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
     client = distributed.Client(scheduler_file=str(scheduler_file), timeout=60)
     address = client.scheduler.address
     client.close()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -22,7 +23,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals, pipes and limits
 STUDY = ["benchmark", "score2", "--methods", "glmm", "--replicates", "500", "--workers", "2"]
 
 
-def start(*arguments: str, **options: object) -> subprocess.Popen[str]:
+def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "intravar", *arguments],
         env=ENVIRONMENT,

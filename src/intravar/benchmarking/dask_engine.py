@@ -37,8 +37,10 @@ class DaskEngine:
         Number of workers to start where no address is given.
     """
 
-    #: Seconds to wait for a scheduler to answer, and for a worker where there is none.
+    #: Seconds to wait for a scheduler to answer.
     patience = 10.0
+    #: Seconds to wait for a worker where there is none: a queue or a cloud takes its time.
+    worker_patience = 300.0
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         self.address = address
@@ -53,7 +55,7 @@ class DaskEngine:
             sent = [client.submit(_checked, expected, work, task, pure=False) for task in tasks]
             waiting = as_completed(sent)
             del sent  # a result is dropped by the cluster as soon as it was kept here
-            watch = _ClusterWatch(client, self.patience)
+            watch = _ClusterWatch(client, self.patience, self.worker_patience)
             while not waiting.is_empty():
                 if waiting.has_ready():
                     yield _result(next(waiting), watch)
@@ -103,23 +105,26 @@ class _OwnCluster:
 class _ClusterWatch:
     """Says so when a cluster has nobody left to wait for, instead of waiting for ever."""
 
-    def __init__(self, client: Any, patience: float) -> None:
+    def __init__(self, client: Any, patience: float, worker_patience: float) -> None:
         self._client = client
         self._patience = patience
-        self._last_seen = time.monotonic()
+        self._worker_patience = worker_patience
+        self._answered = self._had_workers = time.monotonic()
 
     def look(self) -> None:
         """Raise if scheduler or workers have been gone for longer than there is patience."""
-        if self._client.status == "running" and self._client.scheduler_info()["workers"]:
-            self._last_seen = time.monotonic()
-        if time.monotonic() - self._last_seen <= self._patience:
-            return
+        now = time.monotonic()
         if self._client.status == "running":
+            self._answered = now
+            if self._client.scheduler_info()["workers"]:
+                self._had_workers = now
+        if now - self._answered > self._patience:
+            raise InputError(f"the Dask scheduler is gone; {_LOST}")
+        if now - self._had_workers > self._worker_patience:
             raise InputError(
-                f"the Dask scheduler has had no workers for {self._patience:g} seconds; start "
-                f"some; {_LOST}"
+                f"the Dask scheduler has had no workers for {self._worker_patience:g} seconds; "
+                f"start some; {_LOST}"
             )
-        raise InputError(f"the Dask scheduler is gone; {_LOST}")
 
 
 def _result(future: Any, watch: _ClusterWatch) -> Any:
