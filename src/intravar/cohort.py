@@ -51,6 +51,9 @@ class Truth:
         The physician's behaviour group, counted from 1; 0 where there are no groups.
     rule
         The rule that decided eligibility; None for a cohort read from a file.
+    share
+        P(eligible) of the patient with this physician, as far as the record tells; by default 1
+        for the eligible and 0 for the others.
     """
 
     eligible: npt.NDArray[np.bool_]
@@ -58,19 +61,23 @@ class Truth:
     p_low: npt.NDArray[np.float64]
     group: npt.NDArray[np.int16]
     rule: Rule | DrawnRule | None = None
+    share: npt.NDArray[np.float64] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if self.share is None:
+            object.__setattr__(self, "share", self.eligible)
         for name, dtype in [
             ("eligible", np.bool_),
             ("p_high", np.float64),
             ("p_low", np.float64),
             ("group", np.int16),
+            ("share", np.float64),
         ]:
             object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
-        for name in ("p_high", "p_low", "group"):
+        for name in ("p_high", "p_low", "group", "share"):
             if len(getattr(self, name)) != len(self.eligible):
                 raise InputError(f"'{name}' and 'eligible' differ in length; give one per patient")
-        for name in ("p_high", "p_low"):
+        for name in ("p_high", "p_low", "share"):
             values = getattr(self, name)
             if not np.all((values >= 0) & (values <= 1)):
                 raise InputError(f"column '{name}' has a value outside 0 to 1")
@@ -80,10 +87,28 @@ class Truth:
         """Probability that two eligible patients of the same physician are decided differently."""
         return 2 * self.p_high * (1 - self.p_high)
 
+    @property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """P(yes) of the patient with this physician, as far as the record tells."""
+        return self.share * self.p_high + (1 - self.share) * self.p_low
+
+    @property
+    def comparable(self) -> npt.NDArray[np.float64]:
+        """Probability that two patients recorded alike, seen by this physician, are not treated so.
+
+        Its mean over a physician's patients is the comparable discordance of the panel.
+        """
+        return 2 * self.probability * (1 - self.probability)
+
     def take(self, rows: npt.NDArray[np.int64]) -> Truth:
         """Return the truth of some of the patients."""
         return Truth(
-            self.eligible[rows], self.p_high[rows], self.p_low[rows], self.group[rows], self.rule
+            self.eligible[rows],
+            self.p_high[rows],
+            self.p_low[rows],
+            self.group[rows],
+            self.rule,
+            self.share[rows],
         )
 
     @property

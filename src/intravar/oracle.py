@@ -37,13 +37,15 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
     """Return the oracle's table: one row per physician, with the truth beside the estimate.
 
     The estimate takes all pairs of eligible patients of a physician; with fewer than two eligible
-    patients it is undefined, and `reason` says so.
+    patients it is undefined, and `reason` says so. `d_star` is what it estimates, by the
+    physician's own rule; `comparable` is the other estimand, the comparable discordance of the
+    panel: the mean over the physician's patients of 2 p (1 - p), p being P(yes) of the patient.
 
     Examples
     --------
     >>> from intravar.simulation import simulate
-    >>> oracle(simulate("score2")).columns
-    ['physician', 'group', 'n_patients', 'n_eligible', 'n_pairs', 'oracle', 'd_star', 'reason']
+    >>> oracle(simulate("score2")).columns[4:]
+    ['n_pairs', 'oracle', 'd_star', 'comparable', 'reason']
     """
     counts = _counts(cohort)
     eligible = counts["n_eligible"]
@@ -57,6 +59,7 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
         (eligible * (eligible - 1) // 2).alias("n_pairs"),
         pl.Series("oracle", estimate).fill_nan(None),
         "d_star",
+        "comparable",
         pl.when(eligible < 2).then(pl.lit(too_few)).otherwise(None).alias("reason"),
     )
 
@@ -89,6 +92,7 @@ def _counts(cohort: Cohort) -> pl.DataFrame:
             "eligible": cohort.truth.eligible,
             "prescribed": cohort.truth.eligible & (cohort.decision == 1),
             "d_star": cohort.truth.d_star,
+            "comparable": cohort.truth.comparable,
         }
     )
     return (
@@ -99,6 +103,7 @@ def _counts(cohort: Cohort) -> pl.DataFrame:
             pl.col("eligible").sum().cast(pl.Int64).alias("n_eligible"),
             pl.col("prescribed").sum().cast(pl.Int64),
             pl.col("d_star").first(),
+            pl.col("comparable").mean(),
         )
         .sort(PHYSICIAN)
     )

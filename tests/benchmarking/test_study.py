@@ -331,7 +331,7 @@ def test_names_of_conditions_and_methods():
     assert len(resolve_conditions("all")) == 94
     assert len(resolve_conditions("grid")) == 20
     assert len(resolve_conditions(["quick", "score2"])) == len(resolve_conditions("quick"))
-    assert len(resolve_conditions("stress")) == 13
+    assert len(resolve_conditions("stress")) == 25
     assert [method.name for method in resolve_methods("all")][-2:] == ["glmm", "latent-rule"]
 
 

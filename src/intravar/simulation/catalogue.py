@@ -138,7 +138,7 @@ def stress_conditions() -> Mapping[str, Condition]:
     Examples
     --------
     >>> len(stress_conditions())
-    13
+    25
     """
     return {scenario.name: _condition(scenario, "stress") for scenario in STRESS_SCENARIOS}
 

@@ -12,12 +12,20 @@ import polars as pl
 from scipy.special import expit
 
 from intravar.errors import InputError
-from intravar.simulation.rules import BoolArray, Score2Rule
+from intravar.simulation.covariates import CovariateModel, FloatArray
+from intravar.simulation.rules import BoolArray, Rule, Score2Rule
 
 IntArray = npt.NDArray[np.int32]
 
 
 # --- rules that depend on more than the covariates ---
+
+
+class Settled(Protocol):
+    """A rule whose random part is drawn: who is eligible, and with which of the physicians."""
+
+    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
+        """Return P(eligible) of every patient with a physician; 0 or 1 where the rule is sharp."""
 
 
 @runtime_checkable
@@ -28,13 +36,24 @@ class DrawnRule(Protocol):
     def covariates(self) -> tuple[str, ...]:
         """Names of the covariates that the rule reads."""
 
-    def draw(
-        self, covariates: pl.DataFrame, physician: IntArray, random: np.random.Generator
-    ) -> BoolArray:
-        """Say for every patient whether the drug is indicated."""
+    def settle(
+        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
+    ) -> Settled:
+        """Draw what differs between physicians."""
 
     def describe(self) -> str:
         """Return the rule in words."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A rule that is the same for every physician."""
+
+    rule: Rule
+
+    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
+        """See :class:`Settled`."""
+        return self.rule.eligible(covariates).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -52,13 +71,16 @@ class GradedScore2:
         """See :class:`DrawnRule`."""
         return self.rule.covariates
 
-    def draw(
-        self, covariates: pl.DataFrame, physician: IntArray, random: np.random.Generator
-    ) -> BoolArray:
-        """See :class:`DrawnRule`."""
-        probability = expit(np.log(self.rule.margin(covariates)) / self.width)
-        drawn: BoolArray = random.random(covariates.height) < probability
-        return drawn
+    def settle(
+        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
+    ) -> GradedScore2:
+        """See :class:`DrawnRule`; the rule is the same for all."""
+        return self
+
+    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
+        """See :class:`Settled`."""
+        probability: FloatArray = expit(np.log(self.rule.margin(covariates)) / self.width)
+        return probability
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
@@ -92,19 +114,32 @@ class PersonalThresholds:
         """See :class:`DrawnRule`."""
         return self.rule.covariates
 
-    def draw(
-        self, covariates: pl.DataFrame, physician: IntArray, random: np.random.Generator
-    ) -> BoolArray:
+    def settle(
+        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
+    ) -> Shifted:
         """See :class:`DrawnRule`."""
-        shift = random.normal(0, self.sd, int(physician.max()) + 1)[physician]
-        judged = (covariates[self.covariate] + shift).clip(self.lowest, self.highest)
-        return self.rule.eligible(covariates.with_columns(judged.alias(self.covariate)))
+        return Shifted(self, random.normal(0, self.sd, n_physicians))
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
         return (
             f"{self.covariate} shifted per physician (SD {self.sd:g}), then: {self.rule.describe()}"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """Personal thresholds, drawn: one shift per physician."""
+
+    recipe: PersonalThresholds
+    shift: FloatArray
+
+    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
+        """See :class:`Settled`."""
+        name = self.recipe.covariate
+        judged = covariates[name] + self.shift[physician]
+        judged = judged.clip(self.recipe.lowest, self.recipe.highest).alias(name)
+        return self.recipe.rule.eligible(covariates.with_columns(judged)).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,14 @@ from intravar.cohort import Cohort, Truth
 from intravar.errors import InputError
 from intravar.seeds import stream
 from intravar.simulation.covariates import PAPER_COVARIATES, CovariateModel
-from intravar.simulation.departures import CaseMix, DrawnRule, IntArray, Observation
+from intravar.simulation.departures import (
+    CaseMix,
+    DrawnRule,
+    IntArray,
+    Observation,
+    Settled,
+    Shared,
+)
 from intravar.simulation.physicians import (
     FiveGroups,
     PhysicianModel,
@@ -91,10 +98,11 @@ class Scenario:
             self.n_patients, lambda name: self._stream(seed, "covariate", name)
         )
         assigned = self._allocate(covariates, minimum, self._stream(seed, "allocation"))
-        if isinstance(rule, DrawnRule):
-            eligible = rule.draw(covariates, assigned, self._stream(seed, "eligibility"))
-        else:
-            eligible = rule.eligible(covariates)
+        random = self._stream(seed, "eligibility")
+        settled = self._settled(rule, random)
+        share = settled.chance(covariates, assigned)
+        # A sharp rule has shares of 0 and 1, for which any draw gives the same.
+        eligible = random.random(self.n_patients) < share
         p_high, p_low = physicians.p_high[assigned], physicians.p_low[assigned]
         probability = np.where(eligible, p_high, p_low)
         decision = self._stream(seed, "decision").random(self.n_patients) < probability
@@ -102,10 +110,15 @@ class Scenario:
             self._recorded(covariates, seed),
             decision,
             _named(physicians, assigned),
-            Truth(eligible, p_high, p_low, physicians.group[assigned], rule),
+            Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share),
             name=self.name,
             notes=self._notes(minimum),
         )
+
+    def _settled(self, rule: Rule | DrawnRule, random: np.random.Generator) -> Settled:
+        if isinstance(rule, DrawnRule):
+            return rule.settle(self.covariates, self.n_physicians, random)
+        return Shared(rule)
 
     def describe(self) -> str:
         """Say what is out of the ordinary about who sees whom and what is recorded."""

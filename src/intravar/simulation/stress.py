@@ -1,4 +1,8 @@
-"""The stress family: the continuum of physicians, one assumption broken at a time."""
+"""The stress family: the continuum of physicians, one assumption broken at a time.
+
+Six of them leave one rule for all: physicians follow rules of their own, 40 of them with 500
+patients each, and once more, as `-small`, 160 of them with 100 each.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import replace
 
 from intravar.simulation.departures import (
     CaseMix,
+    DrawnRule,
     ExclusiveOr,
     GradedScore2,
     Hidden,
@@ -13,6 +18,13 @@ from intravar.simulation.departures import (
     MeasurementNoise,
     MissingValues,
     PersonalThresholds,
+)
+from intravar.simulation.own_rules import (
+    COMMON_RULE,
+    THREE_CAMPS,
+    Camps,
+    OwnConjunctions,
+    PersonalWeights,
 )
 from intravar.simulation.physicians import Continuum
 from intravar.simulation.rules import Score2Rule
@@ -23,6 +35,15 @@ RARE = 2.41
 
 _BASE = Scenario("stress", physicians=Continuum(), n_patients=20_000, n_physicians=50)
 _SPARSE = replace(_BASE, n_patients=10_000, minimum_panel=20)
+_OWN = replace(_BASE, physicians=Continuum(p_low=0.02), n_patients=20_000, n_physicians=40)
+_OWN_RULES: dict[str, DrawnRule] = {
+    "two-camps": Camps(),
+    "personal-weights": PersonalWeights(COMMON_RULE, weights_sd=0.3),
+    "strong-thresholds": PersonalWeights(COMMON_RULE, threshold_sd=1.0),
+    "own-rules": PersonalWeights({}, weights_sd=1.0),
+    "own-conjunctions": OwnConjunctions(),
+    "three-camps": Camps(THREE_CAMPS, drifters=0.2),
+}
 
 STRESS_SCENARIOS: tuple[Scenario, ...] = tuple(
     replace(scenario, name=f"stress-{name}")
@@ -42,5 +63,10 @@ STRESS_SCENARIOS: tuple[Scenario, ...] = tuple(
         ),
         "exclusive-or": replace(_BASE, rule=ExclusiveOr({"age": 60, "sbp": 130})),
         "irrelevant": replace(_BASE, observation=(Irrelevant(30),)),
+        **{name: replace(_OWN, rule=rule) for name, rule in _OWN_RULES.items()},
+        **{
+            f"{name}-small": replace(_OWN, rule=rule, n_patients=16_000, n_physicians=160)
+            for name, rule in _OWN_RULES.items()
+        },
     }.items()
 )
