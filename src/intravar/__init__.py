@@ -15,6 +15,7 @@ from intravar.estimators import (
     LPAGuided,
     Mahalanobis,
     MutualInformation,
+    Predictability,
     RFProximity,
     fit_methods,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "Mahalanobis",
     "Measurement",
     "MutualInformation",
+    "Predictability",
     "RFProximity",
     "Scenario",
     "Study",

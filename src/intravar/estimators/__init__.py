@@ -17,6 +17,7 @@ from intravar.estimators.lpa_guided import LPAGuided
 from intravar.estimators.mahalanobis import Mahalanobis
 from intravar.estimators.mutual_information import MutualInformation
 from intravar.estimators.observed import Observed
+from intravar.estimators.predictability import Predictability
 from intravar.estimators.rf_proximity import RFProximity
 
 #: The paper's eight, in its order.
@@ -37,10 +38,15 @@ PAPER_METHODS: dict[str, type[Estimator]] = {
 METHODS: dict[str, type[Estimator]] = {
     **PAPER_METHODS,
     LatentRule.name: LatentRule,
+    Predictability.name: Predictability,
     GeneticMatching.name: GeneticMatching,
 }
 #: What `all` means: the paper's eight and ours. Genetic Matching takes a search and must be named.
-STUDY_METHODS: dict[str, type[Estimator]] = {**PAPER_METHODS, LatentRule.name: LatentRule}
+STUDY_METHODS: dict[str, type[Estimator]] = {
+    **PAPER_METHODS,
+    LatentRule.name: LatentRule,
+    Predictability.name: Predictability,
+}
 
 
 def make_estimator(name: str, **parameters: Any) -> Estimator:
@@ -92,6 +98,7 @@ __all__ = [
     "Mahalanobis",
     "MutualInformation",
     "Observed",
+    "Predictability",
     "RFProximity",
     "fit_methods",
     "make_estimator",

@@ -1,0 +1,180 @@
+"""How well a physician can be predicted: an upper bound of discordance, whatever the rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
+
+from intravar.errors import InputError
+from intravar.estimators.base import Estimator
+from intravar.estimators.observed import FloatArray, Observed
+from intravar.inference.intervals import Interval
+from intravar.prediction.bound import Bound, bound, panel_means
+from intravar.prediction.canonical import Canonical, canonical
+from intravar.prediction.colleagues import expected_losses
+from intravar.prediction.crossfit import POOLED, Task, cross_fit, prepare
+from intravar.prediction.small import shares_of_others
+from intravar.prediction.stacking import log_likelihood
+from intravar.prediction.weights import in_words, personal_weights
+
+#: With fewer patients no rule is looked for.
+FEWEST_PATIENTS = 40
+#: Cohorts up to this size are cross-fitted more than once, with other folds.
+SMALL_COHORT = 4_000
+REPETITIONS = 3
+TOO_FEW = "fewer than two patients"
+
+
+class Predictability(Estimator):
+    """Bounds discordance by how badly a physician's decisions can be predicted.
+
+    Twice the squared error of the best prediction that can be made of *this physician's* decisions
+    without the patient's own, which bounds the comparable discordance from above: that of two of
+    the physician's patients who are alike in what is recorded. No rule is assumed, shared or
+    personal, sharp or graded. Candidates compete by nested held-out likelihood: trees on everybody's
+    decisions, personal weights and rates around common ones, camps with a rule each, a forest of
+    one's own, and trees along every physician's own axes.
+
+    Parameters
+    ----------
+    n_folds
+        Number of folds, at least three.
+    random_state
+        Seed of the folds; nothing else is random.
+
+    Attributes
+    ----------
+    score_
+        The bound.
+    low_, high_
+        95 % interval of what the bound tends to. The discordance lies at or below that.
+    expected_
+        What the average colleague would score on the same patients; NaN without colleagues.
+    ratio_
+        Score over expected.
+    gain_
+        By how much the physician's own rule predicts better than the pooled one, in nats per
+        patient.
+    words_
+        Which covariates the physician weighs more or less than the others; None where nothing
+        stands out.
+    weights_
+        The same as a table.
+    predicted_
+        P(yes) per patient, never informed by the patient's own decision.
+    candidates_
+        Held-out log-likelihood per patient, by candidate; `best` is what was used.
+
+    Examples
+    --------
+    >>> import intravar
+    >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=5)
+    >>> model = intravar.Predictability().fit(*cohort.observed())
+    >>> bool((model.high_ >= intravar.oracle(cohort)["comparable"]).all())
+    True
+    """
+
+    name = "predictability"
+    label = "Predictability"
+    idea = "bounds discordance by how badly this physician's decisions can be predicted"
+    supervised = True
+    shares = "prediction"
+    accepts_missing = True
+
+    low_: FloatArray
+    high_: FloatArray
+    expected_: FloatArray
+    ratio_: FloatArray
+    gain_: FloatArray
+    words_: list[str | None]
+    weights_: pl.DataFrame
+    predicted_: FloatArray
+    candidates_: dict[str, float]
+
+    def __init__(self, *, n_folds: int = 5, random_state: int = 0) -> None:
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def _fit(self, observed: Observed) -> None:
+        if self.n_folds < 3:
+            raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
+        cohort = canonical(observed.covariates, observed.decision, observed.code)
+        task = prepare(cohort, self.n_folds, self.random_state)
+        # The products are many and small: threads of BLAS would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            prediction, gain = self._predictions(cohort, task)
+            found = bound(prediction, cohort.decision, cohort.code, cohort.n_physicians)
+            loss = (cohort.decision - prediction) ** 2
+            colleagues = expected_losses(
+                task.bins, loss, cohort.code, cohort.n_physicians, self.random_state
+            )
+            self.weights_ = personal_weights(task, observed.names, observed.physicians)
+        self.words_ = in_words(self.weights_, observed.physicians)
+        self.predicted_ = np.empty(len(prediction))
+        self.predicted_[cohort.row] = prediction
+        size = self.n_patients_[cohort.physician].astype(np.float64)
+        self._read(
+            cohort,
+            found,
+            2 * panel_means(colleagues, cohort.code, size),
+            panel_means(gain, cohort.code, size),
+        )
+
+    def _predictions(self, cohort: Canonical, task: Task) -> tuple[FloatArray, FloatArray]:
+        """Return held-out P(yes), and log-likelihood gained over the pooled rule, per patient."""
+        y = cohort.decision
+        if len(y) < FEWEST_PATIENTS or y.min() == y.max() or task.n_folds < self.n_folds:
+            self.candidates_ = {}
+            return shares_of_others(y, cohort.code, cohort.n_physicians), np.zeros(len(y))
+        fits = [cross_fit(task)]
+        if len(y) <= SMALL_COHORT:
+            # Few patients: which fold they fall into matters, so that several deals are averaged.
+            for number in range(1, REPETITIONS):
+                again = prepare(cohort, self.n_folds, self.random_state + 1000 * number)
+                fits.append(cross_fit(again))
+        prediction = np.mean([expit(fit.score) for fit in fits], axis=0)
+        scores = {
+            name: np.mean([fit.by_candidate[name] for fit in fits], axis=0)
+            for name in fits[0].by_candidate
+        }
+        best = np.log(np.where(y == 1, prediction, 1 - prediction))
+        by_candidate = {name: log_likelihood(score, y) for name, score in scores.items()}
+        self.candidates_ = {"best": float(best.mean())} | {
+            name: float(values.mean()) for name, values in by_candidate.items()
+        }
+        return prediction, best - by_candidate[POOLED]
+
+    def _read(
+        self, cohort: Canonical, found: Bound, expected: FloatArray, gain: FloatArray
+    ) -> None:
+        """Bring results into the order of `physicians_`."""
+        back = np.argsort(cohort.physician)
+        enough = self.n_patients_ >= 2
+        self.reason_ = [None if ok else TOO_FEW for ok in enough]
+        self._bound = Bound(
+            np.where(enough, found.score[back], np.nan), found.raw[back], found.effective[back]
+        )
+        self.score_ = self._bound.score
+        self.low_, self.high_, _ = self._bound.interval(0.95)
+        self.expected_ = np.where(enough, expected[back], np.nan)
+        self.ratio_ = self.score_ / self.expected_
+        self.gain_ = np.where(enough, gain[back], np.nan)
+
+    def _interval(self, level: float) -> Interval:
+        return self._bound.interval(level)
+
+    def _profile_columns(self) -> dict[str, Any]:
+        return {
+            "expected": pl.Series(self.expected_).fill_nan(None),
+            "ratio": pl.Series(self.ratio_).fill_nan(None),
+            "gain": pl.Series(self.gain_).fill_nan(None),
+            "words": pl.Series(self.words_, dtype=pl.String),
+        }
+
+    def details(self) -> dict[str, Any]:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        return {"candidates": self.candidates_}
