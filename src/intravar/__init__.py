@@ -19,6 +19,8 @@ from intravar.estimators import (
     RFProximity,
     fit_methods,
 )
+from intravar.estimators.noise import Noise, noise
+from intravar.estimators.repeats import Repeats
 from intravar.measurement.checking import check
 from intravar.measurement.explain import explain
 from intravar.measurement.run import Measurement, measure
@@ -41,8 +43,10 @@ __all__ = [
     "Mahalanobis",
     "Measurement",
     "MutualInformation",
+    "Noise",
     "Predictability",
     "RFProximity",
+    "Repeats",
     "Scenario",
     "Study",
     "Truth",
@@ -52,6 +56,7 @@ __all__ = [
     "explain",
     "fit_methods",
     "measure",
+    "noise",
     "omop_patients",
     "oracle",
     "simulate",

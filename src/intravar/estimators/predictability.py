@@ -16,13 +16,11 @@ from intravar.inference.intervals import Interval
 from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.canonical import Canonical, canonical
 from intravar.prediction.colleagues import expected_losses
-from intravar.prediction.crossfit import POOLED, Task, cross_fit, prepare
-from intravar.prediction.small import shares_of_others
+from intravar.prediction.crossfit import Task, cross_fit, prepare
+from intravar.prediction.small import FEWEST_PATIENTS, shares_of_others
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.weights import in_words, personal_weights
 
-#: With fewer patients no rule is looked for.
-FEWEST_PATIENTS = 40
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000
 REPETITIONS = 3
@@ -35,7 +33,7 @@ class Predictability(Estimator):
     Twice the squared error of the best prediction that can be made of *this physician's* decisions
     without the patient's own, which bounds the comparable discordance from above: that of two of
     the physician's patients who are alike in what is recorded. No rule is assumed, shared or
-    personal, sharp or graded. Candidates compete by nested held-out likelihood: trees on everybody's
+    personal, sharp or graded. Candidates compete by nested held-out likelihood: trees on all
     decisions, personal weights and rates around common ones, camps with a rule each, a forest of
     one's own, and trees along every physician's own axes.
 
@@ -146,7 +144,8 @@ class Predictability(Estimator):
         self.candidates_ = {"best": float(best.mean())} | {
             name: float(values.mean()) for name, values in by_candidate.items()
         }
-        return prediction, best - by_candidate[POOLED]
+        pooled = np.mean([fit.pooled for fit in fits], axis=0)
+        return prediction, best - log_likelihood(pooled, y)
 
     def _read(
         self, cohort: Canonical, found: Bound, expected: FloatArray, gain: FloatArray

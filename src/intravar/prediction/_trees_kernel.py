@@ -1,8 +1,8 @@
 """Newton boosting of shallow trees, compiled: decisions that follow a rule at rates of their own.
 
-P(yes) of row i is low_i + (high_i - low_i) g, g = 1 / (1 + exp(-F(x_i))). With rates of 0 and 1 that
-is the logistic model; with a physician's own rates, a decision of someone who hardly discriminates
-weighs next to nothing.
+P(yes) of row i is low_i + (high_i - low_i) g, g = 1 / (1 + exp(-F(x_i))). With rates of 0 and 1
+that is the logistic model; with a physician's own rates, a decision of someone who hardly
+discriminates weighs next to nothing.
 """
 
 from __future__ import annotations

@@ -106,4 +106,4 @@ def _effective(loss: Floats, share: Floats, code: Ints, size: Floats) -> Floats:
     spread = (square + SPREAD_PATIENTS * usual * binomial) / (size - 1 + SPREAD_PATIENTS)
     trials = size * share * (1 - share) / np.maximum(spread, _TINY)
     # Losses within 0 and 1 are at least as sure as yes or no.
-    return np.clip(trials, size, 1e3 * size)
+    return np.asarray(np.clip(trials, size, 1e3 * size))

@@ -29,7 +29,12 @@ from intravar.seeds import stream
 
 #: Physicians are sampled, for what is common, until they have so many patients.
 MOST_COMMON = 40_000
-POOLED, PERSONAL, OWN = "pooled", "personal", "own forest"
+POOLED, COLLEAGUES = "pooled", "colleagues"
+PERSONAL, OWN = "personal", "own forest"
+#: Candidates that do not know who decides.
+BLIND = (POOLED, COLLEAGUES)
+#: Physicians whose personal rules make up the average colleague.
+MOST_COLLEAGUES = 40
 #: Numbers of camps that are tried.
 CAMPS = (2, 3)
 #: With fewer physicians there are no camps.
@@ -38,7 +43,25 @@ FEWEST_FOR_CAMPS = 8
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A cohort made ready: columns, folds, halves, and who is sampled for what is common."""
+    """A cohort made ready.
+
+    Attributes
+    ----------
+    cohort
+        The patients in canonical order.
+    columns, owner
+        Columns of a personal rule, and the covariate that each belongs to.
+    covariates, bins
+        Covariates without gaps, and binned.
+    fold
+        Fold of every patient.
+    half
+        Half to which a patient belongs where models of two halves score each other.
+    part
+        Half to which a patient belongs where one half is learned from alone.
+    sampled
+        Whether what is common is learned from the patient's physician.
+    """
 
     cohort: Canonical
     columns: Floats
@@ -47,6 +70,7 @@ class Task:
     bins: Bins
     fold: Ints
     half: npt.NDArray[np.bool_]
+    part: npt.NDArray[np.bool_]
     sampled: npt.NDArray[np.bool_]
 
     @property
@@ -73,25 +97,29 @@ class CrossFit:
     ----------
     score
         Logit of P(yes), best prediction of this physician.
+    pooled
+        Logit of P(yes), best prediction that does not know the physician.
     by_candidate
         The same by every candidate alone.
     mixture
         Share of the axes' trees, by fold.
-    learned
-        What was learned, by fold.
+    halves
+        Scores, and pooled scores, learned from half of the other folds: one pair per half; empty
+        unless asked for.
     """
 
     score: Floats
+    pooled: Floats
     by_candidate: dict[str, Floats]
     mixture: list[float]
-    learned: list[Learned]
+    halves: list[tuple[Floats, Floats]]
 
 
 def prepare(cohort: Canonical, n_folds: int, seed: int) -> Task:
     """Make a cohort ready; nothing here looks at decisions."""
     columns, owner = standard_columns(cohort.covariates)
     fold = panel_folds(cohort, n_folds, seed)
-    half = panel_folds(cohort, 2 * n_folds, seed + 1) % 2 == 1
+    half, part = (panel_folds(cohort, 2, seed + number) == 1 for number in (1, 2))
     sizes = np.bincount(cohort.code, minlength=cohort.n_physicians)
     order = stream(seed, "prediction", "sample").permutation(cohort.n_physicians)
     taken = np.cumsum(sizes[order]) - sizes[order] < MOST_COMMON
@@ -106,26 +134,42 @@ def prepare(cohort: Canonical, n_folds: int, seed: int) -> Task:
         bins,
         fold,
         half,
+        part,
         sampled[cohort.code],
     )
 
 
-def cross_fit(task: Task) -> CrossFit:
-    """Predict every patient from the other folds."""
+def cross_fit(task: Task, *, halves: bool = False) -> CrossFit:
+    """Predict every patient from the other folds.
+
+    Parameters
+    ----------
+    task
+        The cohort, made ready.
+    halves
+        Whether to predict from either half of the other folds as well, which shows what twice as
+        many patients teach.
+    """
     y, fold = task.cohort.decision, task.fold
     pairs: dict[frozenset[int], Learned] = {}
-    singles = [learn(task, fold != k, fold == k, None) for k in range(task.n_folds)]
-    score = np.zeros(len(y))
-    by_candidate = {name: np.zeros(len(y)) for name in singles[0].level.logits}
-    mixture = []
-    for k, single in enumerate(singles):
+    score, pooled, mixture = np.zeros(len(y)), np.zeros(len(y)), []
+    by_candidate: dict[str, Floats] = {}
+    parts = [task.part, ~task.part] if halves else []
+    by_half = [(np.zeros(len(y)), np.zeros(len(y))) for _ in parts]
+    for k in range(task.n_folds):
+        own = fold == k
+        single = learn(task, ~own, own, None)
         stack = _stack_without(task, k, single, pairs)
-        own = np.flatnonzero(fold == k)
         score[own] = stack.scores(single.level)
+        pooled[own] = stack.blind_scores(single.level)
         for name, values in single.level.logits.items():
-            by_candidate[name][own] = values
+            by_candidate.setdefault(name, np.zeros(len(y)))[own] = values
         mixture.append(stack.mixture)
-    return CrossFit(score, by_candidate, mixture, singles)
+        for part, (half_score, half_pooled) in zip(parts, by_half, strict=True):
+            half = learn(task, ~own & part, own, single.rules.hyper)
+            half_score[own] = stack.scores(half.level)
+            half_pooled[own] = stack.blind_scores(half.level)
+    return CrossFit(score, pooled, by_candidate, mixture, by_half)
 
 
 def _stack_without(
@@ -153,7 +197,10 @@ def _stack_without(
     )
     order = np.argsort(all_rows)
     return fit_stack(
-        level.take(order), task.cohort.decision[all_rows[order]], task.half[all_rows[order]]
+        level.take(order),
+        task.cohort.decision[all_rows[order]],
+        task.half[all_rows[order]],
+        BLIND,
     )
 
 
@@ -180,8 +227,11 @@ def learn(
     Z[used, 1] = common_score(task.bins, y, common, task.half, used, rates)
     hyper = learn_hyper(Z, y, code, common, J, hyper)
     rules = fit_rules(Z, y, code, rows, J, hyper)
+    panel = np.bincount(code[rows], minlength=J)
+    colleagues = np.flatnonzero(panel)[:: max(1, int((panel > 0).sum()) // MOST_COLLEAGUES)]
     logits = {
         POOLED: pooled,
+        COLLEAGUES: clipped_logit(rules.average(Z, wanted, colleagues)),
         PERSONAL: clipped_logit(rules.predict(Z, code, wanted)),
         OWN: clipped_logit(own_forests(task.covariates, y, code, rows, wanted, J)),
     }
@@ -189,7 +239,6 @@ def learn(
         for n_camps in CAMPS:
             found = camp_predictions(Z, y, code, rows, wanted, rules, n_camps)
             logits[f"{n_camps} camps"] = clipped_logit(found)
-    panel = np.bincount(code[rows], minlength=J)
     axes = personal_axes(Z, code, wanted, rules, 1, panel)
     return Learned(rows, chosen, rules, Level(logits, axes))
 

@@ -56,6 +56,14 @@ class PersonalRules:
         found: Floats = predict_rows(Z, code, rows, self.theta, self.covariance)
         return found
 
+    def average(self, Z: Floats, rows: Ints, among: Ints) -> Floats:
+        """Return P(yes) of some rows with a physician drawn from `among`."""
+        total = np.zeros(len(rows))
+        for physician in among:
+            anybody = np.full(len(Z), physician, dtype=np.int64)
+            total += self.predict(Z, anybody, rows)
+        return total / len(among)
+
     def score(self, Z: Floats, code: Ints, rows: Ints) -> Floats:
         """Return the logit beta_j.z of some rows, without the rates."""
         d = Z.shape[1]

@@ -6,6 +6,8 @@ import numpy as np
 
 from intravar.prediction.canonical import Floats, Ints
 
+#: With fewer patients no rule is looked for.
+FEWEST_PATIENTS = 40
 #: The share of all physicians counts as so many patients of one's own.
 SHARED = 2.0
 

@@ -5,6 +5,7 @@ Everything here is learned from predictions that had not seen the decisions they
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +30,9 @@ class Level:
     logits: dict[str, Floats]
     axes: Floats
 
-    def table(self) -> Floats:
-        """Return the logits as columns."""
-        return np.column_stack(list(self.logits.values()))
+    def table(self, names: Sequence[str] | None = None) -> Floats:
+        """Return the logits of some candidates, by default of all, as columns."""
+        return np.column_stack([self.logits[name] for name in names or self.logits])
 
     def features(self) -> Floats:
         """Return what the axes' trees look at."""
@@ -73,16 +74,23 @@ class Stack:
     mixture: float
     level: Level
     y: Ints
+    blind: Sequence[str]
 
     def scores(self, level: Level) -> Floats:
         """Return the logit of P(yes) of other patients."""
         blended = self.blend[0] + level.table() @ self.blend[1:]
         if self.mixture == 0:
             return np.asarray(blended)
-        return (1 - self.mixture) * blended + self.mixture * _grown(self.level, self.y, level)
+        grown = _grown(self.level, self.y, level)
+        return np.asarray((1 - self.mixture) * blended + self.mixture * grown)
+
+    def blind_scores(self, level: Level) -> Floats:
+        """Return the same by the candidates that do not know who decides."""
+        weights = fit_blend(self.level.table(self.blind), self.y)
+        return np.asarray(weights[0] + level.table(self.blind) @ weights[1:])
 
 
-def fit_stack(level: Level, y: Ints, part: npt.NDArray[np.bool_]) -> Stack:
+def fit_stack(level: Level, y: Ints, part: npt.NDArray[np.bool_], blind: Sequence[str]) -> Stack:
     """Learn how to put the candidates together; two parts take turns in being held out.
 
     Parameters
@@ -93,6 +101,8 @@ def fit_stack(level: Level, y: Ints, part: npt.NDArray[np.bool_]) -> Stack:
         Decisions.
     part
         Part to which every patient belongs.
+    blind
+        Candidates that do not know who decides.
     """
     total = np.zeros(len(MIXTURES))
     for inside in (part, ~part):
@@ -104,7 +114,7 @@ def fit_stack(level: Level, y: Ints, part: npt.NDArray[np.bool_]) -> Stack:
             mixed = (1 - share) * blended + share * grown
             total[at] += log_likelihood(mixed, y[~inside]).sum()
     mixture = MIXTURES[int(np.argmax(total))]
-    return Stack(fit_blend(level.table(), y), mixture, level, y)
+    return Stack(fit_blend(level.table(), y), mixture, level, y, blind)
 
 
 def _grown(level: Level, y: Ints, asked: Level) -> Floats:

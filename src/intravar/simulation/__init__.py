@@ -18,6 +18,7 @@ from intravar.simulation.covariates import (
     Marginal,
     Normal,
 )
+from intravar.simulation.noise_truth import NoiseTruth, noise_truth
 from intravar.simulation.physicians import Continuum, FiveGroups, PhysicianModel, Physicians
 from intravar.simulation.rules import Rule, RuleRecipe, Score2Rule, ThresholdRule, WindowRecipe
 from intravar.simulation.scenario import Scenario
@@ -33,6 +34,7 @@ __all__ = [
     "GaussianCopula",
     "LogNormal",
     "Marginal",
+    "NoiseTruth",
     "Normal",
     "PhysicianModel",
     "Physicians",
@@ -45,6 +47,7 @@ __all__ = [
     "all_conditions",
     "find_condition",
     "grid_conditions",
+    "noise_truth",
     "paper_conditions",
     "score2_risk",
     "simulate",
