@@ -12,12 +12,11 @@ from scipy.special import expit
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
-from intravar.estimators.observed import Observed
+from intravar.estimators.observed import FloatArray, Observed
 from intravar.inference.intervals import LEVEL, checked_level
-from intravar.prediction.canonical import Canonical, canonical
 from intravar.prediction.components import Components, Predicted, components
-from intravar.prediction.crossfit import cross_fit, prepare
-from intravar.prediction.small import FEWEST_PATIENTS, shares_of_others
+from intravar.prediction.crossfit import half_scores
+from intravar.prediction.held_out import held_out
 
 N_FOLDS = 5
 
@@ -111,23 +110,18 @@ def noise_of(observed: Observed, *, level: float = LEVEL, seed: int = 0) -> Nois
 
 
 def _components(observed: Observed, seed: int) -> Components:
-    cohort = canonical(observed.covariates, observed.decision, observed.code)
-    with threadpool_limits(limits=1, user_api="blas"):
-        personal, pooled = _predicted(cohort, seed)
-    return components(personal, pooled, cohort.decision, cohort.code, cohort.n_physicians)
-
-
-def _predicted(cohort: Canonical, seed: int) -> tuple[Predicted, Predicted]:
-    """Return predictions that know the physician, and predictions that do not."""
-    y = cohort.decision
-    task = prepare(cohort, N_FOLDS, seed)
-    if len(y) < FEWEST_PATIENTS or y.min() == y.max() or task.n_folds < N_FOLDS:
-        alone = np.zeros(len(y), dtype=np.int64)
-        own = shares_of_others(y, cohort.code, cohort.n_physicians)
-        return Predicted(own, ()), Predicted(shares_of_others(y, alone, 1), ())
-    fit = cross_fit(task, halves=True)
-    own_halves, pooled_halves = zip(*fit.halves, strict=True)
-    return (
-        Predicted(expit(fit.score), tuple(expit(score) for score in own_halves)),
-        Predicted(expit(fit.pooled), tuple(expit(score) for score in pooled_halves)),
+    found = held_out(observed, N_FOLDS, seed)
+    cohort = found.task.cohort
+    own: tuple[FloatArray, ...] = ()
+    pooled: tuple[FloatArray, ...] = ()
+    if found.fit is not None:
+        with threadpool_limits(limits=1, user_api="blas"):
+            halves = half_scores(found.task, found.fit)
+        own, pooled = (tuple(expit(score) for score in each) for each in zip(*halves, strict=True))
+    return components(
+        Predicted(found.personal, own),
+        Predicted(found.pooled, pooled),
+        cohort.decision,
+        cohort.code,
+        cohort.n_physicians,
     )

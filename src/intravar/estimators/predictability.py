@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.errors import InputError
@@ -14,10 +13,9 @@ from intravar.estimators.base import Estimator
 from intravar.estimators.observed import FloatArray, Observed
 from intravar.inference.intervals import Interval
 from intravar.prediction.bound import Bound, bound, panel_means
-from intravar.prediction.canonical import Canonical, canonical
+from intravar.prediction.canonical import Canonical
 from intravar.prediction.colleagues import expected_losses
-from intravar.prediction.crossfit import Task, cross_fit, prepare
-from intravar.prediction.small import FEWEST_PATIENTS, shares_of_others
+from intravar.prediction.held_out import HeldOut, held_out
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.weights import in_words, personal_weights
 
@@ -72,7 +70,7 @@ class Predictability(Estimator):
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=5)
     >>> model = intravar.Predictability().fit(*cohort.observed())
-    >>> bool((model.high_ >= intravar.oracle(cohort)["comparable"]).all())
+    >>> bool((model.high_ >= intravar.oracle(cohort)["comparable"].to_numpy()).all())
     True
     """
 
@@ -100,13 +98,12 @@ class Predictability(Estimator):
     def _fit(self, observed: Observed) -> None:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
-        cohort = canonical(observed.covariates, observed.decision, observed.code)
-        task = prepare(cohort, self.n_folds, self.random_state)
-        # The products are many and small: threads of BLAS would only wait for each other.
+        found = held_out(observed, self.n_folds, self.random_state)
+        cohort, task = found.task.cohort, found.task
+        prediction, gain = self._predictions(observed, found)
+        scored = bound(prediction, cohort.decision, cohort.code, cohort.n_physicians)
+        loss = (cohort.decision - prediction) ** 2
         with threadpool_limits(limits=1, user_api="blas"):
-            prediction, gain = self._predictions(cohort, task)
-            found = bound(prediction, cohort.decision, cohort.code, cohort.n_physicians)
-            loss = (cohort.decision - prediction) ** 2
             colleagues = expected_losses(
                 task.bins, loss, cohort.code, cohort.n_physicians, self.random_state
             )
@@ -117,35 +114,29 @@ class Predictability(Estimator):
         size = self.n_patients_[cohort.physician].astype(np.float64)
         self._read(
             cohort,
-            found,
+            scored,
             2 * panel_means(colleagues, cohort.code, size),
             panel_means(gain, cohort.code, size),
         )
 
-    def _predictions(self, cohort: Canonical, task: Task) -> tuple[FloatArray, FloatArray]:
+    def _predictions(self, observed: Observed, first: HeldOut) -> tuple[FloatArray, FloatArray]:
         """Return held-out P(yes), and log-likelihood gained over the pooled rule, per patient."""
-        y = cohort.decision
-        if len(y) < FEWEST_PATIENTS or y.min() == y.max() or task.n_folds < self.n_folds:
+        y = first.task.cohort.decision
+        if first.fit is None:
             self.candidates_ = {}
-            return shares_of_others(y, cohort.code, cohort.n_physicians), np.zeros(len(y))
-        fits = [cross_fit(task)]
+            return first.personal, np.zeros(len(y))
+        deals = [first]
         if len(y) <= SMALL_COHORT:
             # Few patients: which fold they fall into matters, so that several deals are averaged.
-            for number in range(1, REPETITIONS):
-                again = prepare(cohort, self.n_folds, self.random_state + 1000 * number)
-                fits.append(cross_fit(again))
-        prediction = np.mean([expit(fit.score) for fit in fits], axis=0)
-        scores = {
-            name: np.mean([fit.by_candidate[name] for fit in fits], axis=0)
-            for name in fits[0].by_candidate
-        }
-        best = np.log(np.where(y == 1, prediction, 1 - prediction))
-        by_candidate = {name: log_likelihood(score, y) for name, score in scores.items()}
-        self.candidates_ = {"best": float(best.mean())} | {
-            name: float(values.mean()) for name, values in by_candidate.items()
-        }
-        pooled = np.mean([fit.pooled for fit in fits], axis=0)
-        return prediction, best - log_likelihood(pooled, y)
+            seeds = [self.random_state + 1000 * number for number in range(1, REPETITIONS)]
+            deals += [held_out(observed, self.n_folds, seed) for seed in seeds]
+        prediction = np.mean([deal.personal for deal in deals], axis=0)
+        pooled = np.mean([deal.pooled for deal in deals], axis=0)
+        best, blind = (np.log(np.where(y == 1, p, 1 - p)) for p in (prediction, pooled))
+        self.candidates_ = {"best": float(best.mean())}
+        for name, score in first.fit.by_candidate.items():
+            self.candidates_[name] = float(log_likelihood(score, y).mean())
+        return prediction, best - blind
 
     def _read(
         self, cohort: Canonical, found: Bound, expected: FloatArray, gain: FloatArray

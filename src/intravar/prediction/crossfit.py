@@ -83,8 +83,6 @@ class Task:
 class Learned:
     """All candidates learned from some rows, and what they predict for others."""
 
-    rows: Ints
-    chosen: Ints
     rules: PersonalRules
     level: Level
 
@@ -101,18 +99,15 @@ class CrossFit:
         Logit of P(yes), best prediction that does not know the physician.
     by_candidate
         The same by every candidate alone.
-    mixture
-        Share of the axes' trees, by fold.
-    halves
-        Scores, and pooled scores, learned from half of the other folds: one pair per half; empty
-        unless asked for.
+    stacks, hypers
+        How candidates were put together, and what was common, by fold.
     """
 
     score: Floats
     pooled: Floats
     by_candidate: dict[str, Floats]
-    mixture: list[float]
-    halves: list[tuple[Floats, Floats]]
+    stacks: list[Stack]
+    hypers: list[Hyper]
 
 
 def prepare(cohort: Canonical, n_folds: int, seed: int) -> Task:
@@ -139,37 +134,40 @@ def prepare(cohort: Canonical, n_folds: int, seed: int) -> Task:
     )
 
 
-def cross_fit(task: Task, *, halves: bool = False) -> CrossFit:
-    """Predict every patient from the other folds.
-
-    Parameters
-    ----------
-    task
-        The cohort, made ready.
-    halves
-        Whether to predict from either half of the other folds as well, which shows what twice as
-        many patients teach.
-    """
+def cross_fit(task: Task) -> CrossFit:
+    """Predict every patient from the other folds."""
     y, fold = task.cohort.decision, task.fold
     pairs: dict[frozenset[int], Learned] = {}
-    score, pooled, mixture = np.zeros(len(y)), np.zeros(len(y)), []
+    score, pooled = np.zeros(len(y)), np.zeros(len(y))
     by_candidate: dict[str, Floats] = {}
-    parts = [task.part, ~task.part] if halves else []
-    by_half = [(np.zeros(len(y)), np.zeros(len(y))) for _ in parts]
+    stacks, hypers = [], []
     for k in range(task.n_folds):
         own = fold == k
         single = learn(task, ~own, own, None)
         stack = _stack_without(task, k, single, pairs)
-        score[own] = stack.scores(single.level)
-        pooled[own] = stack.blind_scores(single.level)
+        score[own], pooled[own] = stack.scores(single.level), stack.blind_scores(single.level)
         for name, values in single.level.logits.items():
             by_candidate.setdefault(name, np.zeros(len(y)))[own] = values
-        mixture.append(stack.mixture)
-        for part, (half_score, half_pooled) in zip(parts, by_half, strict=True):
-            half = learn(task, ~own & part, own, single.rules.hyper)
-            half_score[own] = stack.scores(half.level)
-            half_pooled[own] = stack.blind_scores(half.level)
-    return CrossFit(score, pooled, by_candidate, mixture, by_half)
+        stacks.append(stack)
+        hypers.append(single.rules.hyper)
+    return CrossFit(score, pooled, by_candidate, stacks, hypers)
+
+
+def half_scores(task: Task, fit: CrossFit) -> list[tuple[Floats, Floats]]:
+    """Predict every patient from either half of the other folds: scores, and pooled scores.
+
+    Held against predictions from all of the other folds, they show what twice as many patients
+    teach.
+    """
+    found = []
+    for part in (task.part, ~task.part):
+        score, pooled = np.zeros(len(part)), np.zeros(len(part))
+        for k, (stack, hyper) in enumerate(zip(fit.stacks, fit.hypers, strict=True)):
+            own = task.fold == k
+            level = learn(task, ~own & part, own, hyper).level
+            score[own], pooled[own] = stack.scores(level), stack.blind_scores(level)
+        found.append((score, pooled))
+    return found
 
 
 def _stack_without(
@@ -240,7 +238,7 @@ def learn(
             found = camp_predictions(Z, y, code, rows, wanted, rules, n_camps)
             logits[f"{n_camps} camps"] = clipped_logit(found)
     axes = personal_axes(Z, code, wanted, rules, 1, panel)
-    return Learned(rows, chosen, rules, Level(logits, axes))
+    return Learned(rules, Level(logits, axes))
 
 
 def _rates(rules: PersonalRules, code: Ints) -> Rates:

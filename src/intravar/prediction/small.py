@@ -6,8 +6,6 @@ import numpy as np
 
 from intravar.prediction.canonical import Floats, Ints
 
-#: With fewer patients no rule is looked for.
-FEWEST_PATIENTS = 40
 #: The share of all physicians counts as so many patients of one's own.
 SHARED = 2.0
 
@@ -20,7 +18,7 @@ def shares_of_others(y: Ints, code: Ints, n_physicians: int) -> Floats:
     Examples
     --------
     >>> shares_of_others(np.array([1, 1, 0]), np.array([0, 0, 0]), 1).round(2).tolist()
-    [0.5, 0.5, 0.83]
+    [0.5, 0.5, 0.92]
     """
     n = len(y)
     everywhere = (y.sum() - y + 0.5) / n
