@@ -11,7 +11,10 @@ from .estimators.learned_weights import LearnedWeights
 from .estimators.lpa_guided import LPAGuided
 from .estimators.mahalanobis import Mahalanobis
 from .estimators.mutual_information import MutualInformation
+from .estimators.noise import Noise, noise
+from .estimators.predictability import Predictability
 from .estimators.registry import fit_methods
+from .estimators.repeats import Repeats
 from .estimators.rf_proximity import RFProximity
 from .measurement.measure import measure
 from .measurement.result import Measurement
@@ -38,7 +41,10 @@ __all__ = [
     "Mahalanobis",
     "Measurement",
     "MutualInformation",
+    "Noise",
+    "Predictability",
     "RFProximity",
+    "Repeats",
     "Request",
     "Scenario",
     "Study",
@@ -49,6 +55,7 @@ __all__ = [
     "explain",
     "fit_methods",
     "measure",
+    "noise",
     "omop_patients",
     "oracle",
     "oracle_by_group",

@@ -57,7 +57,7 @@ class Truth:
     rule
         The rule that decided eligibility; None for a cohort read from a file.
     share
-        P(eligible) of the patient with this physician, as far as the record tells; by default 1
+        P(eligible) of the patient with this physician, given what the physician saw; by default 1
         for the eligible and 0 for the others.
     """
 
@@ -94,14 +94,16 @@ class Truth:
 
     @property
     def probability(self) -> npt.NDArray[np.float64]:
-        """P(yes) of the patient with this physician, as far as the record tells."""
+        """P(yes) of the patient with this physician, given what the physician saw."""
         return self.share * self.p_high + (1 - self.share) * self.p_low
 
     @property
     def comparable(self) -> npt.NDArray[np.float64]:
-        """Probability that two patients recorded alike, seen by this physician, are not treated so.
+        """Probability that this physician decides differently for two patients like this one.
 
-        Its mean over a physician's patients is the comparable discordance of the panel.
+        Its mean over a physician's patients is the comparable discordance of the panel. Alike is
+        who looks alike to the physician; where the record leaves something out, patients who are
+        recorded alike are decided differently more often.
         """
         return 2 * self.probability * (1 - self.probability)
 

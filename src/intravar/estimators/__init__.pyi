@@ -8,6 +8,7 @@ from .learned_weights import LearnedWeights
 from .lpa_guided import LPAGuided
 from .mahalanobis import Mahalanobis
 from .mutual_information import MutualInformation
+from .predictability import Predictability
 from .registry import (
     METHODS,
     PAPER_METHODS,
@@ -34,6 +35,7 @@ __all__ = [
     "Mahalanobis",
     "MutualInformation",
     "Observed",
+    "Predictability",
     "RFProximity",
     "default_method",
     "fit_methods",

@@ -125,7 +125,7 @@ class Predictions:
     pooled: FloatArray
     expected: FloatArray
     gain: FloatArray
-    words: tuple[str, ...] = field(default=())
+    words: tuple[str | None, ...] = field(default=())
 
     events = "decisions of one kind"
 

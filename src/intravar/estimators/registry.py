@@ -16,6 +16,7 @@ from intravar.estimators.learned_weights import LearnedWeights
 from intravar.estimators.lpa_guided import LPAGuided
 from intravar.estimators.mahalanobis import Mahalanobis
 from intravar.estimators.mutual_information import MutualInformation
+from intravar.estimators.predictability import Predictability
 from intravar.estimators.rf_proximity import RFProximity
 from intravar.observed import Observed as Observed
 
@@ -37,10 +38,15 @@ PAPER_METHODS: dict[str, type[Estimator]] = {
 METHODS: dict[str, type[Estimator]] = {
     **PAPER_METHODS,
     LatentRule.name: LatentRule,
+    Predictability.name: Predictability,
     GeneticMatching.name: GeneticMatching,
 }
 #: What `all` means: the paper's eight and ours. Genetic Matching takes a search and must be named.
-STUDY_METHODS: dict[str, type[Estimator]] = {**PAPER_METHODS, LatentRule.name: LatentRule}
+STUDY_METHODS: dict[str, type[Estimator]] = {
+    **PAPER_METHODS,
+    LatentRule.name: LatentRule,
+    Predictability.name: Predictability,
+}
 #: Methods that measure by default, the best that is there first.
 PREFERRED = ("latent-rule", "learned-weights")
 

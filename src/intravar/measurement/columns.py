@@ -92,6 +92,20 @@ COLUMNS = (
     ),
     ResultColumn("discrimination", pl.Float64, 3, "discrimination", "p_high less p_low", "others"),
     ResultColumn(
+        "expected",
+        pl.Float64,
+        3,
+        "expected",
+        "what the average colleague would score on the same patients",
+    ),
+    ResultColumn(
+        "gain",
+        pl.Float64,
+        3,
+        "own rule",
+        "how much better the physician's own rule predicts than that of all, in nats a patient",
+    ),
+    ResultColumn(
         "n_pairs", pl.Int64, None, "pairs", "pairs of comparable patients behind it", "always"
     ),
     ResultColumn(

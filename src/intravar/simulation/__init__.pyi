@@ -16,6 +16,7 @@ from .covariates import (
     Marginal,
     Normal,
 )
+from .noise_truth import NoiseTruth, noise_truth
 from .physicians import Continuum, FiveGroups, PhysicianModel, Physicians
 from .rules import Rule, RuleRecipe, Score2Rule, ThresholdRule, WindowRecipe
 from .scenario import Scenario
@@ -31,6 +32,7 @@ __all__ = [
     "GaussianCopula",
     "LogNormal",
     "Marginal",
+    "NoiseTruth",
     "Normal",
     "PhysicianModel",
     "Physicians",
@@ -43,6 +45,7 @@ __all__ = [
     "all_conditions",
     "find_condition",
     "grid_conditions",
+    "noise_truth",
     "paper_conditions",
     "score2_risk",
     "simulate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from intravar.simulation.departures import (
 )
 from intravar.simulation.physicians import (
     FiveGroups,
+    FloatArray,
     PhysicianModel,
     Physicians,
     allocate,
@@ -101,9 +103,7 @@ class Scenario:
         )
         rule = self.realised_rule(seed)
         physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
-        covariates = self.covariates.draw(
-            self.n_patients, lambda name: self._stream(seed, "covariate", name)
-        )
+        covariates = self._patients(seed)
         assigned = self._allocate(covariates, minimum, self._stream(seed, "allocation"))
         random = self._stream(seed, "eligibility")
         settled = self._settled(rule, random)
@@ -120,6 +120,23 @@ class Scenario:
             Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share),
             name=self.name,
             notes=self._notes(minimum),
+        )
+
+    def probabilities(self, seed: int) -> Iterator[FloatArray]:
+        """Yield for every physician P(yes) of all patients of the cohort that belongs to a seed.
+
+        All patients, not only the physician's own: what would have become of them there.
+        """
+        physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
+        settled = self._settled(self.realised_rule(seed), self._stream(seed, "eligibility"))
+        covariates = self._patients(seed)
+        for number in range(self.n_physicians):
+            share = settled.chance(covariates, np.full(self.n_patients, number, dtype=np.int32))
+            yield share * physicians.p_high[number] + (1 - share) * physicians.p_low[number]
+
+    def _patients(self, seed: int) -> pl.DataFrame:
+        return self.covariates.draw(
+            self.n_patients, lambda name: self._stream(seed, "covariate", name)
         )
 
     def _settled(self, rule: Rule | DrawnRule, random: np.random.Generator) -> Settled:

@@ -1,0 +1,227 @@
+"""The same case twice: self-contradiction, counted where it can be seen."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.arrays import FloatArray
+from intravar.checks import checked_decision, checked_physician
+from intravar.errors import InputError
+from intravar.inference.intervals import LEVEL, checked_level, share_interval
+
+NO_REPEATS = "no case was seen twice"
+
+
+class Repeats:
+    """Counts how often physicians contradict themselves on cases that they saw more than once.
+
+    For every case the share of pairs of its occasions that were decided differently; the score is
+    the mean over the physician's repeated cases. Nothing is predicted and nothing is matched.
+
+    Attributes
+    ----------
+    physicians_
+        Names of the physicians.
+    score_
+        Self-contradiction per physician; NaN where no case was seen twice.
+    low_, high_
+        95 % interval.
+    n_cases_, n_repeated_
+        Cases that each physician saw, and saw more than once.
+    reason_
+        Why a score is undefined, None where it is defined.
+    overall_
+        Self-contradiction of all physicians together, each weighing the same.
+
+    Examples
+    --------
+    >>> model = Repeats().fit(
+    ...     case=["a", "a", "b", "b", "a", "a"],
+    ...     y=[1, 0, 1, 1, 0, 0],
+    ...     physician=["Ada", "Ada", "Ada", "Ada", "Ben", "Ben"],
+    ... )
+    >>> model.score_.tolist()
+    [0.5, 0.0]
+    """
+
+    name = "repeats"
+    label = "Repeats"
+    idea = "counts self-contradictions on cases that were seen twice"
+
+    physicians_: npt.NDArray[np.str_]
+    score_: FloatArray
+    low_: FloatArray
+    high_: FloatArray
+    n_cases_: npt.NDArray[np.int64]
+    n_repeated_: npt.NDArray[np.int64]
+    reason_: list[str | None]
+    overall_: float
+
+    def fit(self, case: Any, y: Any, physician: Any) -> Self:
+        """Count the self-contradictions of every physician.
+
+        Parameters
+        ----------
+        case
+            Which case was seen, one value per decision; a missing one stands for a case that
+            nobody saw again.
+        y
+            Decision, 0 or 1.
+        physician
+            Physician, by any name.
+        """
+        table = _table(case, y, physician)
+        cases = (
+            table.group_by("physician", "case")
+            .agg(pl.len().alias("n"), pl.col("y").sum().alias("k"))
+            .with_columns(
+                (
+                    2
+                    * pl.col("k")
+                    * (pl.col("n") - pl.col("k"))
+                    / (pl.col("n") * (pl.col("n") - 1))
+                ).alias("differ")
+            )
+            .sort("physician", "case")
+        )
+        seen = pl.col("n") > 1
+        found = (
+            cases.group_by("physician")
+            .agg(
+                pl.len().alias("cases"),
+                seen.sum().alias("repeated"),
+                pl.col("differ").filter(seen).mean().alias("score"),
+                pl.col("differ").filter(seen).var().alias("variance"),
+            )
+            .sort("physician")
+        )
+        self.physicians_ = found["physician"].to_numpy()
+        self.n_cases_ = found["cases"].to_numpy().astype(np.int64)
+        self.n_repeated_ = found["repeated"].to_numpy().astype(np.int64)
+        self.score_ = found["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        self._effective = _effective(
+            self.score_,
+            found["variance"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
+            self.n_repeated_,
+        )
+        self.reason_ = [None if n else NO_REPEATS for n in self.n_repeated_]
+        self.low_, self.high_, _ = share_interval(self.score_ * self._effective, self._effective)
+        known = self.score_[self.n_repeated_ > 0]
+        self.overall_ = float(known.mean()) if len(known) else float("nan")
+        return self
+
+    @property
+    def profile_(self) -> pl.DataFrame:
+        """One row per physician: cases, repeated ones, self-contradiction and its interval."""
+        return self.interval(LEVEL)
+
+    def interval(self, level: float = LEVEL) -> pl.DataFrame:
+        """Return the profile with intervals of another level."""
+        found = share_interval(self.score_ * self._effective, self._effective, checked_level(level))
+        return pl.DataFrame(
+            {
+                "physician": self.physicians_,
+                "n_cases": self.n_cases_,
+                "n_repeated": self.n_repeated_,
+                "score": pl.Series(self.score_).fill_nan(None),
+                "low": pl.Series(found.low).fill_nan(None),
+                "high": pl.Series(found.high).fill_nan(None),
+                "reason": pl.Series(self.reason_, dtype=pl.String),
+            }
+        )
+
+    def beside(self, profile: pl.DataFrame) -> pl.DataFrame:
+        """Set self-contradiction beside a score made from the record alone.
+
+        Parameters
+        ----------
+        profile
+            `profile_` of an estimator, :class:`intravar.Predictability` for instance: columns
+            physician, score, high.
+
+        Returns
+        -------
+        polars.DataFrame
+            physician, repeats, bound, `unexplained` (bound minus repeats: what the record does not
+            explain though the physician is consistent) and `share_unexplained` (the share of the
+            apparent discordance that is not inconsistency); `holds` says whether the bound's upper
+            end is at or above the count.
+
+        Examples
+        --------
+        >>> model = Repeats().fit(["a", "a"], [1, 0], ["Ada", "Ada"])
+        >>> profile = pl.DataFrame({"physician": ["Ada"], "score": [1.0], "high": [1.0]})
+        >>> model.beside(profile)["unexplained"].to_list()
+        [0.0]
+        """
+        missing = [name for name in ("physician", "score", "high") if name not in profile.columns]
+        if missing:
+            raise InputError(
+                f"the profile has no column '{missing[0]}'; give the profile_ of an estimator"
+            )
+        counted = self.profile_.select("physician", pl.col("score").alias("repeats"))
+        other = profile.select(
+            pl.col("physician").cast(pl.String), pl.col("score").alias("bound"), "high"
+        )
+        unexplained = (pl.col("bound") - pl.col("repeats")).alias("unexplained")
+        share = (1 - pl.col("repeats") / pl.col("bound")).clip(0, 1)
+        return (
+            counted.join(other, on="physician", how="left", maintain_order="left")
+            .with_columns(
+                unexplained,
+                pl.when(pl.col("bound") > 0).then(share).alias("share_unexplained"),
+                (pl.col("high") >= pl.col("repeats")).alias("holds"),
+            )
+            .drop("high")
+        )
+
+
+def one_occasion(case: Any, physician: Any) -> npt.NDArray[np.int64]:
+    """Return the rows of the first occasion of every physician and case.
+
+    A method that works from the record alone is given these and no other: a case seen twice would
+    tell it the answer.
+
+    Examples
+    --------
+    >>> one_occasion(["a", "a", "b"], ["Ada", "Ada", "Ada"]).tolist()
+    [0, 2]
+    """
+    table = _table(case, np.zeros(len(case), dtype=np.int8), physician).with_row_index("row")
+    first = table.unique(["physician", "case"], keep="first", maintain_order=True)
+    return first["row"].to_numpy().astype(np.int64)
+
+
+def _table(case: Any, y: Any, physician: Any) -> pl.DataFrame:
+    decision = checked_decision(y)
+    labels = checked_physician(physician).cast(pl.String)
+    cases = pl.Series("case", list(case), strict=False).cast(pl.String)
+    if len(decision) == 0:
+        raise InputError("there are no decisions; give at least one row")
+    for name, length in {"case": len(cases), "physician": len(labels)}.items():
+        if length != len(decision):
+            raise InputError(
+                f"{name} has {length:,} entries for {len(decision):,} decisions; one each is needed"
+            )
+    # Two cases without a name are two cases.
+    alone = pl.Series([f"\x00{row}" for row in range(len(cases))])
+    cases = cases.zip_with(cases.is_not_null(), alone)
+    return pl.DataFrame(
+        {"physician": labels, "case": cases, "y": pl.Series(decision).cast(pl.Int64)}
+    )
+
+
+def _effective(score: FloatArray, variance: FloatArray, n: npt.NDArray[np.int64]) -> FloatArray:
+    """Return how many yes-or-no comparisons are as sure as these cases.
+
+    A case seen twice is one; a case seen more often says more.
+    """
+    binomial = score * (1 - score)
+    usual = np.divide(binomial, variance, out=np.ones_like(score), where=variance > 0)
+    # From two comparable cases on a variance can be told; few are not believed to be surer.
+    trusted = np.where(n >= 10, np.clip(np.nan_to_num(usual, nan=1.0), 1.0, 6.0), 1.0)
+    return np.asarray(n * trusted)

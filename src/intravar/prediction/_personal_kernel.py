@@ -1,0 +1,142 @@
+"""The personal rule of one physician after the other, compiled.
+
+P(yes) = low + (high - low) g, g = 1 / (1 + exp(-beta.z)); the parameters of a physician are
+(beta, logit low, logit high), with a Gaussian prior. They are found by Fisher scoring with step
+halving: the information is J J' / (q (1 - q)), never negative, so that every step goes uphill.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+#: A probability closer to 0 or 1 than this says nothing more.
+EDGE = 1e-9
+LARGEST_STEP = 2.0
+SMALL_GAIN = 1e-3
+#: Variance of a logit by which the mean of a logistic function is flattened (MacKay 1992).
+FLATTEN = np.pi / 8
+
+
+@njit(cache=True, nogil=True)
+def _logistic(x):  # type: ignore[no-untyped-def]
+    if x >= 0:
+        return 1 / (1 + np.exp(-x))
+    e = np.exp(x)
+    return e / (1 + e)
+
+
+@njit(cache=True, nogil=True)
+def _objective(Z, y, rows, theta, mean, precision):  # type: ignore[no-untyped-def]
+    """Return the log posterior, up to a constant."""
+    d = Z.shape[1]
+    low, high = _logistic(theta[d]), _logistic(theta[d + 1])
+    total = 0.0
+    for t in range(rows.size):
+        i = rows[t]
+        eta = 0.0
+        for k in range(d):
+            eta += Z[i, k] * theta[k]
+        q = low + (high - low) * _logistic(eta)
+        q = min(max(q, EDGE), 1 - EDGE)
+        total += np.log(q) if y[i] == 1 else np.log(1 - q)
+    away = theta - mean
+    return total - 0.5 * away @ (precision @ away)
+
+
+@njit(cache=True, nogil=True)
+def _slope(Z, y, rows, theta):  # type: ignore[no-untyped-def]
+    """Return the gradient of the log-likelihood and its Fisher information."""
+    d = Z.shape[1]
+    m = d + 2
+    gradient, information, jacobian = np.zeros(m), np.zeros((m, m)), np.zeros(m)
+    low, high = _logistic(theta[d]), _logistic(theta[d + 1])
+    for t in range(rows.size):
+        i = rows[t]
+        eta = 0.0
+        for k in range(d):
+            eta += Z[i, k] * theta[k]
+        g = _logistic(eta)
+        q = low + (high - low) * g
+        q = min(max(q, EDGE), 1 - EDGE)
+        variance = q * (1 - q)
+        steep = (high - low) * g * (1 - g)
+        for k in range(d):
+            jacobian[k] = steep * Z[i, k]
+        jacobian[d] = low * (1 - low) * (1 - g)
+        jacobian[d + 1] = high * (1 - high) * g
+        residual = (y[i] - q) / variance
+        for k in range(m):
+            gradient[k] += residual * jacobian[k]
+            share = jacobian[k] / variance
+            for h in range(k + 1):
+                information[k, h] += share * jacobian[h]
+    for k in range(m):
+        for h in range(k):
+            information[h, k] = information[k, h]
+    return gradient, information
+
+
+@njit(cache=True, nogil=True)
+def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: ignore[no-untyped-def]
+    """Bring the parameters of every physician to their posterior mode, in place.
+
+    Returns the covariance of every posterior, and the summed gradient and information of the
+    likelihood.
+    """
+    J, m = theta.shape
+    covariance = np.zeros((J, m, m))
+    all_gradient, all_information = np.zeros(m), np.zeros((m, m))
+    for j in range(J):
+        rows = order[start[j] : start[j + 1]]
+        here = theta[j].copy()
+        value = _objective(Z, y, rows, here, mean, precision)
+        gradient, information = _slope(Z, y, rows, here)
+        for _ in range(steps):
+            step = np.linalg.solve(information + precision, gradient - precision @ (here - mean))
+            longest = np.max(np.abs(step))
+            if longest > LARGEST_STEP:
+                step *= LARGEST_STEP / longest
+            moved = False
+            for _ in range(6):
+                there = here + step
+                reached = _objective(Z, y, rows, there, mean, precision)
+                if reached >= value - 1e-10:
+                    moved = True
+                    break
+                step = 0.4 * step
+            if not moved:
+                break
+            gain = reached - value
+            here, value = there, reached
+            gradient, information = _slope(Z, y, rows, here)
+            if gain < SMALL_GAIN:
+                break
+        theta[j] = here
+        covariance[j] = np.linalg.inv(information + precision)
+        all_gradient += gradient
+        all_information += information
+    return covariance, all_gradient, all_information
+
+
+@njit(cache=True, nogil=True)
+def predict_rows(Z, code, rows, theta, covariance):  # type: ignore[no-untyped-def]
+    """Return P(yes) of the rows with their physicians, the posterior's spread averaged over."""
+    d = Z.shape[1]
+    found = np.empty(rows.size)
+    for t in range(rows.size):
+        i = rows[t]
+        j = code[i]
+        eta, spread = 0.0, 0.0
+        for k in range(d):
+            eta += Z[i, k] * theta[j, k]
+            total = 0.0
+            for h in range(d):
+                total += covariance[j, k, h] * Z[i, h]
+            spread += Z[i, k] * total
+        g = _logistic(eta / np.sqrt(1 + FLATTEN * spread))
+        low = _logistic(theta[j, d] / np.sqrt(1 + FLATTEN * covariance[j, d, d]))
+        e = d + 1
+        high = _logistic(theta[j, e] / np.sqrt(1 + FLATTEN * covariance[j, e, e]))
+        found[t] = low + (high - low) * g
+    return found

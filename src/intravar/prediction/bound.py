@@ -1,0 +1,109 @@
+"""The bound: twice the squared error of held-out predictions, per physician.
+
+For a prediction q made without the patient's own decision, E(y - q)^2 = p (1 - p) + (p - q)^2, so
+that twice the squared error bounds the comparable discordance 2 p (1 - p) from above, whatever the
+rule. It falls into two parts, exactly:
+
+    (y - q)^2 = q (1 - q) + (y - q)(1 - 2 q).
+
+The first is what the predictions themselves expect. The second says by how much they are wrong, and
+is chance alone where they are right on average; it is held back as far as chance explains how much
+it differs between physicians, which leaves what it is an estimate of as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv
+
+from intravar.inference.intervals import Interval
+from intravar.inference.shrinkage import between_variance
+from intravar.prediction.canonical import Floats, Ints
+
+#: The second part never counts less than this: decisions have the last word.
+LEAST_KEPT = 0.2
+#: A physician's spread of losses is held against that of all, which counts as so many patients.
+SPREAD_PATIENTS = 20.0
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """The bound of every physician.
+
+    Attributes
+    ----------
+    score
+        Twice the held-out squared error, chance held back.
+    raw
+        The same as it is.
+    effective
+        Number of yes-or-no trials that would be as sure.
+    """
+
+    score: Floats
+    raw: Floats
+    effective: Floats
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval of what the score tends to.
+
+        Half the bound is the mean of losses between 0 and 1. Jeffreys' interval of a share with
+        the same mean and variance keeps its level where losses are few; that losses also differ
+        because patients do makes it wide rather than narrow.
+        """
+        tail = (1 - level) / 2
+        share = np.clip(self.score / 2, 0.0, 1.0)
+        a, b = share * self.effective + 0.5, (1 - share) * self.effective + 0.5
+        low = np.minimum(2 * betaincinv(a, b, tail), self.score)
+        high = np.maximum(2 * betaincinv(a, b, 1 - tail), self.score)
+        mean = a / (a + b)
+        return Interval(low, high, 2 * np.sqrt(mean * (1 - mean) / (a + b + 1)))
+
+
+def panel_means(values: Floats, code: Ints, size: Floats) -> Floats:
+    """Return the mean over every physician's patients."""
+    return np.asarray(np.bincount(code, values, minlength=len(size)) / size)
+
+
+def bound(prediction: Floats, y: Ints, code: Ints, n_physicians: int) -> Bound:
+    """Return the bound of every physician from held-out predictions.
+
+    Examples
+    --------
+    >>> found = bound(np.full(4, 0.5), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), 2)
+    >>> found.score.tolist()
+    [0.5, 0.5]
+    """
+    size = np.bincount(code, minlength=n_physicians).astype(np.float64)
+    q = prediction
+    expected = panel_means(2 * q * (1 - q), code, size)
+    wrong = panel_means(2 * (y - q) * (1 - 2 * q), code, size)
+    error = np.sqrt(panel_means(4 * q * (1 - q) * (1 - 2 * q) ** 2, code, size) / size)
+    score = np.maximum(expected + _held_back(wrong, error), 0.0)
+    loss = (y - q) ** 2
+    return Bound(score, expected + wrong, _effective(loss, score / 2, code, size))
+
+
+def _held_back(wrong: Floats, error: Floats) -> Floats:
+    if len(wrong) < 2 or not (error > _TINY).all():
+        return wrong
+    tau2 = between_variance(wrong, error)
+    weight = 1 / (error**2 + tau2)
+    mean = float(np.sum(weight * wrong) / np.sum(weight))
+    kept = np.maximum(tau2 / (tau2 + error**2), LEAST_KEPT)
+    return np.asarray(mean + kept * (wrong - mean))
+
+
+def _effective(loss: Floats, share: Floats, code: Ints, size: Floats) -> Floats:
+    """Return how many yes-or-no trials with this share have a mean as sure as these losses."""
+    mean = panel_means(loss, code, size)
+    square = np.bincount(code, (loss - mean[code]) ** 2, minlength=len(size))
+    binomial = mean * (1 - mean)
+    usual = square.sum() / max(float((size * binomial).sum()), _TINY)
+    spread = (square + SPREAD_PATIENTS * usual * binomial) / (size - 1 + SPREAD_PATIENTS)
+    trials = size * share * (1 - share) / np.maximum(spread, _TINY)
+    # Losses within 0 and 1 are at least as sure as yes or no.
+    return np.asarray(np.clip(trials, size, 1e3 * size))

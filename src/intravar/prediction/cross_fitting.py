@@ -1,0 +1,246 @@
+"""Nested cross-fitting: every patient predicted by models that never saw the own decision.
+
+For fold k all candidates are learned from the other folds. How to put them together is learned
+from predictions of the other folds by models that left out one more fold: neither has seen a
+decision of fold k. One model per pair of folds serves both of its folds.
+
+What is common to physicians is learned from a sample of them where there are many; what is
+personal is learned panel by panel, for everybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from intravar.prediction.axes import clipped_logit, personal_axes
+from intravar.prediction.camps import camp_predictions
+from intravar.prediction.canonical import Canonical, Floats, Ints, panel_folds
+from intravar.prediction.column_bins import standard_columns, telling_columns
+from intravar.prediction.forests import filled, own_forests
+from intravar.prediction.personal import Hyper, PersonalRules, fit_rules, learn_hyper
+from intravar.prediction.pooled import common_score
+from intravar.prediction.stacking import Level, Stack, fit_stack
+from intravar.prediction.trees import Bins, TreeRates, bin_edges, binned
+from intravar.seeds import stream
+
+#: Physicians are sampled, for what is common, until they have so many patients.
+MOST_COMMON = 40_000
+POOLED, COLLEAGUES = "pooled", "colleagues"
+PERSONAL, OWN = "personal", "own forest"
+#: Candidates that do not know who decides.
+BLIND = (POOLED, COLLEAGUES)
+#: Physicians whose personal rules make up the average colleague.
+MOST_COLLEAGUES = 40
+#: Numbers of camps that are tried.
+CAMPS = (2, 3)
+#: With fewer physicians there are no camps.
+FEWEST_FOR_CAMPS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionTask:
+    """A cohort made ready.
+
+    Attributes
+    ----------
+    cohort
+        The patients in canonical order.
+    columns, owner
+        Columns of a personal rule, and the covariate that each belongs to.
+    covariates, bins
+        Covariates without gaps, and binned.
+    fold
+        Fold of every patient.
+    half
+        Half to which a patient belongs where models of two halves score each other.
+    part
+        Half to which a patient belongs where one half is learned from alone.
+    sampled
+        Whether what is common is learned from the patient's physician.
+    """
+
+    cohort: Canonical
+    columns: Floats
+    owner: Ints
+    covariates: Floats
+    bins: Bins
+    fold: Ints
+    half: npt.NDArray[np.bool_]
+    part: npt.NDArray[np.bool_]
+    sampled: npt.NDArray[np.bool_]
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """All candidates learned from some rows, and what they predict for others."""
+
+    rules: PersonalRules
+    level: Level
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """Held-out predictions of all patients, in canonical order.
+
+    Attributes
+    ----------
+    score
+        Logit of P(yes), best prediction of this physician.
+    pooled
+        Logit of P(yes), best prediction that does not know the physician.
+    by_candidate
+        The same by every candidate alone.
+    stacks, hypers
+        How candidates were put together, and what was common, by fold.
+    """
+
+    score: Floats
+    pooled: Floats
+    by_candidate: dict[str, Floats]
+    stacks: list[Stack]
+    hypers: list[Hyper]
+
+
+def prepare(cohort: Canonical, n_folds: int, seed: int) -> PredictionTask:
+    """Make a cohort ready; nothing here looks at decisions."""
+    columns, owner = standard_columns(cohort.covariates)
+    fold = panel_folds(cohort, n_folds, seed)
+    half, part = (panel_folds(cohort, 2, seed + number) == 1 for number in (1, 2))
+    sizes = np.bincount(cohort.code, minlength=cohort.n_physicians)
+    order = stream(seed, "prediction", "sample").permutation(cohort.n_physicians)
+    taken = np.cumsum(sizes[order]) - sizes[order] < MOST_COMMON
+    sampled = np.zeros(cohort.n_physicians, dtype=np.bool_)
+    sampled[order[taken]] = True
+    bins = binned(cohort.covariates, bin_edges(cohort.covariates))
+    return PredictionTask(
+        cohort,
+        columns,
+        owner,
+        filled(cohort.covariates),
+        bins,
+        fold,
+        half,
+        part,
+        sampled[cohort.code],
+    )
+
+
+def cross_fit(task: PredictionTask) -> FoldScores:
+    """Predict every patient from the other folds."""
+    y, fold = task.cohort.decision, task.fold
+    pairs: dict[frozenset[int], Learned] = {}
+    score, pooled = np.zeros(len(y)), np.zeros(len(y))
+    by_candidate: dict[str, Floats] = {}
+    stacks, hypers = [], []
+    for k in range(task.n_folds):
+        own = fold == k
+        single = learn(task, ~own, own, None)
+        stack = _stack_without(task, k, single, pairs)
+        score[own], pooled[own] = stack.scores(single.level), stack.blind_scores(single.level)
+        for name, values in single.level.logits.items():
+            by_candidate.setdefault(name, np.zeros(len(y)))[own] = values
+        stacks.append(stack)
+        hypers.append(single.rules.hyper)
+    return FoldScores(score, pooled, by_candidate, stacks, hypers)
+
+
+def half_scores(task: PredictionTask, fit: FoldScores) -> list[tuple[Floats, Floats]]:
+    """Predict every patient from either half of the other folds: scores, and pooled scores.
+
+    Held against predictions from all of the other folds, they show what twice as many patients
+    teach.
+    """
+    found = []
+    for part in (task.part, ~task.part):
+        score, pooled = np.zeros(len(part)), np.zeros(len(part))
+        for k, (stack, hyper) in enumerate(zip(fit.stacks, fit.hypers, strict=True)):
+            own = task.fold == k
+            level = learn(task, ~own & part, own, hyper).level
+            score[own], pooled[own] = stack.scores(level), stack.blind_scores(level)
+        found.append((score, pooled))
+    return found
+
+
+def _stack_without(
+    task: PredictionTask, k: int, single: Learned, pairs: dict[frozenset[int], Learned]
+) -> Stack:
+    """Learn how to put candidates together from predictions that never saw fold k."""
+    fold, rows, levels = task.fold, [], []
+    for other in range(task.n_folds):
+        if other == k:
+            continue
+        key = frozenset([k, other])
+        if key not in pairs:
+            out = np.isin(fold, [k, other])
+            pairs[key] = learn(task, ~out & task.sampled, out & task.sampled, single.rules.hyper)
+        pair = pairs[key]
+        asked = np.flatnonzero(np.isin(fold, [k, other]) & task.sampled)
+        here = np.flatnonzero(fold[asked] == other)
+        rows.append(asked[here])
+        levels.append(pair.level.take(here))
+    all_rows = np.concatenate(rows)
+    names = levels[0].logits
+    level = Level(
+        {name: np.concatenate([each.logits[name] for each in levels]) for name in names},
+        np.vstack([each.axes for each in levels]),
+    )
+    order = np.argsort(all_rows)
+    return fit_stack(
+        level.take(order),
+        task.cohort.decision[all_rows[order]],
+        task.half[all_rows[order]],
+        BLIND,
+    )
+
+
+def learn(
+    task: PredictionTask,
+    train: npt.NDArray[np.bool_],
+    asked: npt.NDArray[np.bool_],
+    start: Hyper | None,
+) -> Learned:
+    """Learn all candidates from the patients of `train` and predict those `asked` about."""
+    cohort = task.cohort
+    y, code, J = cohort.decision, cohort.code, cohort.n_physicians
+    rows, wanted = np.flatnonzero(train), np.flatnonzero(asked)
+    common = np.flatnonzero(train & task.sampled)
+    used = np.sort(np.concatenate([rows, wanted]))
+    chosen = telling_columns(task.columns, y, code, common, J)
+    Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), task.columns[:, chosen]])
+    Z[used, 1] = common_score(task.bins, y, common, task.half, used)
+    pooled = Z[wanted, 1]
+    begin = start if start is not None and len(start.mean) == Z.shape[1] + 2 else None
+    hyper = learn_hyper(Z, y, code, common, J, begin)
+    # Once more, now that it is known who follows a rule closely and whose decisions say little.
+    rates = _rates(fit_rules(Z, y, code, common, J, hyper), code)
+    Z[used, 1] = common_score(task.bins, y, common, task.half, used, rates)
+    hyper = learn_hyper(Z, y, code, common, J, hyper)
+    rules = fit_rules(Z, y, code, rows, J, hyper)
+    panel = np.bincount(code[rows], minlength=J)
+    colleagues = np.flatnonzero(panel)[:: max(1, int((panel > 0).sum()) // MOST_COLLEAGUES)]
+    logits = {
+        POOLED: pooled,
+        COLLEAGUES: clipped_logit(rules.average(Z, wanted, colleagues)),
+        PERSONAL: clipped_logit(rules.predict(Z, code, wanted)),
+        OWN: clipped_logit(own_forests(task.covariates, y, code, rows, wanted, J)),
+    }
+    if J >= FEWEST_FOR_CAMPS:
+        for n_camps in CAMPS:
+            found = camp_predictions(Z, y, code, rows, wanted, rules, n_camps)
+            logits[f"{n_camps} camps"] = clipped_logit(found)
+    axes = personal_axes(Z, code, wanted, rules, 1, panel)
+    return Learned(rules, Level(logits, axes))
+
+
+def _rates(rules: PersonalRules, code: Ints) -> TreeRates:
+    low, high = expit(rules.theta[:, -2]), expit(rules.theta[:, -1])
+    return TreeRates(low[code], high[code])

@@ -1,0 +1,43 @@
+"""A forest of one's own for every physician: any rule, however odd, if the panel is large."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from intravar.prediction._forest_kernel import grow_forest
+from intravar.prediction.canonical import Floats, Ints
+from intravar.prediction.personal import sorted_panels
+
+#: Trees per physician; a larger panel needs fewer, its leaves are larger.
+MOST_TREES, LEAST_TREES = 60, 20
+ROWS_PER_TREE = 60_000
+LEAST_LEAF = 4
+#: Below every number: missing values go with the smallest.
+MISSING = -1e30
+SEED = np.uint64(0x9E3779B97F4A7C15)
+
+
+def filled(covariates: Floats) -> Floats:
+    """Return the covariates with missing values below all others."""
+    return np.where(np.isnan(covariates), MISSING, covariates)
+
+
+def own_forests(
+    covariates: Floats, y: Ints, code: Ints, rows: Ints, asked: Ints, n_physicians: int
+) -> Floats:
+    """Return P(yes) of the rows asked about, by a forest grown on the same physician's rows.
+
+    A physician without rows to learn from gets the share of all.
+    """
+    order, begin = sorted_panels(code, rows, n_physicians)
+    wanted, first = sorted_panels(code, asked, n_physicians)
+    found = np.full(len(asked), (y[rows].sum() + 1) / (len(rows) + 2))
+    place = np.argsort(code[asked], kind="stable")
+    for j in range(n_physicians):
+        own, his = order[begin[j] : begin[j + 1]], slice(first[j], first[j + 1])
+        if len(own) and his.start < his.stop:
+            trees = int(np.clip(ROWS_PER_TREE // len(own), LEAST_TREES, MOST_TREES))
+            found[place[his]] = grow_forest(
+                covariates, y, own, wanted[his], trees, LEAST_LEAF, SEED
+            )
+    return found

@@ -1,0 +1,155 @@
+"""A rule of one's own: personal weights and rates around those of all, by empirical Bayes.
+
+P(yes) = low_j + (high_j - low_j) / (1 + exp(-beta_j.z)). The parameters of the physicians are drawn
+from one Gaussian, whose mean is the common rule and whose covariance says how, and in which
+directions, rules differ; both are estimated. Where rules do not differ the covariance shrinks to
+nothing and everybody has the common rule; where there are camps, it is wide along the line that
+separates them, and along that line only.
+
+References
+----------
+MacKay, Neural Computation 1992;4:448-472 (evidence) and 720-736 (averaging over a posterior).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from intravar.prediction._personal_kernel import fit_panels, predict_rows
+from intravar.prediction.canonical import Floats, Ints
+
+#: Standard deviation of slopes, and of logits of rates, from which the search starts.
+SLOPE_SD = 0.5
+RATE_SD = 1.0
+#: Common rates from which the search starts: logits of 0.05 and 0.9.
+START_LOW, START_HIGH = -3.0, 2.0
+LARGEST_LOGIT = 8.0
+#: The prior of the covariance is worth so many physicians, whose slopes differ by so much.
+PRIOR_PHYSICIANS = 2.0
+PRIOR_SD = 0.2
+#: Parameters that do not differ keep a hair's breadth, so that the covariance can be inverted.
+LEAST_VARIANCE = 1e-5
+ROUNDS = 40
+SETTLED = 0.03
+
+
+@dataclass(frozen=True, eq=False)
+class Hyper:
+    """What is common to all physicians: mean and covariance of their parameters."""
+
+    mean: Floats
+    covariance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PersonalRules:
+    """Every physician's parameters: posterior modes and covariances."""
+
+    hyper: Hyper
+    theta: Floats
+    covariance: Floats
+
+    def predict(self, Z: Floats, code: Ints, rows: Ints) -> Floats:
+        """Return P(yes) of some rows with their physicians."""
+        found: Floats = predict_rows(Z, code, rows, self.theta, self.covariance)
+        return found
+
+    def average(self, Z: Floats, rows: Ints, among: Ints) -> Floats:
+        """Return P(yes) of some rows with a physician drawn from `among`."""
+        total = np.zeros(len(rows))
+        for physician in among:
+            anybody = np.full(len(Z), physician, dtype=np.int64)
+            total += self.predict(Z, anybody, rows)
+        return total / len(among)
+
+    def score(self, Z: Floats, code: Ints, rows: Ints) -> Floats:
+        """Return the logit beta_j.z of some rows, without the rates."""
+        d = Z.shape[1]
+        return np.asarray(np.einsum("ik,ik->i", Z[rows], self.theta[code[rows], :d]))
+
+
+def sorted_panels(code: Ints, rows: Ints, n_physicians: int) -> tuple[Ints, Ints]:
+    """Return rows in order of physician, and where each physician's begin and end."""
+    order = rows[np.argsort(code[rows], kind="stable")]
+    sizes = np.bincount(code[rows], minlength=n_physicians)
+    return order, np.concatenate([[0], np.cumsum(sizes)])
+
+
+def start_hyper(n_columns: int) -> Hyper:
+    """Return where the search for the common part begins."""
+    sd = np.r_[np.full(n_columns, SLOPE_SD), RATE_SD, RATE_SD]
+    return Hyper(np.r_[np.zeros(n_columns), START_LOW, START_HIGH], np.diag(sd**2))
+
+
+def learn_hyper(
+    Z: Floats, y: Ints, code: Ints, rows: Ints, n_physicians: int, start: Hyper | None = None
+) -> Hyper:
+    """Estimate mean and covariance of the physicians' parameters from some rows.
+
+    Parameters
+    ----------
+    Z
+        Columns of the rule, the constant first; one row per patient.
+    y, code
+        Decision and physician per patient.
+    rows
+        Patients to learn from; physicians without any are left out.
+    n_physicians
+        Number of physicians.
+    start
+        Where to begin; a neighbouring fit saves rounds.
+    """
+    hyper = start or start_hyper(Z.shape[1])
+    order, begin = sorted_panels(code, rows, n_physicians)
+    begin = np.unique(begin)
+    theta = np.tile(hyper.mean, (len(begin) - 1, 1))
+    for _ in range(ROUNDS):
+        precision = np.linalg.inv(hyper.covariance)
+        covariance, gradient, information = fit_panels(
+            Z, y, order, begin, theta, hyper.mean, precision, 3
+        )
+        away = theta - hyper.mean
+        shift = away.mean(axis=0)
+        spread = _covariance(away - shift, covariance)
+        # Half a Newton step of all together: where nobody differs, means of modes hardly move.
+        ridge = 0.1 * np.eye(len(shift))
+        push = 0.5 * np.clip(np.linalg.solve(information + ridge, gradient), -1, 1)
+        mean = hyper.mean + shift + push
+        mean[-2:] = np.clip(mean[-2:], -LARGEST_LOGIT, LARGEST_LOGIT)
+        theta += push
+        settled = _settled(hyper, mean, spread)
+        hyper = Hyper(mean, spread)
+        if settled:
+            break
+    return hyper
+
+
+def fit_rules(
+    Z: Floats, y: Ints, code: Ints, rows: Ints, n_physicians: int, hyper: Hyper
+) -> PersonalRules:
+    """Find every physician's parameters, given what is common; without rows they are the mean."""
+    order, begin = sorted_panels(code, rows, n_physicians)
+    theta = np.tile(hyper.mean, (n_physicians, 1))
+    precision = np.linalg.inv(hyper.covariance)
+    covariance, _, _ = fit_panels(Z, y, order, begin, theta, hyper.mean, precision, 25)
+    return PersonalRules(hyper, theta, covariance)
+
+
+def _covariance(away: Floats, posterior: Floats) -> Floats:
+    """Return the covariance that expects what the posteriors show, held back where data are few."""
+    J, m = away.shape
+    found = away.T @ away + posterior.sum(axis=0)
+    # Correlations of many parameters take many physicians: m of them count as uncorrelated.
+    independent = np.diag(np.diag(found) / J)
+    found = (found + m * independent) / (J + m)
+    prior = PRIOR_SD**2 * np.eye(m)
+    found = (J * found + PRIOR_PHYSICIANS * prior) / (J + PRIOR_PHYSICIANS)
+    return np.asarray(found + LEAST_VARIANCE * np.eye(m))
+
+
+def _settled(before: Hyper, mean: Floats, covariance: Floats) -> bool:
+    old, new = np.sqrt(np.diag(before.covariance)), np.sqrt(np.diag(covariance))
+    still = np.abs(new - old) <= SETTLED * (old + 0.05)
+    return bool(still.all() and (np.abs(mean - before.mean) <= SETTLED * (1 + old)).all())

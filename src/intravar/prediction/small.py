@@ -1,0 +1,27 @@
+"""Too few patients, or one decision for all: shares instead of rules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from intravar.prediction.canonical import Floats, Ints
+
+#: The share of all physicians counts as so many patients of one's own.
+SHARED = 2.0
+
+
+def shares_of_others(y: Ints, code: Ints, n_physicians: int) -> Floats:
+    """Return for every patient the share of the physician's other patients who got the drug.
+
+    It is drawn towards the share of all other patients, and that towards one half.
+
+    Examples
+    --------
+    >>> shares_of_others(np.array([1, 1, 0]), np.array([0, 0, 0]), 1).round(2).tolist()
+    [0.5, 0.5, 0.92]
+    """
+    n = len(y)
+    everywhere = (y.sum() - y + 0.5) / n
+    own = np.bincount(code, y, minlength=n_physicians)[code] - y
+    size = np.bincount(code, minlength=n_physicians)[code] - 1
+    return np.asarray((own + SHARED * everywhere) / (size + SHARED))

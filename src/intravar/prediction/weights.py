@@ -1,0 +1,113 @@
+"""Which covariates a physician weighs more or less than the others, in numbers and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from intravar.prediction.canonical import Floats
+from intravar.prediction.column_bins import telling_columns
+from intravar.prediction.cross_fitting import PredictionTask
+from intravar.prediction.personal import PersonalRules, fit_rules, learn_hyper
+
+#: A difference of so many standard errors is worth a word.
+WORTH_A_WORD = 2.5
+#: At most so many words per physician.
+MOST_WORDS = 3
+#: Others' weight below this share of the largest is next to nothing.
+NOTHING = 0.15
+
+
+def personal_weights(
+    task: PredictionTask, names: Sequence[str], physicians: Sequence[str]
+) -> pl.DataFrame:
+    """Return every physician's weights beside those of the others.
+
+    Weights are per standard deviation of the covariate, from a rule without trees that is learned
+    from all patients: it describes, and predicts nothing.
+
+    Parameters
+    ----------
+    task
+        The cohort, made ready.
+    names, physicians
+        Names of covariates and physicians, in the order that was given.
+
+    Returns
+    -------
+    polars.DataFrame
+        physician, covariate, weight, others, difference, standard_error.
+    """
+    cohort = task.cohort
+    y, code, J = cohort.decision, cohort.code, cohort.n_physicians
+    common = np.flatnonzero(task.sampled)
+    chosen = telling_columns(task.columns, y, code, common, J)
+    Z = np.column_stack([np.ones(len(y)), task.columns[:, chosen]])
+    hyper = learn_hyper(Z, y, code, common, J)
+    rules = fit_rules(Z, y, code, np.arange(len(y)), J, hyper)
+    weight, error = _weights(rules)
+    others = np.broadcast_to(hyper.mean[1:-2], weight.shape)
+    columns = [names[cohort.column[task.owner[at]]] for at in chosen]
+    return pl.DataFrame(
+        {
+            "physician": np.repeat([physicians[at] for at in cohort.physician], len(columns)),
+            "covariate": columns * J,
+            "weight": weight.ravel(),
+            "others": others.ravel(),
+            "difference": (weight - others).ravel(),
+            "standard_error": error.ravel(),
+        },
+        schema_overrides={"physician": pl.String, "covariate": pl.String},
+    )
+
+
+def _weights(rules: PersonalRules) -> tuple[Floats, Floats]:
+    error = np.sqrt(np.einsum("jkk->jk", rules.covariance))
+    return rules.theta[:, 1:-2], error[:, 1:-2]
+
+
+def in_words(weights: pl.DataFrame, physicians: Sequence[str]) -> list[str | None]:
+    """Say which covariates each physician weighs more or less; None where nothing stands out.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame(
+    ...     {"physician": ["A", "A"], "covariate": ["age", "sbp"], "weight": [2.0, 0.1],
+    ...      "others": [1.0, 1.0], "difference": [1.0, -0.9], "standard_error": [0.1, 0.2]}
+    ... )
+    >>> in_words(table, ["A", "B"])
+    ['weighs age more and sbp less than the others', None]
+    """
+    if weights.is_empty():
+        return [None] * len(physicians)
+    largest = max(float(weights["others"].abs().max()), 1e-9)  # type: ignore[arg-type]
+    notable = weights.with_columns(
+        (pl.col("difference").abs() / pl.col("standard_error")).alias("sure")
+    ).filter(pl.col("sure") >= WORTH_A_WORD)
+    said: dict[str, list[str]] = {}
+    for row in notable.sort("sure", descending=True, maintain_order=True).iter_rows(named=True):
+        words = said.setdefault(row["physician"], [])
+        if len(words) < MOST_WORDS:
+            words.append(_word(row["covariate"], row["weight"], row["others"], largest))
+    return [_sentence(said.get(name)) for name in physicians]
+
+
+def _word(covariate: str, own: float, others: float, largest: float) -> str:
+    if abs(others) < NOTHING * largest:
+        return f"{covariate} {'up' if own > 0 else 'down'}"
+    if own * others < 0 and abs(own) > NOTHING * largest:
+        return f"{covariate} the other way"
+    return f"{covariate} {'more' if abs(own) > abs(others) else 'less'}"
+
+
+def _sentence(words: list[str] | None) -> str | None:
+    if not words:
+        return None
+    listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"weighs {listed} than the others" if _compares(words) else f"weighs {listed}"
+
+
+def _compares(words: list[str]) -> bool:
+    return words[-1].endswith(("more", "less"))
