@@ -23,6 +23,8 @@ SMALLEST_BRACKET = 1e-6
 TINY = 1e-300
 RATE_EDGE = 1e-6
 RATE_TRIES = 20
+#: Products are turned into logarithms below this.
+FLUSH = 1e-12
 
 
 class Chain(NamedTuple):
@@ -75,9 +77,32 @@ def panel_log_likelihood(eta, y, high, low):  # type: ignore[no-untyped-def]
     for i in range(y.size):
         q = low + contrast / (1.0 + np.exp(-eta[i]))
         product *= q if y[i] == 1 else 1.0 - q
-        if product < 1e-200:
+        if product < FLUSH:
             total += np.log(product)
             product = 1.0
+    return total + np.log(product)
+
+
+@njit(cache=True, nogil=True)
+def _along(ellipse, angle, y, high, low, floor):  # type: ignore[no-untyped-def]
+    """Log-likelihood at an angle; minus infinity as soon as it is below the floor.
+
+    No term is positive, so what has fallen below stays there: most proposals end early.
+    """
+    base, here, there = ellipse
+    across, up = np.cos(angle), np.sin(angle)
+    total = 0.0
+    product = 1.0
+    contrast = high - low
+    for i in range(y.size):
+        eta = base[i] + across * here[i] + up * there[i]
+        q = low + contrast / (1.0 + np.exp(-eta))
+        product *= q if y[i] == 1 else 1.0 - q
+        if product < FLUSH:
+            total += np.log(product)
+            product = 1.0
+            if total < floor:
+                return -np.inf
     return total + np.log(product)
 
 
@@ -111,8 +136,7 @@ def move_by_prior(rows, chain, population, random):  # type: ignore[no-untyped-d
         angle = random.random() * 2 * np.pi
         low_angle, high_angle = angle - 2 * np.pi, angle
         while True:
-            eta = base + np.cos(angle) * here + np.sin(angle) * there
-            likely = panel_log_likelihood(eta, y, high, low) > level
+            likely = _along((base, here, there), angle, y, high, low, level) > level
             if likely or high_angle - low_angle < SMALLEST_BRACKET:
                 break
             if angle < 0:
@@ -122,7 +146,7 @@ def move_by_prior(rows, chain, population, random):  # type: ignore[no-untyped-d
             angle = low_angle + random.random() * (high_angle - low_angle)
         offset = chain.weights[j] - centre
         chain.weights[j] = centre + np.cos(angle) * offset + np.sin(angle) * away
-        chain.eta[part] = eta
+        chain.eta[part] = base + np.cos(angle) * here + np.sin(angle) * there
 
 
 @njit(cache=True, nogil=True)
@@ -151,10 +175,9 @@ def move_by_reference(rows, chain, population, reference, random):  # type: igno
         first = True
         while True:
             move = np.cos(angle) * offset + np.sin(angle) * away
-            eta = base + np.cos(angle) * here + np.sin(angle) * there
-            value = panel_log_likelihood(eta, y, high, low)
+            value = 0.5 * np.sum(move * _reach(precision, move))
             value -= 0.5 * np.sum(((centre + move - mean) / spread) ** 2)
-            value += 0.5 * np.sum(move * _reach(precision, move))
+            value += _along((base, here, there), angle, y, high, low, level - value)
             if first:
                 first = False
                 level = value + np.log(random.random() + TINY)
@@ -169,7 +192,7 @@ def move_by_reference(rows, chain, population, reference, random):  # type: igno
                 high_angle = angle
             angle = low_angle + random.random() * (high_angle - low_angle)
         chain.weights[j] = centre + move
-        chain.eta[part] = eta
+        chain.eta[part] = base + np.cos(angle) * here + np.sin(angle) * there
 
 
 @njit(cache=True, nogil=True)

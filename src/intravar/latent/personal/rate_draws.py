@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc
 
 from intravar.arrays import FloatArray
 from intravar.latent.rates import EligibleDiscordance, PanelDiscordance
@@ -52,10 +51,15 @@ class RateDraws:
         [0.495]
         """
         edge = np.linspace(0, 1, CELLS + 1)
+        p = (edge[1:] + edge[:-1]) / 2
+        logs = np.stack([np.log(p), np.log1p(-p)])
         mass = np.zeros((self.high.shape[1], CELLS))
         laws = self.high[:: -(-len(self.high) // MOST_LAWS)]
         for law in laws:
-            mass += np.diff(betainc(law[:, :1], law[:, 1:], edge), axis=1)
+            # Densities at the cells' midpoints: far faster than differences of the Beta integral.
+            value = (law - 1) @ logs
+            value = np.exp(value - value.max(axis=1, keepdims=True))
+            mass += value / value.sum(axis=1, keepdims=True)
         return EligibleDiscordance(mass / len(laws), np.tile(edge, (len(mass), 1)))
 
     def panel_discordance(self, random: np.random.Generator) -> PanelDiscordance:
