@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,18 +11,19 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.canonical_order import CanonicalOrder, canonical_order
 from intravar.errors import InputError
 from intravar.estimators.base import Estimator
 from intravar.estimators.observed import Observed
 from intravar.inference.intervals import Interval
 from intravar.latent.anchors import Anchors, find_anchors
-from intravar.latent.crossfit import (
-    CrossFit,
-    FoldPlan,
-    cross_fit,
-    held_out_one_class,
-    physician_folds,
+from intravar.latent.cautions import (
+    AnchorWarning,
+    OwnRulesWarning,
+    warn_of_own_rules,
+    warn_of_thin_anchors,
 )
+from intravar.latent.crossfit import CrossFit, FoldPlan, cross_fit, plan_folds
 from intravar.latent.decided import Decided
 from intravar.latent.personal.contest import (
     EVIDENCE,
@@ -36,9 +36,11 @@ from intravar.latent.personal.heterogeneity import own_rule_evidence
 from intravar.latent.personal.panel_rows import standardised
 from intravar.latent.personal.unfollowed import safe_interval
 from intravar.latent.rates import EligibleDiscordance, PanelDiscordance, one_class_posterior
-from intravar.latent.readout import SharedReading, held_out_shared, read_shared
+from intravar.latent.readout import SharedReading, held_out_on_first, read_shared
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
 from intravar.seeds import stream
+
+__all__ = ["AnchorWarning", "LatentRule", "OwnRulesWarning"]
 
 #: Gain in held-out log-likelihood that a rule must show over no rule.
 ONE_CLASS_MARGIN = 5.0
@@ -48,14 +50,6 @@ CORE = 0.8
 FEWEST_PATIENTS = 40
 #: The word for the rule that all share, beside the names of the families of own rules.
 SHARED = "shared"
-
-
-class AnchorWarning(UserWarning):
-    """Few patients are surely eligible or surely not: the level of the scores is not pinned."""
-
-
-class OwnRulesWarning(UserWarning):
-    """Physicians follow rules of their own, and no rule known here explains their decisions."""
 
 
 class LatentRule(Estimator):
@@ -100,6 +94,8 @@ class LatentRule(Estimator):
     eligible_probability_
         Per patient, from the other folds only: never informed by the patient's own decision. (Only
         whether there is a rule at all is decided once, on everybody; without one it is 1.)
+    fold_
+        Fold of every patient.
     core_
         Patients with a probability of at least 0.8; their decisions carry most of the score.
     two_classes_
@@ -152,6 +148,7 @@ class LatentRule(Estimator):
     low_: FloatArray
     high_: FloatArray
     eligible_probability_: FloatArray
+    fold_: IntArray
     core_: BoolArray
     two_classes_: bool
     personal_: bool
@@ -208,34 +205,52 @@ class LatentRule(Estimator):
 
     def _fit(self, observed: Observed) -> None:
         self._check()
+        # By content, before anything is dealt or drawn: how the table is sorted, and what
+        # physicians are called, then changes nothing.
+        order = canonical_order(observed.covariates, observed.code, observed.decision)
+        X = np.ascontiguousarray(observed.covariates[order.rows][:, order.columns])
         n_physicians = len(observed.physicians)
-        decided = Decided(observed.decision.astype(np.int64), observed.code, n_physicians)
+        decided = Decided(
+            observed.decision[order.rows].astype(np.int64),
+            order.place[observed.code][order.rows],
+            n_physicians,
+        )
         self.reason_ = [None] * n_physicians
         self.two_classes_, self.chosen_, self.held_out_ = False, [], {}
         self.rule_, self.camp_ = SHARED, np.zeros(n_physicians, dtype=np.int64)
         self.own_rules_, self.own_rule_evidence_, self.follows_ = False, 0.0, True
+        self.fold_ = np.zeros(len(decided.y), dtype=np.int64)
         self._safe: tuple[FloatArray, Decided] | None = None
         # The products are many and small: threads of BLAS would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
-            self._learn(observed, decided)
+            self._learn(X, decided)
+        self._restore(order)
         self.discrimination_ = self.p_high_ - self.p_low_
-        # The range is that of the rates' means; the score, a mean over their posterior, belongs in.
-        self.anchors_ = self.anchors_.around(self.score_)
         self.low_, self.high_, _ = self._interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE
         core = np.bincount(observed.code, self.core_, minlength=n_physicians)
         self.n_core_ = core.astype(np.int64)
 
-    def _learn(self, observed: Observed, decided: Decided) -> None:
+    def _restore(self, order: CanonicalOrder) -> None:
+        """Bring patients and physicians back into the order in which they were given."""
+        self._place = order.place
+        for name in ("score_", "p_high_", "p_low_", "shift_", "camp_"):
+            setattr(self, name, getattr(self, name)[order.place])
+        for name in ("eligible_probability_", "fold_"):
+            given = np.empty_like(getattr(self, name))
+            given[order.rows] = getattr(self, name)
+            setattr(self, name, given)
+        # The range is that of the rates' means; the score, a mean over their posterior, belongs in.
+        self.anchors_ = self.anchors_.of(order.place).around(self.score_)
+
+    def _learn(self, X: FloatArray, decided: Decided) -> None:
         """Learn the shared rule; where physicians differ, let rules of their own compete."""
         if len(decided.y) < FEWEST_PATIENTS or decided.y.min() == decided.y.max():
             self._read_one_class(decided)
             return
-        # Physicians in order of appearance: their names must not decide on the folds.
-        _, first = np.unique(decided.physician, return_index=True)
-        seen = replace(decided, physician=np.argsort(np.argsort(first))[decided.physician])
-        plan = self._plan(seen)
-        crossed = self._cross_fit(observed, seen, plan)
+        plan = plan_folds(decided, self.n_folds, self.starts, self.random_state, self.n_jobs or 1)
+        self.fold_ = plan.fold
+        crossed = self._cross_fit(X, decided, plan)
         shared = None
         if self.two_classes_:
             shared = read_shared(crossed.logit, decided, self.personal_thresholds == "auto")
@@ -243,22 +258,14 @@ class LatentRule(Estimator):
         else:
             self._read_one_class(decided)
         if self.personal_rules == "auto":
-            self._compete(observed, decided, crossed, plan.fold, shared)
+            self._compete(X, decided, crossed, shared)
         if self.two_classes_:
-            self._warn_of_thin_anchors()
+            warn_of_thin_anchors(self.anchors_, self.anchor_share, stacklevel=5)
 
-    def _plan(self, decided: Decided) -> FoldPlan:
-        random = np.random.default_rng(self.random_state)
-        fold, half = (
-            physician_folds(decided.physician, n_folds, decided.n_physicians, random)
-            for n_folds in (self.n_folds, 2)
-        )
-        return FoldPlan(fold, half, self.starts, self.n_jobs or 1)
-
-    def _cross_fit(self, observed: Observed, decided: Decided, plan: FoldPlan) -> CrossFit:
+    def _cross_fit(self, X: FloatArray, decided: Decided, plan: FoldPlan) -> CrossFit:
         """Learn the rule on all but each fold; say whether there is one."""
         learners = self.learners or (BoostedTrees(), SplineLogit())
-        rules = {learner.name: learner.prepare(observed.covariates) for learner in learners}
+        rules = {learner.name: learner.prepare(X) for learner in learners}
         crossed = cross_fit(rules, decided, plan)
         self.chosen_, self.held_out_ = crossed.chosen, crossed.held_out
         gain = crossed.held_out["two classes"] - crossed.held_out["one class"]
@@ -266,36 +273,27 @@ class LatentRule(Estimator):
         return crossed
 
     def _compete(
-        self,
-        observed: Observed,
-        decided: Decided,
-        crossed: CrossFit,
-        fold: IntArray,
-        shared: SharedReading | None,
+        self, X: FloatArray, decided: Decided, crossed: CrossFit, shared: SharedReading | None
     ) -> None:
         """Hold the contest with rules of their own, if the shared rule leaves any reason to."""
         q = self.p_high_[decided.physician] if shared is None else shared.q
-        z = standardised(observed.covariates)
+        z = standardised(X)
         self.own_rule_evidence_ = own_rule_evidence(z, decided, q)
         self.own_rules_ = self.own_rule_evidence_ > EVIDENCE
         if not (self.own_rules_ or self.personal_):
             return
-        flat = np.zeros(len(fold))
+        flat = np.zeros(len(z))
         field = Field(
             z=z,
             decided=decided,
             shared=q,
-            fold=fold,
+            fold=self.fold_,
             logit=flat if shared is None else crossed.logit,
             nested=flat if shared is None else crossed.nested,
             seed=self.random_state,
             n_threads=self.n_jobs or 1,
         )
-        to_beat = (
-            held_out_one_class(decided, fold)
-            if shared is None
-            else held_out_shared(crossed.nested, decided, fold, self.personal_)
-        )
+        to_beat = held_out_on_first(crossed, decided, self.fold_, shared)
         winner, found = hold_contest(field, to_beat)
         self.held_out_ = {**self.held_out_, SHARED: to_beat, **found}
         if winner is not None:
@@ -304,13 +302,7 @@ class LatentRule(Estimator):
         self.follows_ = left <= EVIDENCE
         if not self.follows_:
             self._safe = (q if winner is None else winner.q, decided)
-            warnings.warn(
-                "physicians follow rules of their own, and neither a shared rule nor personal "
-                "weights or limits explain their decisions: scores may take another rule for "
-                "inconsistency; the intervals hold whatever the rules are",
-                OwnRulesWarning,
-                stacklevel=6,
-            )
+            warn_of_own_rules(stacklevel=6)
 
     def _read_shared(self, read: SharedReading) -> None:
         posterior = read.posterior
@@ -349,17 +341,6 @@ class LatentRule(Estimator):
         )
         self.score_ = self._posterior.mean()
 
-    def _warn_of_thin_anchors(self) -> None:
-        thin = self.anchors_.complaints(self.anchor_share)
-        if thin:
-            warnings.warn(
-                f"fewer than {self.anchor_share:.0%} of {', and of '.join(thin)}: these data do "
-                "not determine the level of the scores, only their order; the range of levels they "
-                "allow is in identified_low and identified_high of the profile",
-                AnchorWarning,
-                stacklevel=5,
-            )
-
     def _read_one_class(self, decided: Decided) -> None:
         size, given = (part.astype(np.float64) for part in decided.per_physician())
         self._posterior, self.p_high_, self.prior_high_ = one_class_posterior(given, size)
@@ -378,7 +359,10 @@ class LatentRule(Estimator):
         if self._safe is not None:
             safe_low, safe_high = safe_interval(*self._safe, level)
             low, high = np.minimum(low, safe_low), np.maximum(high, safe_high)
-        return Interval(np.minimum(low, self.score_), np.maximum(high, self.score_), error)
+        low, high = low[self._place], high[self._place]
+        return Interval(
+            np.minimum(low, self.score_), np.maximum(high, self.score_), error[self._place]
+        )
 
     def _profile_columns(self) -> dict[str, Any]:
         return {

@@ -103,6 +103,18 @@ def physician_folds(
     return fold
 
 
+def plan_folds(
+    decided: Decided, n_folds: int, starts: Sequence[float], seed: int, n_threads: int = 1
+) -> FoldPlan:
+    """Deal folds and halves by a seed, never by decisions."""
+    random = np.random.default_rng(seed)
+    fold, half = (
+        physician_folds(decided.physician, number, decided.n_physicians, random)
+        for number in (n_folds, 2)
+    )
+    return FoldPlan(fold, half, starts, n_threads)
+
+
 def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) -> FloatArray:
     """Learn the rule from `rows` alone; return scores for all patients.
 
@@ -157,7 +169,7 @@ def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) 
         fit, here = best.fit, decided.take(own)
         shifted = best.logit + fit.shift[here.physician]
         two_class += decision_log_likelihood(shifted, here, fit.mean_high, fit.mean_low)
-        one_class += _one_class(decided.take(rest), here)
+        one_class += one_class_log_likelihood(decided.take(rest), here)
     held_out = {"two classes": two_class, "one class": one_class}
     return CrossFit(calibrated, chosen, held_out, nested)
 
@@ -202,13 +214,8 @@ def _choose(
     return _Chosen(best, values[best], inside[best], fits[best])
 
 
-def held_out_one_class(decided: Decided, fold: IntArray) -> float:
-    """Return the log-likelihood of the first fold's decisions without any rule."""
-    rest, own = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    return _one_class(decided.take(rest), decided.take(own))
-
-
-def _one_class(rest: Decided, own: Decided) -> float:
+def one_class_log_likelihood(rest: Decided, own: Decided) -> float:
+    """Return the log-likelihood of decisions, each physician's share learned from `rest`."""
     total, given = rest.per_physician()
     share = (given + 2 * rest.y.mean()) / (total + 2)
     return decision_log_likelihood(np.zeros(own.y.size), own, share, share)

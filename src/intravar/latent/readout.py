@@ -16,6 +16,7 @@ from intravar.latent.calibration import (
     count,
     decision_log_likelihood,
 )
+from intravar.latent.crossfit import CrossFit, one_class_log_likelihood
 from intravar.latent.decided import Decided
 from intravar.latent.doubt import doubt_of_p_high
 from intravar.latent.rates import RatePosterior, rate_posterior
@@ -84,14 +85,20 @@ def read_shared(logit: FloatArray, decided: Decided, thresholds: bool) -> Shared
     return SharedReading(logit, fit, personal, posterior, shift, g, low + (high - low) * g, doubt)
 
 
-def held_out_shared(
-    nested: FloatArray, decided: Decided, fold: IntArray, thresholds: bool
+def held_out_on_first(
+    crossed: CrossFit, decided: Decided, fold: IntArray, shared: SharedReading | None
 ) -> float:
-    """Return the log-likelihood of the first fold's decisions, read from the other folds."""
+    """Return the log-likelihood of the first fold's decisions, read from the other folds.
+
+    Under the shared rule, with personal thresholds if these were found; without a rule if
+    `shared` is None.
+    """
     rest, own = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    fit, _ = _final(count(nested[rest], decided.take(rest)), thresholds)
     here = decided.take(own)
-    logit = fit.logit(nested[own]) + fit.shift[here.physician]
+    if shared is None:
+        return one_class_log_likelihood(decided.take(rest), here)
+    fit, _ = _final(count(crossed.nested[rest], decided.take(rest)), shared.thresholds)
+    logit = fit.logit(crossed.nested[own]) + fit.shift[here.physician]
     return decision_log_likelihood(logit, here, fit.mean_high, fit.mean_low)
 
 
