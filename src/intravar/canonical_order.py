@@ -4,8 +4,9 @@ Rows, columns and physicians are sorted by hashes of what they hold, so that it 
 a table was sorted nor what its physicians are called. Decisions break ties and do nothing else:
 among patients and physicians who differ in covariates, no decision moves anybody to another place.
 
-Hashes of rows and columns are refined by each other: a row by the columns its values stand in, a
-column by the rows. They add up modulo 2^64, which no order of summing changes.
+Of values only their ranks within the column count, so that units do not matter either. Hashes of
+rows and columns are refined by each other: a row by the columns its values stand in, a column by
+the rows. They add up modulo 2^64, which no order of summing changes.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def canonical_order(X: FloatArray, code: IntArray, decision: npt.ArrayLike) -> C
     True
     """
     y = np.asarray(decision).astype(np.uint64)
-    bits = [_mix(_bits(column)) for column in X.T]
+    bits = [_mix(_ranks(column)) for column in X.T]
     n_physicians = int(code.max()) + 1
     of_column = np.array([column.sum(dtype=np.uint64) for column in bits], dtype=np.uint64)
     for _ in range(ROUNDS):
@@ -75,15 +76,24 @@ def canonical_order(X: FloatArray, code: IntArray, decision: npt.ArrayLike) -> C
         of_physician = _sums(_mix(of_row), code, n_physicians)
         tied = _mix(of_row ^ of_physician[code])
         of_column = np.array([_mix(c ^ tied).sum(dtype=np.uint64) for c in bits], dtype=np.uint64)
+    # Two columns may rank patients alike, degrees Celsius and Fahrenheit say: values tell.
+    values = [_mix(_bits(column)).sum(dtype=np.uint64) for column in X.T]
     with_decisions = _sums(_mix(of_row ^ ((y + np.uint64(1)) * _ODD)), code, n_physicians)
     physicians = np.lexsort((with_decisions, of_physician))
     place = np.empty(n_physicians, dtype=np.int64)
     place[physicians] = np.arange(n_physicians)
     return CanonicalOrder(
         rows=np.lexsort((y, of_row, place[code])),
-        columns=np.argsort(of_column, kind="stable"),
+        columns=np.lexsort((values, of_column)),
         place=place,
     )
+
+
+def _ranks(values: FloatArray) -> HashArray:
+    # NumPy sorts missing values last and, asked to, takes them for equal.
+    _, rank = np.unique(values, return_inverse=True, equal_nan=True)
+    known = np.unique(values[~np.isnan(values)]).size
+    return np.where(np.isnan(values), known, rank).astype(np.uint64)
 
 
 def _bits(values: FloatArray) -> HashArray:

@@ -32,10 +32,16 @@ from intravar.latent.personal.contest import (
     evidence_left,
     hold_contest,
 )
-from intravar.latent.personal.heterogeneity import own_rule_evidence
+from intravar.latent.personal.heterogeneity import strongest_evidence
 from intravar.latent.personal.panel_rows import standardised
 from intravar.latent.personal.unfollowed import safe_interval
-from intravar.latent.rates import EligibleDiscordance, PanelDiscordance, one_class_posterior
+from intravar.latent.rates import (
+    EligibleDiscordance,
+    PanelDiscordance,
+    fit_beta_binomial,
+    no_stronger,
+    one_class_posterior,
+)
 from intravar.latent.readout import SharedReading, held_out_on_first, read_shared
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
 from intravar.seeds import stream
@@ -105,8 +111,8 @@ class LatentRule(Estimator):
     rule_, camp_
         "shared", "personal weights" or "personal limits"; each physician's camp.
     own_rules_, own_rule_evidence_
-        Whether physicians use the covariates differently, and by how many standard errors their
-        own slopes exceed chance under the shared rule.
+        Whether physicians use the covariates differently, thresholds aside, and by how many
+        standard errors their own slopes exceed chance under the shared rule.
     follows_
         Whether the rule found explains what physicians do differently. If not, intervals hold
         whatever rule they follow: they say how often eligible patients get the drug at least.
@@ -278,28 +284,25 @@ class LatentRule(Estimator):
         """Hold the contest with rules of their own, if the shared rule leaves any reason to."""
         q = self.p_high_[decided.physician] if shared is None else shared.q
         z = standardised(X)
-        self.own_rule_evidence_ = own_rule_evidence(z, decided, q)
-        self.own_rules_ = self.own_rule_evidence_ > EVIDENCE
-        if not (self.own_rules_ or self.personal_):
+        self.own_rule_evidence_ = evidence = strongest_evidence(z, decided, q)
+        self.own_rules_ = evidence > EVIDENCE
+        if shared is None:
+            # Too few patients for a learner of any rule may be enough for a simple one.
+            evidence = max(evidence, strongest_evidence(z, decided, q, common_too=True))
+        if evidence <= EVIDENCE and not self.personal_:
             return
-        flat = np.zeros(len(z))
-        field = Field(
-            z=z,
-            decided=decided,
-            shared=q,
-            fold=self.fold_,
-            logit=flat if shared is None else crossed.logit,
-            nested=flat if shared is None else crossed.nested,
-            seed=self.random_state,
-            n_threads=self.n_jobs or 1,
+        # Without a shared rule its logit is the same for everybody.
+        logit, nested = (
+            (0 * crossed.logit,) * 2 if shared is None else (crossed.logit, crossed.nested)
         )
+        field = Field(z, decided, q, self.fold_, logit, nested, self.random_state, self.n_jobs or 1)
         to_beat = held_out_on_first(crossed, decided, self.fold_, shared)
         winner, found = hold_contest(field, to_beat)
         self.held_out_ = {**self.held_out_, SHARED: to_beat, **found}
         if winner is not None:
             self._read_winner(winner, decided)
-        left = evidence_left(field, winner) if winner is not None else self.own_rule_evidence_
-        self.follows_ = left <= EVIDENCE
+            evidence = evidence_left(field, winner)
+        self.follows_ = evidence <= EVIDENCE
         if not self.follows_:
             self._safe = (q if winner is None else winner.q, decided)
             warn_of_own_rules(stacklevel=6)
@@ -327,7 +330,7 @@ class LatentRule(Estimator):
     def _read_winner(self, winner: Winner, decided: Decided) -> None:
         draws = winner.fitted.draws
         self.rule_, self.camp_ = winner.name, winner.fitted.camp
-        self.two_classes_, self.own_rules_ = True, True
+        self.two_classes_ = True
         self.p_high_, self.p_low_ = draws.mean_rates()
         self.personal_, self.shift_ = False, np.zeros(decided.n_physicians)
         self.prior_high_, self.prior_low_ = draws.prior_high, draws.prior_low
@@ -343,8 +346,11 @@ class LatentRule(Estimator):
 
     def _read_one_class(self, decided: Decided) -> None:
         size, given = (part.astype(np.float64) for part in decided.per_physician())
-        self._posterior, self.p_high_, self.prior_high_ = one_class_posterior(given, size)
-        self.score_ = self._posterior.mean()
+        self.prior_high_ = fit_beta_binomial(given, size)
+        posterior, self.p_high_ = one_class_posterior(given, size, self.prior_high_)
+        self.score_ = posterior.mean()
+        weak = no_stronger(self.prior_high_, decided.n_physicians)
+        self._posterior, _ = one_class_posterior(given, size, weak)
         self.p_low_ = np.full(decided.n_physicians, np.nan)
         self.prior_low_ = (np.nan, np.nan)
         self.shift_ = np.zeros(decided.n_physicians)

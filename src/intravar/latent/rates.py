@@ -344,14 +344,13 @@ def no_stronger(law: tuple[float, float], n_physicians: int) -> tuple[float, flo
 
 
 def one_class_posterior(
-    k: FloatArray, n: FloatArray
-) -> tuple[EligibleDiscordance, FloatArray, tuple[float, float]]:
-    """Return the posterior when all patients count as eligible, the rates, and the prior."""
-    prior = fit_beta_binomial(k, n)
-    a, b = k + prior[0], n - k + prior[1]
+    k: FloatArray, n: FloatArray, law: tuple[float, float]
+) -> tuple[EligibleDiscordance, FloatArray]:
+    """Return the posterior when all patients count as eligible, and the rates."""
+    a, b = k + law[0], n - k + law[1]
     edge = np.linspace(0, 1, 2001)
     mass = np.diff(beta.cdf(edge[None, :], a[:, None], b[:, None]), axis=1)
-    return EligibleDiscordance(mass, np.tile(edge, (k.size, 1))), a / (a + b), prior
+    return EligibleDiscordance(mass, np.tile(edge, (k.size, 1))), a / (a + b)
 
 
 def fit_beta_binomial(k: FloatArray, n: FloatArray, max_iter: int = 200) -> tuple[float, float]:

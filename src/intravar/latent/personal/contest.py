@@ -22,7 +22,12 @@ from intravar.latent.personal.families import (
     LimitsFamily,
     WeightsFamily,
 )
-from intravar.latent.personal.heterogeneity import most_personal, own_rule_evidence
+from intravar.latent.personal.heterogeneity import (
+    MOST_MULTIPLIED,
+    most_personal,
+    own_rule_evidence,
+    with_products,
+)
 from intravar.latent.threads import in_threads
 from intravar.seeds import stream
 
@@ -30,8 +35,8 @@ from intravar.seeds import stream
 EVIDENCE = 4.0
 #: Gain in held-out log-likelihood that rules of their own must show over the shared one.
 MARGIN = 10.0
-#: Covariates that personal weights, limits, and the test of what is left may look at.
-MOST_WEIGHED, MOST_LIMITED, MOST_TESTED = 20, 16, 10
+#: Covariates that personal weights, and personal limits, may look at.
+MOST_WEIGHED, MOST_LIMITED = 20, 16
 #: Draws of the rules that the test of what is left is averaged over.
 TESTED_DRAWS = 10
 
@@ -160,10 +165,8 @@ def evidence_left(field: Field, winner: Winner) -> float:
 
     Draws, not means: residuals of a mean that was fitted to the same decisions are too small.
     """
-    z = most_personal(field.z, field.decided, field.shared, MOST_TESTED)
-    pairs = [(a, b) for a in range(z.shape[1]) for b in range(a)]
-    products = np.column_stack([z, *(z[:, a] * z[:, b] for a, b in pairs)])
-    products = (products - products.mean(axis=0)) / np.maximum(products.std(axis=0), 1e-9)
+    z = most_personal(field.z, field.decided, field.shared, MOST_MULTIPLIED)
+    bases = (z, with_products(z))
     draws = winner.fitted.predict_draws(np.arange(len(z)), TESTED_DRAWS)
-    found = [own_rule_evidence(basis, field.decided, q) for q in draws for basis in (z, products)]
-    return float(np.array(found).reshape(-1, 2).mean(axis=0).max())
+    found = [[own_rule_evidence(basis, field.decided, q) for basis in bases] for q in draws]
+    return float(np.mean(found, axis=0).max())

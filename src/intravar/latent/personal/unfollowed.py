@@ -34,7 +34,7 @@ def safe_interval(q: FloatArray, decided: Decided, level: float) -> tuple[FloatA
     >>> decided = Decided(np.repeat([1, 0], 100), np.zeros(200, dtype=np.int64), 1)
     >>> low, high = safe_interval(np.repeat([0.9, 0.1], 100), decided, 0.95)
     >>> low.tolist(), high.round(2).tolist()
-    ([0.0], [0.12])
+    ([0.0], [0.11])
     """
     order = np.lexsort((-q, decided.physician))
     size, _ = decided.per_physician()
