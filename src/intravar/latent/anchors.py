@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 
 #: A patient is an anchor with g below this, or above one minus this.
 NEAR = 0.05
@@ -36,6 +36,14 @@ class Anchors:
     sure_others: float
     identified_low: FloatArray
     identified_high: FloatArray
+
+    def of(self, physicians: IntArray) -> Anchors:
+        """Return the same with the ranges of these physicians, in this order."""
+        return replace(
+            self,
+            identified_low=self.identified_low[physicians],
+            identified_high=self.identified_high[physicians],
+        )
 
     def around(self, score: FloatArray) -> Anchors:
         """Return the same with ranges that hold the scores."""

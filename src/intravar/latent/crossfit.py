@@ -9,7 +9,6 @@ left out one more fold.  One model per pair of folds serves both its folds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -26,6 +25,7 @@ from intravar.latent.calibration import (
 )
 from intravar.latent.decided import Decided
 from intravar.latent.rule_learners import PreparedRule, Task
+from intravar.latent.threads import in_threads
 from intravar.latent.tree_kernel import Rates
 
 BLEND = "blend"
@@ -59,19 +59,33 @@ class FoldPlan:
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Held-out scores, and how well they predict held-out decisions."""
+    """Held-out scores, and how well they predict held-out decisions.
+
+    Attributes
+    ----------
+    logit
+        Calibrated logit of g, from the other folds.
+    chosen
+        Learner chosen for every fold.
+    held_out
+        Log-likelihood of held-out decisions with a rule, and without.
+    nested
+        The same logit as it is known without the first fold's decisions.
+    """
 
     logit: FloatArray
     chosen: list[str]
     held_out: dict[str, float]
+    nested: FloatArray
 
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The learner chosen for a fold, its calibrated scores there, and the calibration."""
+    """The learner chosen for a fold, its calibrated scores there and elsewhere, and the map."""
 
     name: str
     logit: FloatArray
+    inner: FloatArray
     fit: Calibration
 
 
@@ -87,6 +101,18 @@ def physician_folds(
     fold = np.empty(physician.size, dtype=np.int64)
     fold[order] = (within + offset[physician[order]]) % n_folds
     return fold
+
+
+def plan_folds(
+    decided: Decided, n_folds: int, starts: Sequence[float], seed: int, n_threads: int = 1
+) -> FoldPlan:
+    """Deal folds and halves by a seed, never by decisions."""
+    random = np.random.default_rng(seed)
+    fold, half = (
+        physician_folds(decided.physician, number, decided.n_physicians, random)
+        for number in (n_folds, 2)
+    )
+    return FoldPlan(fold, half, starts, n_threads)
 
 
 def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) -> FloatArray:
@@ -118,18 +144,12 @@ def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) 
     return rule.learn(Task(rows, decided, rates, centre, False)).logit
 
 
-def _in_threads(jobs: list[Callable[[], FloatArray]], n_threads: int) -> list[FloatArray]:
-    if n_threads == 1:
-        return [job() for job in jobs]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return [future.result() for future in [pool.submit(job) for job in jobs]]
-
-
 def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) -> CrossFit:
     """Return for every patient the calibrated logit of g learned from the other folds."""
     scores = _all_scores(rules, decided, plan)
     fold, n_folds = plan.fold, plan.n_folds
     calibrated = np.empty(decided.y.size)
+    nested = np.empty(decided.y.size)
     chosen: list[str] = []
     two_class = one_class = 0.0
     for k in range(n_folds):
@@ -144,11 +164,14 @@ def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) 
         best = _choose(inner, outer, rest, decided)
         calibrated[own] = best.logit
         chosen.append(best.name)
+        if k == 0:
+            nested[own], nested[rest] = best.logit, best.inner[rest]
         fit, here = best.fit, decided.take(own)
         shifted = best.logit + fit.shift[here.physician]
         two_class += decision_log_likelihood(shifted, here, fit.mean_high, fit.mean_low)
-        one_class += _one_class(decided.take(rest), here)
-    return CrossFit(calibrated, chosen, {"two classes": two_class, "one class": one_class})
+        one_class += one_class_log_likelihood(decided.take(rest), here)
+    held_out = {"two classes": two_class, "one class": one_class}
+    return CrossFit(calibrated, chosen, held_out, nested)
 
 
 def _all_scores(
@@ -164,7 +187,7 @@ def _all_scores(
         return lambda: train(rule, rows, decided, plan)
 
     jobs = [(name, key) for name in rules for key in out]
-    results = _in_threads([job(rules[name], left[key]) for name, key in jobs], plan.n_threads)
+    results = in_threads([job(rules[name], left[key]) for name, key in jobs], plan.n_threads)
     scores = {key: dict[str, FloatArray]() for key in out}
     for (name, key), score in zip(jobs, results, strict=True):
         scores[key][name] = np.where(np.isin(plan.fold, list(key)), score, np.nan)
@@ -181,15 +204,18 @@ def _choose(
 
     fits = {name: fit(score) for name, score in inner.items()}
     values = {name: found.logit(outer[name]) for name, found in fits.items()}
+    inside = {name: found.logit(inner[name]) for name, found in fits.items()}
     if len(inner) > 1:
-        mixed = np.mean([fits[name].logit(inner[name]) for name in inner], axis=0)
+        mixed = np.mean([inside[name] for name in inner], axis=0)
         fits[BLEND] = fit(mixed)
+        inside[BLEND] = fits[BLEND].logit(mixed)
         values[BLEND] = fits[BLEND].logit(np.mean([values[name] for name in inner], axis=0))
     best = max(fits, key=lambda name: fits[name].log_likelihood)
-    return _Chosen(best, values[best], fits[best])
+    return _Chosen(best, values[best], inside[best], fits[best])
 
 
-def _one_class(rest: Decided, own: Decided) -> float:
+def one_class_log_likelihood(rest: Decided, own: Decided) -> float:
+    """Return the log-likelihood of decisions, each physician's share learned from `rest`."""
     total, given = rest.per_physician()
     share = (given + 2 * rest.y.mean()) / (total + 2)
     return decision_log_likelihood(np.zeros(own.y.size), own, share, share)

@@ -7,12 +7,12 @@ have mean and strength estimated by marginal maximum likelihood (empirical Bayes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
 from scipy.special import digamma, expit, polygamma
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 from intravar.arrays import BoolArray, FloatArray
 from intravar.latent.calibration import Calibration, Counts
@@ -67,6 +67,22 @@ class RatePosterior:
         """Posterior of 2 p_high (1 - p_high)."""
         return EligibleDiscordance(self.weight.sum(axis=(1, 3)), self.high_edge)
 
+    def under_weak_laws(self) -> RatePosterior:
+        """Return the posterior under laws worth no more patients than there are physicians."""
+        weight, laws = self.weight, []
+        for p, law, axes in (
+            (self.high, self.prior_high, (1, 3)),
+            (self.low, self.prior_low, (1, 2)),
+        ):
+            weak = no_stronger(law, len(p))
+            one = np.ones((len(p), 1))
+            # Where the strong law gives nothing, nothing can be had back.
+            factor = _beta_mass(p, one, weak) / np.maximum(_beta_mass(p, one, law), 1e-300)
+            weight = weight * np.expand_dims(factor, axes)
+            laws.append(weak)
+        total = weight.sum(axis=(1, 2, 3), keepdims=True)
+        return replace(self, weight=weight / total, prior_high=laws[0], prior_low=laws[1])
+
     def panel_discordance(self) -> PanelDiscordance:
         """Posterior of share 2h(1 - h) + (1 - share) 2l(1 - l)."""
         h, low = self.high[:, None, :, None], self.low[:, None, None, :]
@@ -92,10 +108,13 @@ class EligibleDiscordance:
     ----------
     mass, edge
         Posterior mass of p_high in cells, and the cells' edges, one row per physician.
+    doubt
+        Standard deviation of p_high beyond that mass, None if there is none: intervals carry it.
     """
 
     mass: FloatArray
     edge: FloatArray
+    doubt: FloatArray | None = None
 
     def mean(self) -> FloatArray:
         """Posterior mean."""
@@ -113,19 +132,35 @@ class EligibleDiscordance:
         ends = np.array(
             [shortest_interval(m, e, level) for m, e in zip(self.mass, self.edge, strict=True)]
         ).reshape(-1, 2)
+        if self.doubt is not None:
+            ends = self._with_doubt(ends, level, self.doubt)
         value = 2 * ends * (1 - ends)
         top = np.where((ends[:, 0] <= 0.5) & (ends[:, 1] >= 0.5), 0.5, value.max(axis=1))
         return value.min(axis=1), top
 
+    def _with_doubt(self, ends: FloatArray, level: float, doubt: FloatArray) -> FloatArray:
+        """Move both ends away from the mean, as variances add up."""
+        p = (self.edge[:, 1:] + self.edge[:, :-1]) / 2
+        mean = ((self.mass * p).sum(axis=1) / self.mass.sum(axis=1))[:, None]
+        reach = np.sqrt((ends - mean) ** 2 + (norm.ppf((1 + level) / 2) * doubt[:, None]) ** 2)
+        wide = np.clip(mean + reach * [-1.0, 1.0], 0.0, 1.0)
+        return np.column_stack(
+            [np.minimum(wide[:, 0], ends[:, 0]), np.maximum(wide[:, 1], ends[:, 1])]
+        )
+
 
 @dataclass
 class PanelDiscordance:
-    """Posterior of a physician's discordance over the whole panel, as quantiles."""
+    """Posterior of a physician's discordance over the whole panel, as quantiles.
+
+    `doubt` is a standard deviation beyond that posterior, which intervals carry.
+    """
 
     means: FloatArray
     deviations: FloatArray
     points: FloatArray
     quantiles: FloatArray
+    doubt: FloatArray | None = None
 
     def mean(self) -> FloatArray:
         """Posterior mean."""
@@ -145,6 +180,11 @@ class PanelDiscordance:
             best = int(np.argmin(high - low))
             ends.append((0.0 if best == 0 else low[best], high[best]))
         found = np.array(ends).reshape(-1, 2)
+        if self.doubt is not None:
+            mean = self.means[:, None]
+            more = norm.ppf((1 + level) / 2) * self.doubt[:, None]
+            wide = mean + np.sqrt((found - mean) ** 2 + more**2) * [-1.0, 1.0]
+            found = np.clip(wide, 0.0, 0.5)
         return found[:, 0], found[:, 1]
 
 
@@ -232,8 +272,8 @@ def rate_posterior(counts: Counts, fit: Calibration, max_iter: int = 60) -> Rate
         factor_low = _beta_mass(low, cell_width[1], prior_low)
         mass_high = factor_high * np.einsum("juhl,jl->jh", likelihood, factor_low)
         mass_low = factor_low * np.einsum("juhl,jh->jl", likelihood, factor_high)
-        prior_high = _fit_beta(mass_high / mass_high.sum(axis=1, keepdims=True), high)
-        prior_low = _fit_beta(mass_low / mass_low.sum(axis=1, keepdims=True), low)
+        prior_high = fit_beta(mass_high / mass_high.sum(axis=1, keepdims=True), high)
+        prior_low = fit_beta(mass_low / mass_low.sum(axis=1, keepdims=True), low)
         if np.allclose(before, prior_high + prior_low, rtol=1e-3):
             break
     weight = likelihood
@@ -268,7 +308,7 @@ def _beta_mass(p: FloatArray, width: FloatArray, prior: tuple[float, float]) -> 
     return np.asarray(np.exp(value - value.max(axis=1, keepdims=True)) * width)
 
 
-def _fit_beta(mass: FloatArray, p: FloatArray) -> tuple[float, float]:
+def fit_beta(mass: FloatArray, p: FloatArray) -> tuple[float, float]:
     """Maximum likelihood of a Beta law from expected logarithms (Newton steps)."""
     mean = float((mass * p).sum() / mass.sum())
     variance = float((mass * (p - mean) ** 2).sum() / mass.sum())
@@ -289,15 +329,28 @@ def _fit_beta(mass: FloatArray, p: FloatArray) -> tuple[float, float]:
     return float(a[0]), float(a[1])
 
 
+def no_stronger(law: tuple[float, float], n_physicians: int) -> tuple[float, float]:
+    """Return the law, worth no more patients than there are physicians who taught it.
+
+    One physician's rate is explained best by a law that allows no other; such a law says nothing.
+
+    Examples
+    --------
+    >>> no_stronger((90.0, 10.0), 10)
+    (9.0, 1.0)
+    """
+    part = min(1.0, max(n_physicians, 1) / sum(law))
+    return law[0] * part, law[1] * part
+
+
 def one_class_posterior(
-    k: FloatArray, n: FloatArray
-) -> tuple[EligibleDiscordance, FloatArray, tuple[float, float]]:
-    """Return the posterior when all patients count as eligible, the rates, and the prior."""
-    prior = fit_beta_binomial(k, n)
-    a, b = k + prior[0], n - k + prior[1]
+    k: FloatArray, n: FloatArray, law: tuple[float, float]
+) -> tuple[EligibleDiscordance, FloatArray]:
+    """Return the posterior when all patients count as eligible, and the rates."""
+    a, b = k + law[0], n - k + law[1]
     edge = np.linspace(0, 1, 2001)
     mass = np.diff(beta.cdf(edge[None, :], a[:, None], b[:, None]), axis=1)
-    return EligibleDiscordance(mass, np.tile(edge, (k.size, 1))), a / (a + b), prior
+    return EligibleDiscordance(mass, np.tile(edge, (k.size, 1))), a / (a + b)
 
 
 def fit_beta_binomial(k: FloatArray, n: FloatArray, max_iter: int = 200) -> tuple[float, float]:
@@ -311,7 +364,7 @@ def fit_beta_binomial(k: FloatArray, n: FloatArray, max_iter: int = 200) -> tupl
         before = prior
         mass = like * _beta_mass(p, np.ones((k.size, 1)), prior)
         mass /= mass.sum(axis=1, keepdims=True)
-        prior = _fit_beta(mass, p)
+        prior = fit_beta(mass, p)
         if np.allclose(before, prior, rtol=1e-3):
             break
     return prior

@@ -226,8 +226,8 @@ def _new_rates(expected, strength):  # type: ignore[no-untyped-def]
 def boost(bins, y, physician, rows, rates, growth):  # type: ignore[no-untyped-def]
     """Boost logit g on `rows`; from tree `hold` on, update the rates by EM steps.
 
-    A physician's shift moves his or her own threshold. Returns the scores of all patients, without
-    the shifts, and the rates as they were left.
+    A physician's shift moves that physician's threshold. Returns the scores of all patients,
+    without the shifts, and the rates as they were left.
     """
     n = y.size
     score = np.full(n, growth.start)

@@ -1,0 +1,271 @@
+"""One sweep through the physicians' weights and rates, compiled.
+
+Weights move by elliptical slice sampling: a proposal lies on an ellipse through the present weights
+and a draw from a Gaussian, and shrinks towards the present until it is likely enough. No step size
+is to be tuned, and a point on the ellipse costs one exponential per patient.
+
+References
+----------
+Murray, Adams and MacKay, Elliptical slice sampling, AISTATS 2010. Nishihara, Murray and Adams,
+Parallel MCMC with generalized elliptical slice sampling, JMLR 2014;15:2087-2112.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from intravar.arrays import FloatArray, IntArray
+
+SMALLEST_BRACKET = 1e-6
+TINY = 1e-300
+RATE_EDGE = 1e-6
+RATE_TRIES = 20
+#: Products are turned into logarithms below this.
+FLUSH = 1e-12
+
+
+class Chain(NamedTuple):
+    """Where the chain stands; the moves below write into these arrays.
+
+    Attributes
+    ----------
+    weights
+        Weights of every physician's rule.
+    eta
+        Logit g of every patient under the own physician's rule.
+    high, low
+        Rates.
+    camp
+        Camp of every physician.
+    laws
+        Beta parameters of both rates given the rule, and the share that it makes eligible.
+    """
+
+    weights: FloatArray
+    eta: FloatArray
+    high: FloatArray
+    low: FloatArray
+    camp: IntArray
+    laws: FloatArray
+
+
+class Population(NamedTuple):
+    """Camps: centre and spread of their members' weights, and log of their shares."""
+
+    centre: FloatArray
+    spread: FloatArray
+    log_share: FloatArray
+
+
+class Reference(NamedTuple):
+    """A Gaussian near each physician's posterior, from which ellipses are drawn."""
+
+    centre: FloatArray
+    factor: FloatArray
+    precision: FloatArray
+
+
+@njit(cache=True, nogil=True)
+def panel_log_likelihood(eta, y, high, low):  # type: ignore[no-untyped-def]
+    """Log-likelihood of one physician's decisions; logarithms are taken of products."""
+    total = 0.0
+    product = 1.0
+    contrast = high - low
+    for i in range(y.size):
+        q = low + contrast / (1.0 + np.exp(-eta[i]))
+        product *= q if y[i] == 1 else 1.0 - q
+        if product < FLUSH:
+            total += np.log(product)
+            product = 1.0
+    return total + np.log(product)
+
+
+@njit(cache=True, nogil=True)
+def _along(ellipse, angle, y, high, low, floor):  # type: ignore[no-untyped-def]
+    """Log-likelihood at an angle; minus infinity as soon as it is below the floor.
+
+    No term is positive, so what has fallen below stays there: most proposals end early.
+    """
+    base, here, there = ellipse
+    across, up = np.cos(angle), np.sin(angle)
+    total = 0.0
+    product = 1.0
+    contrast = high - low
+    for i in range(y.size):
+        eta = base[i] + across * here[i] + up * there[i]
+        q = low + contrast / (1.0 + np.exp(-eta))
+        product *= q if y[i] == 1 else 1.0 - q
+        if product < FLUSH:
+            total += np.log(product)
+            product = 1.0
+            if total < floor:
+                return -np.inf
+    return total + np.log(product)
+
+
+@njit(cache=True, nogil=True)
+def _reach(design, weights):  # type: ignore[no-untyped-def]
+    """Weighted sum of every row; rows are short, so a plain loop beats a product."""
+    out = np.zeros(design.shape[0])
+    for i in range(design.shape[0]):
+        for c in range(design.shape[1]):
+            out[i] += design[i, c] * weights[c]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def move_by_prior(rows, chain, population, random):  # type: ignore[no-untyped-def]
+    """Move every physician's weights along an ellipse drawn from the camp."""
+    d = rows.design.shape[1]
+    for j in range(rows.first.size - 1):
+        part = slice(rows.first[j], rows.first[j + 1])
+        y, high, low = rows.y[part], chain.high[j], chain.low[j]
+        centre = population.centre[chain.camp[j]]
+        spread = population.spread[chain.camp[j]]
+        away = np.empty(d)
+        for c in range(d):
+            away[c] = random.standard_normal() * spread[c]
+        base = _reach(rows.design[part], centre)
+        here = chain.eta[part] - base
+        there = _reach(rows.design[part], away)
+        level = panel_log_likelihood(chain.eta[part], y, high, low)
+        level += np.log(random.random() + TINY)
+        angle = random.random() * 2 * np.pi
+        low_angle, high_angle = angle - 2 * np.pi, angle
+        while True:
+            likely = _along((base, here, there), angle, y, high, low, level) > level
+            if likely or high_angle - low_angle < SMALLEST_BRACKET:
+                break
+            if angle < 0:
+                low_angle = angle
+            else:
+                high_angle = angle
+            angle = low_angle + random.random() * (high_angle - low_angle)
+        offset = chain.weights[j] - centre
+        chain.weights[j] = centre + np.cos(angle) * offset + np.sin(angle) * away
+        chain.eta[part] = base + np.cos(angle) * here + np.sin(angle) * there
+
+
+@njit(cache=True, nogil=True)
+def move_by_reference(rows, chain, population, reference, random):  # type: ignore[no-untyped-def]
+    """Move every physician's weights along an ellipse drawn from near the posterior.
+
+    The target is likelihood times prior over the reference, times the reference.
+    """
+    d = rows.design.shape[1]
+    for j in range(rows.first.size - 1):
+        part = slice(rows.first[j], rows.first[j + 1])
+        y, high, low = rows.y[part], chain.high[j], chain.low[j]
+        centre, precision = reference.centre[j], reference.precision[j]
+        mean = population.centre[chain.camp[j]]
+        spread = population.spread[chain.camp[j]]
+        normal = np.empty(d)
+        for c in range(d):
+            normal[c] = random.standard_normal()
+        away = _reach(reference.factor[j], normal)
+        offset = chain.weights[j] - centre
+        base = _reach(rows.design[part], centre)
+        here = chain.eta[part] - base
+        there = _reach(rows.design[part], away)
+        level = -np.inf
+        angle, low_angle, high_angle = 0.0, 0.0, 0.0
+        first = True
+        while True:
+            move = np.cos(angle) * offset + np.sin(angle) * away
+            value = 0.5 * np.sum(move * _reach(precision, move))
+            value -= 0.5 * np.sum(((centre + move - mean) / spread) ** 2)
+            value += _along((base, here, there), angle, y, high, low, level - value)
+            if first:
+                first = False
+                level = value + np.log(random.random() + TINY)
+                angle = random.random() * 2 * np.pi
+                low_angle, high_angle = angle - 2 * np.pi, angle
+                continue
+            if value > level or high_angle - low_angle < SMALLEST_BRACKET:
+                break
+            if angle < 0:
+                low_angle = angle
+            else:
+                high_angle = angle
+            angle = low_angle + random.random() * (high_angle - low_angle)
+        chain.weights[j] = centre + move
+        chain.eta[part] = base + np.cos(angle) * here + np.sin(angle) * there
+
+
+@njit(cache=True, nogil=True)
+def draw_rates(rows, chain, prior_high, prior_low, random):  # type: ignore[no-untyped-def]
+    """Draw who is eligible, and given that the rates; p_high stays above p_low."""
+    for j in range(rows.first.size - 1):
+        high, low, laws = chain.high[j], chain.low[j], chain.laws[j]
+        laws[0], laws[1] = prior_high
+        laws[2], laws[3] = prior_low
+        eligible = 0
+        for i in range(rows.first[j], rows.first[j + 1]):
+            g = 1.0 / (1.0 + np.exp(-chain.eta[i]))
+            q = low + (high - low) * g
+            r = g * high / q if rows.y[i] == 1 else g * (1.0 - high) / (1.0 - q)
+            if random.random() < r:
+                eligible += 1
+                laws[1 - rows.y[i]] += 1.0
+            else:
+                laws[3 - rows.y[i]] += 1.0
+        laws[4] = eligible / max(rows.first[j + 1] - rows.first[j], 1)
+        for _ in range(RATE_TRIES):
+            p = min(max(random.beta(laws[0], laws[1]), RATE_EDGE), 1.0 - RATE_EDGE)
+            other = min(max(random.beta(laws[2], laws[3]), RATE_EDGE), 1.0 - RATE_EDGE)
+            if p > other:
+                chain.high[j], chain.low[j] = p, other
+                break
+
+
+@njit(cache=True, nogil=True)
+def change_camps(rows, chain, population, random):  # type: ignore[no-untyped-def]
+    """Propose another camp to every physician, who keeps the standardised place in it."""
+    n_camps = population.log_share.size
+    for j in range(rows.first.size - 1):
+        part = slice(rows.first[j], rows.first[j + 1])
+        old = chain.camp[j]
+        new = int(random.random() * n_camps)
+        if new == old:
+            continue
+        place = (chain.weights[j] - population.centre[old]) / population.spread[old]
+        weights = population.centre[new] + place * population.spread[new]
+        eta = _reach(rows.design[part], weights)
+        y, high, low = rows.y[part], chain.high[j], chain.low[j]
+        gain = panel_log_likelihood(eta, y, high, low)
+        gain -= panel_log_likelihood(chain.eta[part], y, high, low)
+        gain += population.log_share[new] - population.log_share[old]
+        if gain > np.log(random.random() + TINY):
+            chain.camp[j] = new
+            chain.weights[j] = weights
+            chain.eta[part] = eta
+
+
+@njit(cache=True, nogil=True)
+def shift_camp(rows, chain, population, camp, delta, width, random):  # type: ignore[no-untyped-def]
+    """Propose to move a camp's centre and all its members together; say whether it was done.
+
+    Where members hardly differ, a centre that moves alone would hardly move at all.
+    """
+    centre = population.centre[camp]
+    gain = 0.5 * (np.sum(centre**2) - np.sum((centre + delta) ** 2)) / width**2
+    eta = np.empty(rows.y.size)
+    for j in range(rows.first.size - 1):
+        if chain.camp[j] == camp:
+            part = slice(rows.first[j], rows.first[j + 1])
+            y, high, low = rows.y[part], chain.high[j], chain.low[j]
+            eta[part] = chain.eta[part] + _reach(rows.design[part], delta)
+            gain += panel_log_likelihood(eta[part], y, high, low)
+            gain -= panel_log_likelihood(chain.eta[part], y, high, low)
+    if gain <= np.log(random.random() + TINY):
+        return False
+    centre += delta
+    for j in range(rows.first.size - 1):
+        if chain.camp[j] == camp:
+            part = slice(rows.first[j], rows.first[j + 1])
+            chain.weights[j] += delta
+            chain.eta[part] = eta[part]
+    return True
