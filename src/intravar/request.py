@@ -73,6 +73,9 @@ class Request:
     patient: str | None = _asked(
         "columns", "Column that names the patient. Default: found out by its name."
     )
+    case: str | None = _asked(
+        "columns", "Column that says which case was seen, if some were seen twice."
+    )
     repeated: Repeated = _asked(  # noqa: RUF009
         "columns", "Copies of rows and patients who come again: counted once, or all.", "once"
     )

@@ -101,6 +101,12 @@ def _print_results(console: Console, outputs: Outputs) -> None:
     ):
         plural = "physician" if count == 1 else "physicians"
         console.print(cli.Text(f"not reportable: {count:,} {plural}: {reason}"))
+    console.print()
+    summary = outputs.summary
+    for line in publication.group_lines(
+        summary["group"], summary["n_physicians"], "comparable patients"
+    ):
+        console.print(cli.Text(line))
     if not reportable.height:
         console.print(f"No physician is reportable. {_bars(table['reason'].to_list())}")
 

@@ -10,6 +10,7 @@ from .mahalanobis import Mahalanobis
 from .mutual_information import MutualInformation
 from .predictability import Predictability
 from .registry import (
+    DESCRIBED,
     METHODS,
     PAPER_METHODS,
     STUDY_METHODS,
@@ -21,6 +22,7 @@ from .registry import (
 from .rf_proximity import RFProximity
 
 __all__ = [
+    "DESCRIBED",
     "GLMM",
     "METHODS",
     "PAPER_METHODS",

@@ -17,6 +17,7 @@ from intravar.estimators.lpa_guided import LPAGuided
 from intravar.estimators.mahalanobis import Mahalanobis
 from intravar.estimators.mutual_information import MutualInformation
 from intravar.estimators.predictability import Predictability
+from intravar.estimators.repeats import Repeats
 from intravar.estimators.rf_proximity import RFProximity
 from intravar.observed import Observed as Observed
 
@@ -47,8 +48,10 @@ STUDY_METHODS: dict[str, type[Estimator]] = {
     LatentRule.name: LatentRule,
     Predictability.name: Predictability,
 }
+#: What can be told about every method, the one that takes cases instead of covariates included.
+DESCRIBED: dict[str, type[Estimator] | type[Repeats]] = {**METHODS, Repeats.name: Repeats}
 #: Methods that measure by default, the best that is there first.
-PREFERRED = ("latent-rule", "learned-weights")
+PREFERRED = ("predictability", "latent-rule")
 
 
 def default_method() -> str:

@@ -11,7 +11,9 @@ import polars as pl
 from intravar.arrays import FloatArray
 from intravar.checks import checked_decision, checked_physician
 from intravar.errors import InputError
+from intravar.estimators.evidence import Estimand
 from intravar.inference.intervals import LEVEL, checked_level, share_interval
+from intravar.inference.scales import Scale
 
 NO_REPEATS = "no case was seen twice"
 
@@ -51,6 +53,8 @@ class Repeats:
     name = "repeats"
     label = "Repeats"
     idea = "counts self-contradictions on cases that were seen twice"
+    scale: Scale = "discordance"
+    estimand: Estimand = "repeated"
 
     physicians_: npt.NDArray[np.str_]
     score_: FloatArray

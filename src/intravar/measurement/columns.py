@@ -14,8 +14,9 @@ from typing import Any, Literal
 import polars as pl
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
-#: only with a reportable one; or only where those who are not eligible are not few either.
-Shown = Literal["always", "reportable", "others"]
+#: only with a reportable one; only where those who are not eligible are not few either; or only
+#: where neither contradictions nor agreements on cases seen twice are few.
+Shown = Literal["always", "reportable", "others", "repeats"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,21 @@ COLUMNS = (
         "own rule",
         "how much better the physician's own rule predicts than that of all, in nats a patient",
     ),
+    ResultColumn(
+        "contradiction",
+        pl.Float64,
+        3,
+        "contradiction",
+        "share of cases seen twice that were decided differently the second time",
+        "repeats",
+    ),
+    ResultColumn(
+        "contradiction_low", pl.Float64, 3, "low", "lower end of its 95 % interval", "repeats"
+    ),
+    ResultColumn(
+        "contradiction_high", pl.Float64, 3, "high", "upper end of its 95 % interval", "repeats"
+    ),
+    ResultColumn("n_repeats", pl.Int64, None, "seen twice", "cases seen twice", "repeats"),
     ResultColumn(
         "n_pairs", pl.Int64, None, "pairs", "pairs of comparable patients behind it", "always"
     ),

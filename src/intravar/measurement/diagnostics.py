@@ -18,6 +18,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Evidence, Pairs
 from intravar.estimators.matching import MatchingEstimator
+from intravar.estimators.repeats import Repeats
 from intravar.latent.anchors import Anchors
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
@@ -94,7 +95,7 @@ class Diagnostics:
 
 def diagnose(
     prepared: Prepared,
-    main: Estimator,
+    main: Estimator | Repeats,
     evidence: Evidence,
     pairs: pl.DataFrame,
     scores: Mapping[str, Scores],
@@ -149,7 +150,7 @@ def of_pairs(
     )
 
 
-def _without_caliper(main: Estimator, observed: Observed) -> pl.DataFrame | None:
+def _without_caliper(main: Estimator | Repeats, observed: Observed) -> pl.DataFrame | None:
     """Pair again without a caliper, where it is quick."""
     distances = sum(len(panel) ** 2 for panel in observed.panels)
     if not isinstance(main, MatchingEstimator) or distances > FEW_DISTANCES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any, Protocol
 
 import joblib
@@ -11,9 +12,12 @@ import joblib
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.evidence import EligibleRates
+from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.measurement.diagnostics import diagnose
+from intravar.measurement.group import group_of
 from intravar.measurement.nearest import pairs_behind
+from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import result_table, scores_of
@@ -102,7 +106,12 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     _refuse_tiny_panels(prepared.observed)
     fitted: dict[str, Fitted] = {}
     said: list[str] = []
+    repeats = seen_twice(prepared)
     for position, name in enumerate(names, 1):
+        if name == REPEATS and repeats is not None:
+            scores = scores_of_repeats(repeats, prepared)
+            fitted[name] = Fitted(repeats.model, repeats.evidence, scores)
+            continue
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""
         cost = estimate_cost(Size.of(prepared.observed), METHODS[name])
         tell.step(f"measuring with {name}{count}", cost.seconds)
@@ -111,6 +120,9 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
         seconds[name] = time.perf_counter() - begun
         said += caught
     main = fitted[names[0]]
+    if repeats is not None:
+        columns = {**main.scores.columns, **repeats.columns()}
+        main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
     tell.step("assessing the physicians")
     table = result_table(
         main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
@@ -119,13 +131,29 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     tell.step("looking for the rule in the data", 8)
     rule = suggest_rule(prepared, request.seed)
     tell.step("diagnostics", 5)
-    scores = {name: each.scores for name, each in fitted.items()}
-    diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, scores, rule)
+    by_method = {name: each.scores for name, each in fitted.items()}
+    diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
+    tell.step("taking noise apart", 5)
+    noise = noise_of(prepared.observed) if len(prepared.observed.physicians) > 1 else None
+    group = group_of(
+        main.scores.discordance, main.scores.interval.standard_error, main.scores.n_patients
+    )
     seconds["total"] = time.perf_counter() - started
     if isinstance(main.evidence, EligibleRates) and main.evidence.anchors is None:
         said.append(NO_RULE)
     return Measurement(
-        request, found, table, fitted, pairs, rule, diagnostics, tuple(said), seconds
+        request,
+        found,
+        table,
+        fitted,
+        pairs,
+        rule,
+        diagnostics,
+        noise,
+        group,
+        repeats,
+        tuple(said),
+        seconds,
     )
 
 
@@ -146,8 +174,14 @@ def chosen_methods(request: Request) -> list[str]:
     listed = METHODS if request.methods == ("all",) else request.methods
     names = list(dict.fromkeys([main, *listed]))
     for name in names:
-        make_estimator(name)
-    if METHODS[main].estimand == "order":
+        if name != REPEATS:
+            make_estimator(name)
+        elif request.case is None:
+            raise InputError(
+                f"method '{REPEATS}' counts cases that were seen twice; say which case was seen "
+                f"with {option('case')}"
+            )
+    if main != REPEATS and METHODS[main].estimand == "order":
         raise InputError(
             f"method '{main}' ranks physicians but does not measure a discordance; choose another "
             f"with {option('method')} and set it beside with {option('methods', main)}"

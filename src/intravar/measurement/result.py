@@ -11,9 +11,13 @@ import polars as pl
 
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
+from intravar.estimators.noise import Noise
+from intravar.estimators.repeats import Repeats
 from intravar.frames import handed_back
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.diagnostics import Diagnostics
+from intravar.measurement.group import Group
+from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores, in_words
 from intravar.preparation.check import Check
@@ -27,7 +31,7 @@ MOST_PRINTED = 20
 class Fitted:
     """A method that was fitted, with what stands behind its scores."""
 
-    estimator: Estimator
+    estimator: Estimator | Repeats
     evidence: Evidence
     scores: Scores
 
@@ -53,6 +57,12 @@ class Measurement:
         The rule that the data suggest.
     diagnostics
         Tables that tell whether to believe it.
+    noise
+        Why two of these physicians decide differently for one patient; None with fewer than two.
+    group
+        What can be said of all together; None where nobody has a score.
+    repeats
+        Self-contradiction, where cases were seen twice.
     warnings
         What went less than well.
     seconds
@@ -66,6 +76,9 @@ class Measurement:
     pairs: pl.DataFrame
     rule: SuggestedRule
     diagnostics: Diagnostics
+    noise: Noise | None = None
+    group: Group | None = None
+    repeats: SeenTwice | None = None
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 

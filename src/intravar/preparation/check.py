@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intravar.estimators import METHODS, default_method, make_estimator
+from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
 from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.panels import Panels, panel_sizes
@@ -89,7 +90,8 @@ def check(source: Any, request: Request | None = None, **options: Any) -> Check:
 def checked(source: Any, request: Request) -> Check:
     """Look at a table of patients as a request says."""
     method = request.method or default_method()
-    make_estimator(method)  # an unknown name is refused before a long file is read
+    if method != Repeats.name:
+        make_estimator(method)  # an unknown name is refused before a long file is read
     columns = (request.physician, request.decision, *request.categorical)
     read = (
         source
@@ -107,6 +109,7 @@ def checked(source: Any, request: Request) -> Check:
             after=request.after,
             categorical=request.categorical,
             patient=request.patient,
+            case=request.case,
         ),
         decision_positive=request.decision_positive,
         missing=request.missing,
@@ -120,5 +123,5 @@ def checked(source: Any, request: Request) -> Check:
         prepared,
         panel_sizes(prepared.observed, request.min_panel),
         method,
-        estimate_cost(Size.of(prepared.observed), METHODS[method]),
+        estimate_cost(Size.of(prepared.observed), METHODS.get(method)),
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.estimators.base import Estimator
-from intravar.estimators.work import Size
+from intravar.estimators.work import Size, Work
 
 #: Memory of the interpreter and its libraries, in MB.
 BASE_MB = 340.0
@@ -42,9 +42,9 @@ class Cost:
         return f"about {time} and {memory}"
 
 
-def estimate_cost(size: Size, method: type[Estimator]) -> Cost:
-    """Estimate time and memory of a measurement with one method."""
-    work = method.work(size)
+def estimate_cost(size: Size, method: type[Estimator] | None) -> Cost:
+    """Estimate time and memory of a measurement with one method; None stands for mere counting."""
+    work = Work(0.0) if method is None else method.work(size)
     n, p = size.n_patients, size.n_covariates
     cores = min(2, os.cpu_count() or 1)
     around = 4.0 + 2e-5 * min(n, 30_000) * np.sqrt(p)  # the rule and the diagnostics

@@ -80,6 +80,8 @@ class Prepared:
         The policy for missing values.
     n_rows
         Rows of the source.
+    cases
+        Every decision with its case, where cases are named: case, decision, physician.
     """
 
     observed: Observed
@@ -93,6 +95,7 @@ class Prepared:
     filled: dict[str, int]
     missing: Missing
     n_rows: int
+    cases: pl.DataFrame | None = None
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -127,6 +130,7 @@ def prepare(
     physician, said = physician_names(table[roles.physician])
     coded = code_decision(table[roles.decision], decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
+    cases = None if roles.case is None else _cases(table[roles.case], physician, coded, rows)
     if repeated == "once":
         rows, again = each_once(table, roles, rows)
         dropped |= again
@@ -165,6 +169,7 @@ def prepare(
         filled=encoded.filled,
         missing=missing,
         n_rows=table.height,
+        cases=cases,
     )
 
 
@@ -182,6 +187,18 @@ def _canonical_order(encoded: Encoded, physician: pl.Series, decision: pl.Series
 
 def _taken(column: Column, order: IntArray) -> Column:
     return Column(column.name, column.kind, column.values[order], column.note)
+
+
+def _cases(
+    case: pl.Series, physician: pl.Series, coded: CodedDecision, rows: IntArray
+) -> pl.DataFrame:
+    """Return every decision with its case, those on cases seen again included."""
+    named = without_blanks(case.cast(pl.String))[rows]
+    if named.null_count() == len(named):
+        raise InputError(f"column '{case.name}' (the case) is missing in every row")
+    return pl.DataFrame(
+        {"case": named, "decision": coded.values[rows], "physician": physician[rows]}
+    )
 
 
 def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArray, dict[str, int]]:

@@ -33,6 +33,8 @@ class Roles:
         Columns to be taken as categories although they hold numbers.
     patient
         Column that names the patient; None to find out.
+    case
+        Column that says which case was seen; a case is a patient whom a physician sees again.
     """
 
     physician: str
@@ -43,6 +45,7 @@ class Roles:
     excluded: tuple[str, ...]
     categorical: tuple[str, ...]
     patient: str | None = None
+    case: str | None = None
 
 
 def assign_roles(
@@ -55,6 +58,7 @@ def assign_roles(
     after: Iterable[str] = (),
     categorical: Iterable[str] = (),
     patient: str | None = None,
+    case: str | None = None,
 ) -> Roles:
     """Give every column its role, or say which name is not in the table.
 
@@ -70,9 +74,10 @@ def assign_roles(
         "after": _names(after),
         "categorical": _names(categorical),
     }
-    patient = None if patient is None else clean_name(patient)
+    case = None if case is None else clean_name(case)
+    patient = case if patient is None else clean_name(patient)
     asked = (physician, decision, *(each for names in named.values() for each in names or ()))
-    for name in asked if patient is None else (*asked, patient):
+    for name in (*asked, *(name for name in (patient, case) if name is not None)):
         if name not in columns:
             raise missing_column(name, columns)
     if physician == decision:
@@ -82,7 +87,14 @@ def assign_roles(
         if name in (physician, decision):
             role = "physician" if name == physician else "decision"
             raise InputError(f"column '{name}' is the {role}; it cannot be a covariate as well")
-    left_out = {physician, decision, *(named["exclude"] or ()), *(named["after"] or ()), patient}
+    left_out = {
+        physician,
+        decision,
+        *(named["exclude"] or ()),
+        *(named["after"] or ()),
+        patient,
+        case,
+    }
     candidates = columns if listed is None else listed
     kept = tuple(name for name in candidates if name not in left_out)
     if not kept:
@@ -99,6 +111,7 @@ def assign_roles(
         named["exclude"] or (),
         named["categorical"] or (),
         patient,
+        case,
     )
 
 

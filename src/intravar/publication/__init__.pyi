@@ -2,6 +2,7 @@ from .check_words import check_json, check_lines, column_rows, unmeasurable
 from .explain import WARNING, measurement_folders
 from .exports import safe_csv
 from .folders import checked_out, private_folder, read_summary
+from .group_words import group_lines
 from .outputs import Outputs
 from .pseudonyms import Pseudonyms, read_key
 from .suppression import shown
@@ -14,6 +15,7 @@ __all__ = [
     "check_lines",
     "checked_out",
     "column_rows",
+    "group_lines",
     "measurement_folders",
     "private_folder",
     "read_key",

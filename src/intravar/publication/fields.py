@@ -18,6 +18,7 @@ _COLUMN_RULES = {
     "always": "hidden with a small panel or small counts behind the score",
     "reportable": "hidden unless reportable; rounded",
     "others": "hidden unless reportable, and where those who are not eligible are few; rounded",
+    "repeats": "hidden where few cases seen twice were decided alike, or not; rounded",
 }
 PHYSICIANS = {
     "physician": "a pseudonym under a secret key, unless names were asked for; rows in its order",
@@ -37,6 +38,8 @@ SUMMARY = {
     "source": "as the user named it, without a password",
     "request.*": _ASKED,
     "method": _ASKED,
+    "group": "missing where nobody has a score",
+    "group.*": "over all physicians, two digits",
     "n_physicians": "all physicians",
     "n_reportable": "counted in the table",
     "n_patients_shown": "sum of the panel sizes that are shown",

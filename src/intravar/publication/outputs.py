@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.estimators import METHODS
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import in_words
 from intravar.publication.check_words import check_json
+from intravar.publication.group_words import group_json
 from intravar.publication.hiding import hidden_parts
 from intravar.publication.publish import Published, publish
 from intravar.publication.rounding import fraction, rows, significant, two_digits
@@ -55,10 +55,11 @@ def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
     """
     published = _published(measurement)
     main = published[measurement.method]
+    scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
     physicians = _named(main.table, names).sort("physician")
     return Outputs(
         physicians,
-        _methods(published, names) if len(published) > 1 else None,
+        _methods(published, scales, names) if len(published) > 1 else None,
         _summary(measurement, main, physicians),
         check_json(measurement.check)
         | {"n_patients": main.n_patients, "decision_share": _share(measurement, main)},
@@ -69,6 +70,12 @@ def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
 def _published(measurement: Measurement) -> dict[str, Published]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
+    seen = measurement.repeats
+    repeats = (
+        None
+        if seen is None
+        else hidden_parts(measurement.main.scores, seen.evidence, request.smallest_cell).score
+    )
     hide = np.any(
         [
             hidden_parts(each.scores, each.evidence, request.smallest_cell).size
@@ -84,6 +91,7 @@ def _published(measurement: Measurement) -> dict[str, Published]:
             min_panel=request.min_panel,
             min_reliability=request.min_reliability,
             also_hide_size=hide,
+            hide_repeats=repeats,
         )
         for name, each in measurement.fitted.items()
     }
@@ -107,13 +115,15 @@ def _share(measurement: Measurement, published: Published) -> float | None:
     return fraction(decided_for / n, 2)
 
 
-def _methods(published: Mapping[str, Published], names: Mapping[str, str]) -> pl.DataFrame:
+def _methods(
+    published: Mapping[str, Published], scales: Mapping[str, str], names: Mapping[str, str]
+) -> pl.DataFrame:
     tables = [
         _named(result.table, names).select(
             pl.lit(name).alias("method"),
             "physician",
             pl.col("discordance").alias("score"),
-            pl.lit(METHODS[name].scale).alias("scale"),
+            pl.lit(scales[name]).alias("scale"),
             "n_pairs",
             "reason",
         )
@@ -134,6 +144,7 @@ def _summary(
         "source": measurement.check.source,
         "request": measurement.request.as_dict(),
         "method": measurement.method,
+        "group": group_json(measurement),
         "n_physicians": physicians.height,
         "n_reportable": reportable.height,
         "n_patients_shown": published.n_patients,

@@ -55,6 +55,7 @@ def publish(
     min_panel: int = MIN_PANEL,
     min_reliability: float = MIN_RELIABILITY,
     also_hide_size: BoolArray | None = None,
+    hide_repeats: BoolArray | None = None,
 ) -> Published:
     """Return what may be published.
 
@@ -68,6 +69,8 @@ def publish(
         Below which a result is not reported.
     also_hide_size
         Physicians whose panel size other published counts would turn into a small one.
+    hide_repeats
+        Physicians of whom few cases seen twice were decided alike, or differently.
     """
     hidden = hidden_parts(scores, evidence, smallest_cell)
     if also_hide_size is not None:
@@ -87,7 +90,11 @@ def publish(
             why = _reason(n, evidence.events, smallest_cell, min_panel)
             row = {"physician": name, "reportable": False, "reason": why}
         else:
-            row = _shown(row, others_hidden=bool(hidden.others[position]))
+            row = _shown(
+                row,
+                others=not hidden.others[position],
+                repeats=hide_repeats is None or not hide_repeats[position],
+            )
         row["n_patients"] = None if hidden.size[position] else n
         rows.append(row)
     table = _table(rows, scores.physician.dtype)
@@ -111,11 +118,11 @@ def _table(rows: list[dict[str, object]], physician: pl.DataType) -> pl.DataFram
     return typed(columns)
 
 
-def _shown(row: dict[str, object], *, others_hidden: bool) -> dict[str, object]:
+def _shown(row: dict[str, object], *, others: bool, repeats: bool) -> dict[str, object]:
     """Keep of a row what its columns allow."""
-    kept = {"always"}
+    kept = {"always"} | ({"repeats"} if repeats else set())
     if row["reportable"]:
-        kept |= {"reportable"} if others_hidden else {"reportable", "others"}
+        kept |= {"reportable", "others"} if others else {"reportable"}
     return {column.name: row[column.name] if column.shown in kept else None for column in COLUMNS}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from intravar.estimators import METHODS
+from intravar.estimators import DESCRIBED
 from intravar.pages.colours import Look
 from intravar.pages.html import render_html
 from intravar.pages.measurement.measurement_findings import findings
@@ -32,7 +32,7 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
     pairs
         Discordant pairs per physician, for whoever asked; they make the page patient-level.
     """
-    method, table = METHODS[outputs.summary["method"]], outputs.physicians
+    method, table = DESCRIBED[outputs.summary["method"]], outputs.physicians
     filled = [name for name in table.columns if table[name].null_count() < table.height]
     content = {
         "summary": outputs.summary,
