@@ -77,13 +77,6 @@ class Ledger:
             yield beside
             self._note(name, checksum(beside))
 
-    def add(self, paths: Iterable[Path]) -> None:
-        """Note files that were just written in the folder by other means."""
-        for path in paths:
-            name = path.resolve().relative_to(self.folder.resolve()).as_posix()
-            self._known[name] = [checksum(path)]
-        self._save()
-
     def clear(self) -> None:
         """Remove every file that is ours, and folders that are empty then; leave all others."""
         folders = set()

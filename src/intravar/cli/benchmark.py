@@ -151,9 +151,7 @@ def _write_report(console: cli.Console, study: intravar.Study) -> None:
             markup=False,
         )
         return
-    written = pages.write_report(study.folder, ("html", "svg", "latex"))
-    Ledger(study.folder).add(written)
-    page = written[0]
+    page, *_ = pages.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 

@@ -12,7 +12,6 @@ import typer
 from intravar import cli, pages, publication
 from intravar.cli.options import Json
 from intravar.errors import InputError
-from intravar.ledger import Ledger
 
 
 def register(app: typer.Typer) -> None:
@@ -41,10 +40,7 @@ def report(
             raise InputError(f"'{folder}' holds a measurement, which has a page only; use html")
         written = [pages.rebuild_page(folder)]
     else:
-        ledger = Ledger(folder)
-        ledger.check(["report.html"] if "html" in asked else [])
         written = pages.write_report(folder, asked)
-        ledger.add(written)
     if as_json:
         typer.echo(json.dumps([str(path) for path in written]))
     else:

@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from intravar.errors import InputError, unknown_name
+from intravar.ledger import Ledger
 from intravar.pages.study.latex import latex_table
 from intravar.pages.study.stored_results import Results, read_results
 from intravar.pages.study.table_grids import grid_of
-from intravar.writing import whole_file
 
 #: What each format gives.
 FORMATS = {
@@ -83,7 +83,9 @@ def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html
     made |= _figures(results, [name for name in chosen if name in ("svg", "png", "pdf")])
     if "latex" in chosen:
         made |= _tables(results)
-    return [_write(results.folder / name, content) for name, content in made.items()]
+    ledger = Ledger(results.folder)
+    ledger.check(made)  # all of them before the first is written
+    return [_write(ledger, name, content) for name, content in made.items()]
 
 
 def _figures(results: Results, formats: list[str]) -> dict[str, bytes]:
@@ -101,11 +103,7 @@ def _tables(results: Results) -> dict[str, bytes]:
     }
 
 
-def _write(path: Path, content: bytes) -> Path:
-    try:
-        path.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write into '{path.parent.parent}': {error.strerror}") from error
-    with whole_file(path) as beside:
+def _write(ledger: Ledger, name: str, content: bytes) -> Path:
+    with ledger.writing(name) as beside:
         beside.write_bytes(content)
-    return path
+    return ledger.folder / name
