@@ -218,7 +218,9 @@ def test_sqlite_keeps_whatever_it_likes(tmp_path: Path) -> None:
     file = tmp_path / "t.db"
     with sqlite3.connect(file) as connection:
         connection.execute("CREATE TABLE t (doctor, drug, age)")
-        rows = [(n % 3 or 7.0, str(n // 3 % 2), n * 7 % 37) for n in range(60)]
+        rows: list[tuple[object, ...]] = [
+            (n % 3 or 7.0, str(n // 3 % 2), n * 7 % 37) for n in range(60)
+        ]
         rows += [("7", 1.0, b"\x00"), (2**62, 0, None)]
         connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     connection.close()

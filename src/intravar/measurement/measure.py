@@ -16,11 +16,13 @@ from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.group import group_of
+from intravar.measurement.halves import Halves, compare_halves
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import result_table, scores_of
+from intravar.measurement.verdict import judge
 from intravar.observed import Observed
 from intravar.preparation.check import checked
 from intravar.preparation.cost import estimate_cost
@@ -138,6 +140,10 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     group = group_of(
         main.scores.discordance, main.scores.interval.standard_error, main.scores.n_patients
     )
+    halves = None
+    if isinstance(main.estimator, Estimator):
+        tell.step("measuring two halves of the patients", seconds.get(names[0]))
+        halves = _halves(main.estimator, prepared.observed, request.seed)
     seconds["total"] = time.perf_counter() - started
     if isinstance(main.evidence, EligibleRates) and main.evidence.anchors is None:
         said.append(NO_RULE)
@@ -152,6 +158,8 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
         noise,
         group,
         repeats,
+        halves,
+        judge(found, main.evidence, group, halves),
         tuple(said),
         seconds,
     )
@@ -202,6 +210,12 @@ def _fit(name: str, observed: Observed, seed: int) -> tuple[Fitted, list[str]]:
     evidence = estimator.evidence(observed)
     fitted = Fitted(estimator, evidence, scores_of(estimator, evidence, observed))
     return fitted, sorted({str(warning.message) for warning in caught})
+
+
+def _halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it warns of was said of the whole
+        return compare_halves(estimator, observed, seed)
 
 
 def _set_if_taken(estimator: Estimator, name: str, value: Any) -> None:

@@ -17,9 +17,11 @@ from intravar.frames import handed_back
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.diagnostics import Diagnostics
 from intravar.measurement.group import Group
+from intravar.measurement.halves import Halves
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores, in_words
+from intravar.measurement.verdict import Verdict
 from intravar.preparation.check import Check
 from intravar.request import Request
 
@@ -63,6 +65,10 @@ class Measurement:
         What can be said of all together; None where nobody has a score.
     repeats
         Self-contradiction, where cases were seen twice.
+    halves
+        What two halves of the patients say; None where panels are too small.
+    judged
+        How much the data bear, and why.
     warnings
         What went less than well.
     seconds
@@ -79,6 +85,8 @@ class Measurement:
     noise: Noise | None = None
     group: Group | None = None
     repeats: SeenTwice | None = None
+    halves: Halves | None = None
+    judged: Verdict | None = None
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -91,6 +99,11 @@ class Measurement:
     def main(self) -> Fitted:
         """The fitted method behind `table`."""
         return self.fitted[self.method]
+
+    @property
+    def verdict(self) -> str:
+        """How much the data bear, in a word or three."""
+        return "not interpretable" if self.judged is None else self.judged.level
 
     @property
     def physicians(self) -> Any:
@@ -108,6 +121,9 @@ class Measurement:
 
     def _headline(self) -> str:
         reportable = int(self.table["reportable"].sum())
+        return f"{self.judged}\n{self._counted(reportable)}"
+
+    def _counted(self, reportable: int) -> str:
         return f"{self.method}: {reportable} of {self.table.height} physicians reportable"
 
     def _repr_html_(self) -> str:
