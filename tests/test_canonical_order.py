@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from intravar.canonical_order import canonical_order
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 30),

@@ -12,6 +12,7 @@ the rows. They add up modulo 2^64, which no order of summing changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -66,27 +67,45 @@ def canonical_order(X: FloatArray, code: IntArray, decision: npt.ArrayLike) -> C
     True
     """
     y = np.asarray(decision).astype(np.uint64)
-    bits = [_mix(_ranks(column)) for column in X.T]
-    n_physicians = int(code.max()) + 1
-    of_column = np.array([column.sum(dtype=np.uint64) for column in bits], dtype=np.uint64)
+    nothing = np.zeros(len(X), dtype=np.uint64)
+    ranks = _refined([_mix(_ranks(column)) for column in X.T], code, nothing)
+    # Degrees Celsius and Fahrenheit rank patients alike: where ranks tie, values tell, and then
+    # decisions.
+    bits = [_mix(_bits(column)) for column in X.T]
+    values = _refined(bits, code, nothing)
+    decided = _refined(bits, code, _mix(y + _ODD))
+    columns = np.lexsort((decided.column, values.column, ranks.column))
+    physicians = np.lexsort((decided.physician, values.physician, ranks.physician))
+    place = np.empty(len(physicians), dtype=np.int64)
+    place[physicians] = np.arange(len(physicians))
+    # Rows that hold the same values in other columns differ once the columns have their places.
+    laid_out = nothing.copy()
+    for position, column in enumerate(columns):
+        laid_out += _mix(bits[column] ^ _mix(np.full(1, position, dtype=np.uint64)))
+    rows = np.lexsort((y, laid_out, values.row, ranks.row, place[code]))
+    return CanonicalOrder(rows, columns, place)
+
+
+class _Hashes(NamedTuple):
+    row: HashArray
+    column: HashArray
+    physician: HashArray
+
+
+def _refined(bits: list[HashArray], code: IntArray, more: HashArray) -> _Hashes:
+    """Return hashes of rows, columns and physicians that no order of them changes.
+
+    `more` is what else is known of every row.
+    """
+    column = np.array([each.sum(dtype=np.uint64) for each in bits], dtype=np.uint64)
     for _ in range(ROUNDS):
-        of_row = np.zeros(len(X), dtype=np.uint64)
-        for key, column in zip(of_column, bits, strict=True):
-            of_row += _mix(column ^ key)
-        of_physician = _sums(_mix(of_row), code, n_physicians)
-        tied = _mix(of_row ^ of_physician[code])
-        of_column = np.array([_mix(c ^ tied).sum(dtype=np.uint64) for c in bits], dtype=np.uint64)
-    # Two columns may rank patients alike, degrees Celsius and Fahrenheit say: values tell.
-    values = [_mix(_bits(column)).sum(dtype=np.uint64) for column in X.T]
-    with_decisions = _sums(_mix(of_row ^ ((y + np.uint64(1)) * _ODD)), code, n_physicians)
-    physicians = np.lexsort((with_decisions, of_physician))
-    place = np.empty(n_physicians, dtype=np.int64)
-    place[physicians] = np.arange(n_physicians)
-    return CanonicalOrder(
-        rows=np.lexsort((y, of_row, place[code])),
-        columns=np.lexsort((values, of_column)),
-        place=place,
-    )
+        row = more.copy()
+        for key, each in zip(column, bits, strict=True):
+            row += _mix(each ^ key)
+        physician = _sums(_mix(row), code)
+        tied = _mix(row ^ physician[code])
+        column = np.array([_mix(each ^ tied).sum(dtype=np.uint64) for each in bits], np.uint64)
+    return _Hashes(row, column, physician)
 
 
 def _ranks(values: FloatArray) -> HashArray:
@@ -101,8 +120,8 @@ def _bits(values: FloatArray) -> HashArray:
     return np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
 
 
-def _sums(numbers: HashArray, code: IntArray, size: int) -> HashArray:
-    total = np.zeros(size, dtype=np.uint64)
+def _sums(numbers: HashArray, code: IntArray) -> HashArray:
+    total = np.zeros(int(code.max()) + 1, dtype=np.uint64)
     np.add.at(total, code, numbers)
     return total
 
