@@ -14,13 +14,13 @@ from intravar.prediction.canonical import Floats
 
 Bins = npt.NDArray[np.uint8]
 
-MOST_BINS = 96
+MOST_BINS = 62
 DEPTH = 4
-RATE = 0.12
+RATE = 0.15
 RIDGE = 5.0
 LEAST_INFORMATION = 5.0
 #: One tree per so many rows, within limits: few patients do not bear many trees.
-ROWS_PER_TREE, FEWEST, MOST = 25, 12, 120
+ROWS_PER_TREE, FEWEST, MOST = 25, 12, 90
 LARGEST_START = 3.0
 
 
