@@ -1,4 +1,7 @@
-"""List and run the benchmarks: all of them, or those named on the command line."""
+"""List and run the benchmarks: all of them, or those named on the command line.
+
+What follows the name of a single benchmark and is not itself one is handed to it, a folder say.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ sys.path.insert(0, str(FOLDER.parent / "tests"))
 
 def main() -> int:
     known = [found.name for found in pkgutil.iter_modules([str(FOLDER)]) if found.name[0] != "_"]
-    wanted = sys.argv[1:] or known
+    wanted, arguments = sys.argv[1:] or known, []
+    if wanted[0] in known and not set(wanted) <= set(known):
+        wanted, arguments = wanted[:1], wanted[1:]
     unknown = [name for name in wanted if name not in known]
     if unknown:
         print(f"no benchmark '{unknown[0]}'; there are: {', '.join(known)}", file=sys.stderr)
@@ -22,7 +27,7 @@ def main() -> int:
     for name in wanted:
         module = importlib.import_module(f"benchmarks.{name}")
         print(f"{name}: {(module.__doc__ or '').splitlines()[0]}\n")
-        module.run()
+        module.run(*arguments)
         print()
     return 0
 

@@ -333,7 +333,8 @@ def test_names_of_conditions_and_methods():
     assert len(resolve_conditions("grid")) == 20
     assert len(resolve_conditions(["quick", "score2"])) == len(resolve_conditions("quick"))
     assert len(resolve_conditions("stress")) == 25
-    assert [method.name for method in resolve_methods("all")][-2:] == ["glmm", "latent-rule"]
+    names = [method.name for method in resolve_methods("all")]
+    assert names[-3:] == ["glmm", "latent-rule", "predictability"]
 
 
 def test_undefined_scores_are_counted(tmp_path):

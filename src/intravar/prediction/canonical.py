@@ -76,9 +76,11 @@ def canonical(covariates: Floats, decision: npt.ArrayLike, code: Ints) -> Canoni
     True
     """
     y = np.asarray(decision, dtype=np.int64)
-    column = np.argsort([_fingerprint(values, y) for values in covariates.T], kind="stable")
+    # Ranks instead of values: the unit of a covariate decides nothing.
+    ranks = [_ranks(values) for values in covariates.T]
+    column = np.argsort([_fingerprint(each, y) for each in ranks], kind="stable")
     sorted_columns = np.ascontiguousarray(covariates[:, column])
-    pattern = row_patterns(sorted_columns)
+    pattern = _patterns([ranks[at] for at in column])
     # Sums of hashes do not depend on the order of a physician's patients.
     mixed = _mix(pattern ^ (y.astype(np.uint64) + np.uint64(1)) * _ODD)
     panel = np.zeros(int(code.max()) + 1, dtype=np.uint64)
@@ -92,13 +94,16 @@ def canonical(covariates: Floats, decision: npt.ArrayLike, code: Ints) -> Canoni
     )
 
 
-def row_patterns(covariates: Floats) -> npt.NDArray[np.uint64]:
-    """Return a hash of every row; equal rows have equal hashes, missing values are equal."""
-    total = np.zeros(len(covariates), dtype=np.uint64)
-    for values in covariates.T:
-        # Adding zero makes one number of -0.0 and 0.0.
-        bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
-        total = _mix(total * _ODD + bits)
+def _ranks(values: Floats) -> Ints:
+    """Return the place of every value among the distinct ones; missing values come last."""
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _patterns(ranks: list[Ints]) -> npt.NDArray[np.uint64]:
+    """Return a hash of every row; equal rows have equal hashes."""
+    total = np.zeros(len(ranks[0]), dtype=np.uint64)
+    for each in ranks:
+        total = _mix(total * _ODD + each.astype(np.uint64) + np.uint64(1))
     return total
 
 
@@ -145,10 +150,10 @@ def _rich(cohort: Canonical, kind: Ints) -> npt.NDArray[np.bool_]:
     return np.asarray(distinct >= RICH * size)
 
 
-def _fingerprint(values: Floats, y: Ints) -> bytes:
+def _fingerprint(ranks: Ints, y: Ints) -> bytes:
     """Return what tells a column from the others, whatever the order of its rows."""
-    parts = [np.sort(values), np.sort(values[y == 1])]
-    return hashlib.sha256(b"".join((part + 0.0).tobytes() for part in parts)).digest()
+    parts = [np.bincount(ranks), np.bincount(ranks[y == 1])]
+    return hashlib.sha256(b"".join(part.tobytes() + b"|" for part in parts)).digest()
 
 
 def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

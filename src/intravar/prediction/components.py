@@ -16,9 +16,11 @@ import numpy as np
 
 from intravar.prediction.canonical import Floats, Ints
 
-#: The correction is itself unsure, by this share; and what is learned more slowly than that is not
-#: seen by it at all, which may be this share of a component.
-CORRECTION_ERROR = 0.35
+#: The correction is itself unsure, by this share; with small panels, which learn more slowly than
+#: that at first, by this many patients over the size of a panel.
+CORRECTION_ERROR = 0.3
+SLOW_PATIENTS = 140.0
+#: What is learned more slowly still is not seen at all; it may be this share of a component.
 UNSEEN_ERROR = 0.02
 
 
@@ -65,8 +67,9 @@ def components(
     occasion_value = max(float(occasion.mean()), 0.0)
     pattern_value = max(float(whole.mean()) - level.value - occasion_value, 0.0)
     system_value = occasion_value + level.value + pattern_value
-    own_error = _model_error(occasion_gain, occasion_value)
-    whole_error = _model_error(whole_gain, system_value)
+    unsure = max(CORRECTION_ERROR, SLOW_PATIENTS * n_physicians / len(y))
+    own_error = _root(unsure * occasion_gain, UNSEEN_ERROR * occasion_value)
+    whole_error = _root(CORRECTION_ERROR * whole_gain, UNSEEN_ERROR * system_value)
     return Components(
         NoisePart(system_value, _root(_chance_error(pooled), whole_error)),
         level,
@@ -75,15 +78,12 @@ def components(
             _root(
                 _between_error(personal, pooled),
                 level.standard_error,
-                _model_error(whole_gain - occasion_gain, pattern_value),
+                unsure * (whole_gain - occasion_gain),
+                UNSEEN_ERROR * pattern_value,
             ),
         ),
         NoisePart(occasion_value, _root(_chance_error(personal), own_error)),
     )
-
-
-def _model_error(gain: float, value: float) -> float:
-    return _root(CORRECTION_ERROR * gain, UNSEEN_ERROR * value)
 
 
 def level_variance(residual: Floats, code: Ints, n_physicians: int) -> NoisePart:

@@ -144,7 +144,7 @@ def cross_fit(task: PredictionTask) -> FoldScores:
     for k in range(task.n_folds):
         own = fold == k
         single = learn(task, ~own, own, None)
-        stack = _stack_without(task, k, single, pairs)
+        stack = _stack_without(task, k, pairs)
         score[own], pooled[own] = stack.scores(single.level), stack.blind_scores(single.level)
         for name, values in single.level.logits.items():
             by_candidate.setdefault(name, np.zeros(len(y)))[own] = values
@@ -170,9 +170,7 @@ def half_scores(task: PredictionTask, fit: FoldScores) -> list[tuple[Floats, Flo
     return found
 
 
-def _stack_without(
-    task: PredictionTask, k: int, single: Learned, pairs: dict[frozenset[int], Learned]
-) -> Stack:
+def _stack_without(task: PredictionTask, k: int, pairs: dict[frozenset[int], Learned]) -> Stack:
     """Learn how to put candidates together from predictions that never saw fold k."""
     fold, rows, levels = task.fold, [], []
     for other in range(task.n_folds):
@@ -181,7 +179,8 @@ def _stack_without(
         key = frozenset([k, other])
         if key not in pairs:
             out = np.isin(fold, [k, other])
-            pairs[key] = learn(task, ~out & task.sampled, out & task.sampled, single.rules.hyper)
+            # Started from nowhere: whatever fold k taught would reach fold k through its pairs.
+            pairs[key] = learn(task, ~out & task.sampled, out & task.sampled, None)
         pair = pairs[key]
         asked = np.flatnonzero(np.isin(fold, [k, other]) & task.sampled)
         here = np.flatnonzero(fold[asked] == other)

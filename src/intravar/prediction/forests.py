@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from intravar.prediction._forest_kernel import grow_forest
 from intravar.prediction.canonical import Floats, Ints
+from intravar.prediction.forest_kernel import grow_forest
 from intravar.prediction.personal import sorted_panels
 
 #: Trees per physician; a larger panel needs fewer, its leaves are larger.
-MOST_TREES, LEAST_TREES = 60, 20
-ROWS_PER_TREE = 60_000
+MOST_TREES, LEAST_TREES = 50, 20
+ROWS_PER_TREE = 20_000
 LEAST_LEAF = 4
 #: Below every number: missing values go with the smallest.
 MISSING = -1e30

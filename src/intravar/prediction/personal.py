@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intravar.prediction._personal_kernel import fit_panels, predict_rows
 from intravar.prediction.canonical import Floats, Ints
+from intravar.prediction.personal_kernel import fit_panels, predict_rows
 
 #: Standard deviation of slopes, and of logits of rates, from which the search starts.
 SLOPE_SD = 0.5

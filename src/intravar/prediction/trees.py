@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from intravar.prediction._trees_kernel import MISSING_BIN, boost
 from intravar.prediction.canonical import Floats
+from intravar.prediction.trees_kernel import MISSING_BIN, boost
 
 Bins = npt.NDArray[np.uint8]
 
-MOST_BINS = 96
+MOST_BINS = 62
 DEPTH = 4
-RATE = 0.12
+RATE = 0.15
 RIDGE = 5.0
 LEAST_INFORMATION = 5.0
 #: One tree per so many rows, within limits: few patients do not bear many trees.
-ROWS_PER_TREE, FEWEST, MOST = 25, 12, 120
+ROWS_PER_TREE, FEWEST, MOST = 25, 12, 90
 LARGEST_START = 3.0
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 #: Thresholds tried per covariate and node.
-TRIES = 3
+TRIES = 2
 DEEPEST = 12
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-MISSING_BIN = 255
+#: Bins are numbered from 0; the last number is that of missing values.
+MISSING_BIN = 63
 LARGEST_STEP = 1.0
 LARGEST_SCORE = 8.0
 EDGE = 1e-9
@@ -24,7 +25,7 @@ def _histograms(bins, node, gradient, curvature, parent, width):  # type: ignore
     Of two siblings only the smaller is summed; the larger is what is left of the parent.
     """
     n, p = bins.shape
-    sums = np.zeros((width, p, 256, 2))
+    sums = np.zeros((width, p, MISSING_BIN + 1, 2))
     size = np.zeros(width, np.int64)
     for i in range(n):
         size[node[i]] += 1
@@ -90,7 +91,7 @@ def _add_tree(  # type: ignore[no-untyped-def]
     """Grow a tree on the rows of `bins`; add its values to their scores and to those asked for."""
     node, reached = np.zeros(len(bins), np.int64), np.zeros(len(asked), np.int64)
     width = 1
-    sums = np.zeros((1, bins.shape[1], 256, 2))
+    sums = np.zeros((1, bins.shape[1], MISSING_BIN + 1, 2))
     for _ in range(depth):
         sums = _histograms(bins, node, gradient, curvature, sums, width)
         column, cut = np.full(width, -1, np.int64), np.zeros(width, np.int64)
