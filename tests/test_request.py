@@ -22,7 +22,7 @@ BASE: dict[str, Any] = {"physician": "doctor", "decision": "statin"}
         ({"physician": ""}, "physician is not given; name a column of the table"),
         ({"min_panel": 1}, "min_panel is 1; a pair takes two patients, give 2 or more"),
         ({"min_reliability": 1.5}, "min_reliability is 1.5; it lies between 0 and 1"),
-        ({"smallest_cell": 0}, r"smallest_cell is 0; give 1 \(hide nothing\) or more"),
+        ({"smallest_cell": 0}, r"smallest_cell is 0; give 1 \(hide nothing\), or 3 or more"),
         ({"seed": "7"}, "seed is '7'; give a number"),
         ({"table": 7}, "table is 7; give a text"),
         ({"exclude": [3]}, "exclude has 3; give a list of names"),

@@ -117,9 +117,10 @@ class Request:
             raise InputError(
                 f"{option('min_reliability')} is {self.min_reliability:g}; it lies between 0 and 1"
             )
-        if self.smallest_cell < 1:
+        if self.smallest_cell < 1 or self.smallest_cell == 2:  # a count hidden by 2 could only be 1
             raise InputError(
-                f"{option('smallest_cell')} is {self.smallest_cell}; give 1 (hide nothing) or more"
+                f"{option('smallest_cell')} is {self.smallest_cell}; give 1 (hide nothing), or 3 "
+                "or more"
             )
 
     @property

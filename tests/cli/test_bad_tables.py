@@ -299,7 +299,9 @@ def test_settings_out_of_range(run: Run, table: pl.DataFrame) -> None:
         words("--min-panel", "1") == "--min-panel is 1; a pair takes two patients, give 2 or more"
     )
     assert words("--min-reliability", "2") == "--min-reliability is 2; it lies between 0 and 1"
-    assert words("--smallest-cell", "0") == "--smallest-cell is 0; give 1 (hide nothing) or more"
+    assert (
+        words("--smallest-cell", "0") == "--smallest-cell is 0; give 1 (hide nothing), or 3 or more"
+    )
     assert words("--missing", "dorp") == (
         "unknown policy for missing values 'dorp'; did you mean 'drop'? (indicator, drop, impute)"
     )

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import intravar
+from intravar.measurement.columns import COLUMNS as RESULT
 from omop_writer import DRUG, covariates_of, write_csv_folder
 from own_tables import COLUMNS, FAST, Run
 
@@ -89,24 +90,7 @@ def test_measure_writes_everything(run: Run, table: pl.DataFrame) -> None:
         "request.toml",
         "summary.json",
     ]
-    columns = [
-        "physician",
-        "n_patients",
-        "discordance",
-        "low",
-        "high",
-        "shrunken",
-        "p_high",
-        "p_low",
-        "discrimination",
-        "n_pairs",
-        "reliability",
-        "rank",
-        "rank_low",
-        "rank_high",
-        "reportable",
-        "reason",
-    ]
+    columns = [column.name for column in RESULT]
     written = pl.read_parquet("out/physicians.parquet")
     assert written.columns == columns
     assert pl.read_csv("out/physicians.csv").columns == columns

@@ -210,8 +210,7 @@ def test_latent_rule(
 ) -> None:
     source = source_of(kind, small, tmp_path, request)
     options = {"table": "small"} if kind == "postgresql" else {}
-    found = intravar.measure(source, physician="physician", decision="decision", **options)
-    assert found.method == "latent-rule"
+    found = measured(source, method="latent-rule", **options)
     table = found.physicians
     assert table["physician"].to_list() == latent["physician"].to_list()
     np.testing.assert_array_equal(table["discordance"], latent["score"])

@@ -47,9 +47,11 @@ def latent_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("latent_rule")
 def test_it_measures_by_default_and_all_it_knows_is_written(tmp_path: Path) -> None:
-    assert default_method() == "latent-rule"
+    assert default_method() == "predictability"
     table = intravar.simulate("score2", n_patients=1500, n_physicians=5, seed=1).to_polars()
-    found = intravar.measure(table, physician="physician", decision="decision")
+    found = intravar.measure(
+        table, physician="physician", decision="decision", method="latent-rule"
+    )
     assert found.method == "latent-rule"
     np.testing.assert_allclose(found.physicians["p_high"], np.linspace(0.6, 0.95, 5))
     assert found.physicians["n_pairs"].null_count() == 5

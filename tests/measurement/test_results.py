@@ -169,7 +169,8 @@ def test_the_rule_finds_what_matters(measured: Measurement) -> None:
 
 def test_the_measurement_explains_itself(measured: Measurement) -> None:
     text = repr(measured)
-    assert text.startswith("euclidean: ")
+    assert text.splitlines()[0] == str(measured.judged)
+    assert text.splitlines()[1].startswith("euclidean: ")
     assert "of 100 pairs of comparable patients, about" in text
     page = measured._repr_html_()
     assert "<script>" not in page
@@ -392,8 +393,11 @@ def test_without_a_rule_it_says_so():
     )
     found = intravar.measure(frame, physician="doctor", decision="given")
     assert any("no rule was found in these covariates" in each for each in found.warnings)
+    assert found.verdict in ("group only", "not interpretable")
+    assert found.judged is not None
+    assert found.judged.reasons[0].startswith("no rule was found")
     assert found.diagnostics.anchors is None
     page = render_page(outputs_of(found, {f"d{i}": f"P-{i}" for i in range(6)}))
     assert "Anchor mass" not in page
-    assert ">p high</button>" in page
+    assert ">discordance</button>" in page
     assert ">pairs</button>" not in page

@@ -89,7 +89,10 @@ def measure(
 
 
 def _print_results(console: Console, outputs: Outputs) -> None:
-    table = outputs.physicians
+    table, summary = outputs.physicians, outputs.summary
+    verdict = cli.Text(summary["verdict"].upper(), style="bold")
+    console.print(verdict.append(f": {'; '.join(summary['verdict_reasons'])}", style="not bold"))
+    console.print()
     reportable = table.filter(table["reportable"]).sort("rank")
     if reportable.height:
         console.print(_result_table(reportable, console.width))
@@ -102,7 +105,6 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         plural = "physician" if count == 1 else "physicians"
         console.print(cli.Text(f"not reportable: {count:,} {plural}: {reason}"))
     console.print()
-    summary = outputs.summary
     for line in publication.group_lines(
         summary["group"], summary["n_physicians"], "comparable patients"
     ):

@@ -22,6 +22,8 @@ from intravar.seeds import stream
 FEWEST_IN_A_HALF = 5
 #: Physicians that must be there twice.
 FEWEST_PHYSICIANS = 3
+#: A gap between intervals that nobody would act on.
+NEARLY = 0.005
 #: Patients beyond which a sample of physicians is halved.
 MOST_PATIENTS = 60_000
 
@@ -59,13 +61,15 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     both = np.flatnonzero(np.isfinite(first.score) & np.isfinite(second.score))
     if len(both) < FEWEST_PHYSICIANS:
         return None
-    apart = (first.low[both] > second.high[both]) | (second.low[both] > first.high[both])
     whole = np.asarray(estimator.score_, dtype=np.float64)[both]
-    middle = (first.score[both] + second.score[both]) / 2
+    shift = float(np.nanmean((first.score[both] + second.score[both]) / 2 - whole))
+    # What falls by so much from half to whole lies above its limit by twice that in a half.
+    loose = 2 * max(shift, 0.0) + NEARLY
+    apart = (first.low - loose > second.high) | (second.low - loose > first.high)
     return Halves(
         _stepped_up(first.score[both], second.score[both]),
-        float(1 - apart.mean()),
-        float(np.nanmean(middle - whole)),
+        float(1 - apart[both].mean()),
+        shift,
         len(both),
     )
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import joblib
+import numpy as np
 
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
-from intravar.estimators.evidence import EligibleRates
+from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.measurement.diagnostics import diagnose
@@ -21,8 +22,8 @@ from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
-from intravar.measurement.scores import result_table, scores_of
-from intravar.measurement.verdict import judge
+from intravar.measurement.scores import Scores, result_table, scores_of
+from intravar.measurement.verdict import RULE_FOUND, judge
 from intravar.observed import Observed
 from intravar.preparation.check import checked
 from intravar.preparation.cost import estimate_cost
@@ -125,6 +126,12 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
+    halves = None
+    if isinstance(main.estimator, Estimator):
+        tell.step("measuring two halves of the patients", seconds.get(names[0]))
+        halves = _halves(main.estimator, prepared.observed, request.seed)
+    if halves is not None and isinstance(main.evidence, Predictions):
+        main = fitted[names[0]] = replace(main, scores=_down_to_limit(main.scores, halves))
     tell.step("assessing the physicians")
     table = result_table(
         main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
@@ -140,12 +147,9 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     group = group_of(
         main.scores.discordance, main.scores.interval.standard_error, main.scores.n_patients
     )
-    halves = None
-    if isinstance(main.estimator, Estimator):
-        tell.step("measuring two halves of the patients", seconds.get(names[0]))
-        halves = _halves(main.estimator, prepared.observed, request.seed)
     seconds["total"] = time.perf_counter() - started
-    if isinstance(main.evidence, EligibleRates) and main.evidence.anchors is None:
+    judged = judge(found, main.evidence, group, halves)
+    if judged.rule_found < RULE_FOUND:
         said.append(NO_RULE)
     return Measurement(
         request,
@@ -159,7 +163,7 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
         group,
         repeats,
         halves,
-        judge(found, main.evidence, group, halves),
+        judged,
         tuple(said),
         seconds,
     )
@@ -216,6 +220,12 @@ def _halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of was said of the whole
         return compare_halves(estimator, observed, seed)
+
+
+def _down_to_limit(scores: Scores, halves: Halves) -> Scores:
+    """Let the intervals of a bound reach down to where it tends as patients are added."""
+    low = np.maximum(scores.interval.low - max(halves.shift, 0.0), 0.0)
+    return replace(scores, interval=scores.interval._replace(low=low))
 
 
 def _set_if_taken(estimator: Estimator, name: str, value: Any) -> None:

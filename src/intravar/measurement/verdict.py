@@ -22,9 +22,9 @@ Level = Literal["levels and ranks", "ranks only", "group only", "not interpretab
 LEVELS: tuple[Level, ...] = ("levels and ranks", "ranks only", "group only", "not interpretable")
 
 #: Standard errors by which covariates must improve the prediction of decisions.
-RULE_FOUND = 3.0
-#: p-value above which physicians are not said to differ.
-DIFFER = 0.05
+RULE_FOUND = 4.0
+#: Probability from which on physicians are said to differ.
+DIFFER = 0.95
 #: Reliability of the order, from halves, below which physicians are not ranked.
 RANKABLE = 0.5
 #: Fall of the level, when patients double, up to which the level counts as settled.
@@ -88,7 +88,7 @@ def _against_ranks(found: float, group: Group, halves: Halves | None) -> list[st
         )
     if group.n_physicians < 2:
         reasons.append("there is one physician only")
-    elif group.p_value >= DIFFER:
+    elif group.differ < DIFFER:
         reasons.append("no difference between physicians can be told from chance")
     if halves is None:
         reasons.append("panels are too small to be halved and compared")

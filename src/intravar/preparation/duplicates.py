@@ -206,7 +206,7 @@ def _describes(column: pl.Series) -> bool:
 
 def _of_patients(table: pl.DataFrame, names: list[str], physician: str) -> list[str]:
     """Leave out what is the same for all patients of each physician: it describes the physician."""
-    if table[physician].n_unique() < 2:
+    if not names or table[physician].n_unique() < 2:
         return names
     keys = [f"key {place}" for place in range(len(names))]
     distinct = (

@@ -34,6 +34,8 @@ METHODS = {
 }
 SUMMARY = {
     "what": "a fixed word",
+    "verdict": "one of four words",
+    "verdict_reasons[]": "over all physicians, two digits",
     "version": "of intravar",
     "source": "as the user named it, without a password",
     "request.*": _ASKED,

@@ -10,6 +10,8 @@ from intravar.publication.rounding import fraction
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
+#: Probability from which on it is said that physicians differ.
+SURE_TO_DIFFER = 0.95
 
 
 def group_json(measurement: Measurement) -> dict[str, Any] | None:
@@ -52,10 +54,10 @@ def group_lines(group: dict[str, Any] | None, n_physicians: int, who: str) -> li
 
     Examples
     --------
-    >>> told = dict.fromkeys(Group.__dataclass_fields__, 0.2)
-    >>> told |= {"low": 0.17, "high": 0.23, "differ": 0.1, "noise": None, "repeats": None}
-    >>> group_lines(told, 7, "comparable patients")[0][:77]
-    'All 7 physicians together: of 100 pairs of comparable patients, about 20 [17,'
+    >>> told = {"discordance": 0.2, "low": 0.17, "high": 0.23, "differ": None}
+    >>> told |= {"noise": None, "repeats": None}
+    >>> group_lines(told, 7, "comparable patients")[0].split(": ")[1]
+    'of 100 pairs of comparable patients, about 20 [17, 23] get different decisions.'
     """
     if group is None:
         return []
@@ -79,7 +81,7 @@ def _percent(value: float) -> int:
 
 def _difference(group: dict[str, Any]) -> str:
     sure = _percent(group["differ"])
-    if group["p_value"] is not None and group["p_value"] >= 0.05:
+    if group["differ"] < SURE_TO_DIFFER:
         return (
             f"No difference between them can be told from chance (probability that they differ: "
             f"{sure} %)."

@@ -140,6 +140,8 @@ def _summary(
     middle = reportable["discordance"].median() if reportable.height else None
     return {
         "what": "measurement",
+        "verdict": measurement.verdict,
+        "verdict_reasons": list(measurement.judged.reasons) if measurement.judged else [],
         "version": version("intravar"),
         "source": measurement.check.source,
         "request": measurement.request.as_dict(),

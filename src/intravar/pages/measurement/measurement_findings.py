@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from intravar.publication.group_words import group_lines
 from intravar.publication.outputs import Outputs
 
 
@@ -12,11 +13,17 @@ def findings(outputs: Outputs) -> list[str]:
     table = outputs.physicians
     reportable = table.filter(pl.col("reportable"))
     n, total = reportable.height, table.height
+    summary = outputs.summary
+    told = [
+        f"{summary['verdict'].capitalize()}: {'; '.join(summary['verdict_reasons'])}.",
+        *group_lines(summary["group"], total, "comparable patients"),
+    ]
     if not n:
-        return [f"None of {total:,} physicians can be reported; the table gives the reasons."]
+        return [*told, f"None of {total:,} physicians can be reported one by one."]
     others = "" if n == total else "; for the others the table gives the reason"
     middle = float(outputs.summary["median_discordance"])
     lines = [
+        *told,
         f"{n:,} of {total:,} physicians can be reported{others}.",
         f"For the physician in the middle, of 100 pairs of comparable patients about "
         f"{100 * middle:.0f} get different decisions.",
