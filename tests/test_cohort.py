@@ -447,7 +447,7 @@ def test_prints_itself_in_words(cohort: Cohort) -> None:
         f"score2: 1,000 patients of 10 physicians ({min(sizes)} to {max(sizes)} each)"
     )
     assert lines[1].startswith("9 covariates: age, hba1c, ")
-    assert lines[2] == f"decision: {100 * cohort.decision.mean():.1f} % prescribed"
+    assert lines[2] == f"decision: {100 * cohort.decision.mean():.1f} % decided for"
     assert lines[3].startswith(
         f"truth: {100 * truth_of(cohort).share_eligible:.1f} % eligible; SCORE2"
     )

@@ -51,7 +51,7 @@ class Truth:
     eligible
         Whether the rule says the patient should get the drug.
     p_high, p_low
-        How often the patient's physician prescribes to an eligible and to another patient.
+        How often the patient's physician decides for an eligible and for another patient.
     group
         The physician's behaviour group, counted from 1; 0 where there are no groups.
     rule
@@ -155,7 +155,7 @@ class Cohort:
     >>> cohort
     cohort: 3 patients of 2 physicians (1 to 2 each)
     1 covariate: age
-    decision: 66.7 % prescribed
+    decision: 66.7 % decided for
     truth: not known
     >>> X, y, physician = cohort.observed()
     """
@@ -270,7 +270,7 @@ class Cohort:
             f"{len(names)} {plural}: {', '.join(names)}",
         ]
         if self.n_patients:
-            lines.append(f"decision: {100 * self._decision.mean():.1f} % prescribed")
+            lines.append(f"decision: {100 * self._decision.mean():.1f} % decided for")
         lines.append(f"truth: {self._truth_in_words()}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 

@@ -12,9 +12,7 @@ from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL, discordance_interval
 
 
-def pair_discordance(
-    n_patients: npt.ArrayLike, n_prescribed: npt.ArrayLike
-) -> npt.NDArray[np.float64]:
+def pair_discordance(n_patients: npt.ArrayLike, n_for: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return the share of discordant pairs among all pairs, in closed form.
 
     Of n patients of whom k got the drug, k (n - k) of the n (n - 1) / 2 pairs differ. NaN with
@@ -26,7 +24,7 @@ def pair_discordance(
     array([0.66666667, 0.        ,        nan])
     """
     n = np.asarray(n_patients, dtype=np.float64)
-    k = np.asarray(n_prescribed, dtype=np.float64)
+    k = np.asarray(n_for, dtype=np.float64)
     pairs = n * (n - 1) / 2
     undefined = np.full(n.shape, np.nan)
     share: npt.NDArray[np.float64] = np.divide(k * (n - k), pairs, out=undefined, where=pairs > 0)
@@ -49,7 +47,7 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
     """
     counts = _counts(cohort)
     eligible = counts["n_eligible"]
-    estimate = pair_discordance(eligible.to_numpy(), counts["prescribed"].to_numpy())
+    estimate = pair_discordance(eligible.to_numpy(), counts["decided_for"].to_numpy())
     too_few = "fewer than two eligible patients"
     return counts.select(
         PHYSICIAN,
@@ -75,7 +73,7 @@ def oracle_interval(cohort: Cohort, level: float = LEVEL) -> pl.DataFrame:
     """
     counts = _counts(cohort)
     found = discordance_interval(
-        counts["prescribed"].to_numpy(), counts["n_eligible"].to_numpy(), level
+        counts["decided_for"].to_numpy(), counts["n_eligible"].to_numpy(), level
     )
     columns = {name: pl.Series(values).fill_nan(None) for name, values in found._asdict().items()}
     return pl.DataFrame({PHYSICIAN: counts[PHYSICIAN], **columns})
@@ -90,7 +88,7 @@ def _counts(cohort: Cohort) -> pl.DataFrame:
             PHYSICIAN: cohort.physician.cast(pl.String),
             "group": cohort.truth.group,
             "eligible": cohort.truth.eligible,
-            "prescribed": cohort.truth.eligible & (cohort.decision == 1),
+            "decided_for": cohort.truth.eligible & (cohort.decision == 1),
             "d_star": cohort.truth.d_star,
             "comparable": cohort.truth.comparable,
         }
@@ -101,7 +99,7 @@ def _counts(cohort: Cohort) -> pl.DataFrame:
             pl.col("group").first().replace(0, None),
             pl.len().cast(pl.Int64).alias("n_patients"),
             pl.col("eligible").sum().cast(pl.Int64).alias("n_eligible"),
-            pl.col("prescribed").sum().cast(pl.Int64),
+            pl.col("decided_for").sum().cast(pl.Int64),
             pl.col("d_star").first(),
             pl.col("comparable").mean(),
         )

@@ -43,6 +43,7 @@ def invented(conditions, replicates=1, seed=0, physicians=20):
                         truth[j],
                         None if method == "glmm" else score[j] - truth[j],
                         truth[j],
+                        0.8 * truth[j],
                         500,
                         200,
                         None,
@@ -272,6 +273,13 @@ def test_recovery_of_d_star():
         )
     )
     assert coverage["column"].unique().to_list() == ["coverage"]
+    # What aims at comparable patients is scored against them, and the table says so.
+    excess = tables["recovery_comparable_excess"]
+    assert "latent-rule" not in excess["method"].to_list()
+    row = excess.filter(condition="stress-graded", method="learned-weights")
+    aimed = scores.filter(condition="stress-graded", method="learned-weights")
+    assert row["value"].item() == pytest.approx((aimed["score"] - aimed["comparable"]).mean())
+    assert excess["column"].unique().to_list() == ["mean_excess"]
     assert "glmm" not in tables["recovery_delta"]["method"].to_list()
     assert "glmm" in tables["recovery_spearman"]["method"].to_list()
     heading, rows = text_grid(tables["recovery_delta"])

@@ -7,7 +7,8 @@ import polars as pl
 from intravar.estimators import METHODS
 
 #: One row per condition, replicate, method and physician. `oracle` is the oracle's estimate and
-#: `delta` the score minus it; a score on another scale than a discordance has no delta.
+#: `delta` the score minus it; a score on another scale than a discordance has no delta. `d_star`
+#: is the true discordance of the eligible, `comparable` that of the panel's comparable patients.
 SCORE_SCHEMA = {
     "condition": pl.String,
     "replicate": pl.Int32,
@@ -20,14 +21,17 @@ SCORE_SCHEMA = {
     "oracle": pl.Float64,
     "delta": pl.Float64,
     "d_star": pl.Float64,
+    "comparable": pl.Float64,
     "n_patients": pl.Int64,
     "n_pairs": pl.Int64,
     "reason": pl.String,
 }
 #: What every version stored.
 ALWAYS_STORED = tuple(
-    name for name in SCORE_SCHEMA if name not in ("low", "high", "oracle", "delta")
+    name for name in SCORE_SCHEMA if name not in ("low", "high", "oracle", "delta", "comparable")
 )
+#: Methods that aim at the comparable discordance of a panel.
+COMPARABLE = frozenset(name for name, method in METHODS.items() if method.estimand == "comparable")
 #: Methods of this package on another scale than a discordance.
 OTHER_SCALE = frozenset(name for name, method in METHODS.items() if method.scale != "discordance")
 
@@ -54,6 +58,6 @@ def current_scores(stored: pl.DataFrame) -> pl.DataFrame:
     if "delta" not in scores.columns:
         other = pl.col("method").is_in(list(OTHER_SCALE))
         scores = scores.with_columns(pl.when(~other).then(delta()))
-    absent = [name for name in ("low", "high") if name not in scores.columns]
+    absent = [name for name in ("low", "high", "comparable") if name not in scores.columns]
     scores = scores.with_columns(pl.lit(None, pl.Float64).alias(name) for name in absent)
     return scores.select(name for name in SCORE_SCHEMA if name in scores.columns)

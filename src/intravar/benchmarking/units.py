@@ -250,7 +250,7 @@ def _scores(
             "reason",
         )
         .join(
-            truth.select("physician", "group", "oracle", "d_star"),
+            truth.select("physician", "group", "oracle", "d_star", "comparable"),
             on="physician",
             how="left",
             maintain_order="left",
@@ -288,7 +288,7 @@ def _cohort_details(cohort: Cohort) -> dict[str, Any]:
         "share_eligible": truth.share_eligible,
         "target_share": getattr(rule, "target_share", None),
         "rule": None if rule is None else rule.describe(),
-        "share_prescribed": float(np.mean(cohort.decision)),
+        "share_decided_for": float(np.mean(cohort.decision)),
         "smallest_panel": int(sizes.min()),
         "largest_panel": int(sizes.max()),
         "notes": list(cohort.notes),

@@ -64,7 +64,7 @@ SHARED = "shared"
 class LatentRule(Estimator):
     """Scores discordance among patients whom a rule, shared or personal, makes eligible.
 
-    A physician prescribes to an eligible patient with probability p_high, to another with p_low;
+    A physician decides for an eligible patient with probability p_high, for another with p_low;
     who is eligible is not seen. At first P(eligible | x) = g(x) is the same for everybody: the rule
     g is learned from all physicians' decisions on held-out folds and recalibrated; each physician's
     rates are then read from their posterior. Where physicians use the covariates differently,

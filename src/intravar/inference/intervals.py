@@ -92,7 +92,7 @@ def share_interval(
 
 
 def discordance_interval(
-    prescribed: npt.ArrayLike, patients: npt.ArrayLike, level: float = LEVEL
+    decided_for: npt.ArrayLike, patients: npt.ArrayLike, level: float = LEVEL
 ) -> Interval:
     """Return the interval of 2 p (1 - p) when k of n comparable patients got the drug.
 
@@ -103,7 +103,7 @@ def discordance_interval(
 
     Parameters
     ----------
-    prescribed, patients
+    decided_for, patients
         k and n. NaN with fewer than two patients: there is no pair.
     level
         Nominal coverage.
@@ -120,7 +120,9 @@ def discordance_interval(
     ([0.0, 0.415], [0.206, 0.5])
     """
     n = np.asarray(patients, dtype=np.float64)
-    k, n = np.broadcast_arrays(np.asarray(prescribed, dtype=np.float64), np.where(n > 1, n, np.nan))
+    k, n = np.broadcast_arrays(
+        np.asarray(decided_for, dtype=np.float64), np.where(n > 1, n, np.nan)
+    )
     p = share_interval(k, n, level)
     ends = np.stack([2 * p.low * (1 - p.low), 2 * p.high * (1 - p.high)])
     straddles = (p.low <= 0.5) & (p.high >= 0.5)

@@ -85,7 +85,7 @@ def expected_ranks(mean: npt.ArrayLike, sd: npt.ArrayLike) -> FloatArray:
             ratio = gap / width
         # 0 / 0: the same number twice, each below the other half of the time.
         below = ndtr(np.where(np.isnan(ratio), 0.0, ratio))
-        # Everyone is compared with himself too, which adds one half.
+        # Everyone is compared with themselves too, which adds one half.
         found[rows] = below.sum(axis=1) + 0.5
     return found
 

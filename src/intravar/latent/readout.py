@@ -32,7 +32,7 @@ class SharedReading:
     Attributes
     ----------
     logit
-        Held-out logit of g, turned so that the eligible are those prescribed more.
+        Held-out logit of g, turned so that the eligible are those decided for more often.
     fit
         Its final calibration.
     thresholds
@@ -72,7 +72,7 @@ def read_shared(logit: FloatArray, decided: Decided, thresholds: bool) -> Shared
     counts = count(logit, decided)
     fit, personal = _final(counts, thresholds)
     if fit.mean_high.mean() < fit.mean_low.mean():
-        # The classes came out switched: the eligible are those prescribed more.
+        # The classes came out switched: the eligible are those decided for more often.
         logit = -logit
         counts = count(logit, decided)
         fit, personal = _final(counts, thresholds)

@@ -1,4 +1,4 @@
-"""Personal axes: every patient seen along the covariates that his physician weighs most.
+"""Personal axes: every patient seen along the covariates that their physician weighs most.
 
 A physician's largest weight is turned upwards and called the first axis, the next one the second.
 Along these axes rules of one kind look alike, whichever covariates they are about, and trees grown

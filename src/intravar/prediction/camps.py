@@ -11,7 +11,7 @@ ROUNDS = 20
 
 
 def find_camps(rules: PersonalRules, n_camps: int) -> Ints:
-    """Return the camp of every physician, by the direction of his weights.
+    """Return the camp of every physician, by the direction of the weights.
 
     Directions are clustered around centres that lie far apart at first; lengths are left out,
     because a physician who follows a rule loosely weighs everything less.

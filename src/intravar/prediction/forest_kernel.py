@@ -1,4 +1,4 @@
-"""A forest for every physician, grown on his own patients, compiled.
+"""A forest for every physician, grown on the own patients, compiled.
 
 Patients to be predicted fall through the branches together with those that the tree is grown on,
 so that no tree is kept.

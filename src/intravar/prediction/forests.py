@@ -34,10 +34,10 @@ def own_forests(
     found = np.full(len(asked), (y[rows].sum() + 1) / (len(rows) + 2))
     place = np.argsort(code[asked], kind="stable")
     for j in range(n_physicians):
-        own, his = order[begin[j] : begin[j + 1]], slice(first[j], first[j + 1])
-        if len(own) and his.start < his.stop:
+        own, theirs = order[begin[j] : begin[j + 1]], slice(first[j], first[j + 1])
+        if len(own) and theirs.start < theirs.stop:
             trees = int(np.clip(ROWS_PER_TREE // len(own), LEAST_TREES, MOST_TREES))
-            found[place[his]] = grow_forest(
-                covariates, y, own, wanted[his], trees, LEAST_LEAF, SEED
+            found[place[theirs]] = grow_forest(
+                covariates, y, own, wanted[theirs], trees, LEAST_LEAF, SEED
             )
     return found

@@ -89,7 +89,7 @@ class GradedScore2:
 
 @dataclass(frozen=True)
 class PersonalThresholds:
-    """Every physician judges patients as if a covariate were shifted by an amount of his own.
+    """Every physician judges patients as if a covariate were shifted by an amount of their own.
 
     Parameters
     ----------

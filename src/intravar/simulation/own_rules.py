@@ -1,7 +1,7 @@
 """Rules of their own: physicians who decide by different rules, each as steadily as they do.
 
 A physician with another rule is not inconsistent. Here every physician has weights and a threshold,
-or a conjunction, of his own; how closely he follows it is another matter, drawn elsewhere.
+or a conjunction, of their own; how closely they follow it is another matter, drawn elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMMON_RULE: Mapping[str, float] = {"age": 1.0, "sbp": 0.7, "non_hdl": 0.7, "hdl
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Eligible if the physician's weighted sum of standardised covariates exceeds his threshold."""
+    """Eligible if the own weighted sum of standardised covariates exceeds the own threshold."""
 
     names: tuple[str, ...]
     mean: FloatArray
@@ -47,7 +47,7 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Conjunctions:
-    """Eligible if all of the covariates that the physician looks at lie on his side of a limit."""
+    """Eligible if all covariates that the physician looks at lie on the right side of a limit."""
 
     names: tuple[str, ...]
     looks_at: npt.NDArray[np.int64]
@@ -149,7 +149,7 @@ class PersonalWeights:
 
 @dataclass(frozen=True)
 class OwnConjunctions:
-    """Every physician has two limits of his own, on covariates of his own, in own directions.
+    """Every physician has two limits of their own, on covariates of their own, in own directions.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class Physicians:
     names
         What they are called.
     p_high, p_low
-        How often each prescribes to an eligible and to another patient.
+        How often each decides for an eligible and for another patient.
     group
         Behaviour group, counted from 1; 0 where there are no groups.
     """

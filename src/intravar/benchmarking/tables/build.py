@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from intravar.benchmarking.published import GROUP_TABLES
-from intravar.benchmarking.score_table import OTHER_SCALE
+from intravar.benchmarking.score_table import COMPARABLE, OTHER_SCALE
 from intravar.benchmarking.tables.across import (
     condition_table,
     cross_table,
@@ -17,7 +17,9 @@ from intravar.benchmarking.tables.by_group import group_table
 from intravar.benchmarking.tables.grid import grid_table
 from intravar.benchmarking.tables.ranks import continuum_table, correlation_table
 from intravar.benchmarking.tables.recovery import (
+    COMPARABLE_MEASURES,
     MEASURES,
+    comparable_table,
     per_draw,
     recovery_table,
     trust_table,
@@ -41,6 +43,9 @@ TITLES = {
     "recovery_delta": "Mean delta, by condition and method",
     "recovery_error": "Mean distance to D*, by condition and method",
     "recovery_coverage": "Share of 95 % intervals that hold D*, by condition and method",
+    "recovery_comparable_spearman": "Rank correlation with the comparable discordance of the panel",
+    "recovery_comparable_excess": "Mean of score minus the comparable discordance of the panel",
+    "recovery_comparable_held": "Share of upper ends that hold the comparable discordance",
     "recovery_trust": "What can be trusted: all, the ranks, or no",
     "grid": "Mean delta by cohort size and number of physicians",
     "condition_deltas": "Mean delta of every method on every condition",
@@ -104,6 +109,10 @@ def _recovery(scores: pl.DataFrame) -> dict[str, pl.DataFrame]:
     found = per_draw(scores)
     tables = {
         f"recovery_{measure}": recovery_table(found, measure, OTHER_SCALE) for measure in MEASURES
+    }
+    tables |= {
+        f"recovery_{measure}": comparable_table(found, measure, COMPARABLE)
+        for measure in COMPARABLE_MEASURES
     }
     return tables | {"recovery_trust": trust_table(found, OTHER_SCALE)}
 

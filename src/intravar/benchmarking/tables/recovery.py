@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from intravar.arrays import FloatArray
 from intravar.benchmarking.bootstrap import BootstrapInterval
 from intravar.benchmarking.tables.cells import cell, cells_table
 from intravar.benchmarking.tables.ranks import spearman
@@ -23,6 +24,12 @@ MEASURES = {
     "error": "mean_error",
     "coverage": "coverage",
 }
+#: The same for methods that aim at the comparable discordance of a panel.
+COMPARABLE_MEASURES = {
+    "comparable_spearman": "spearman_comparable",
+    "comparable_excess": "mean_excess",
+    "comparable_held": "upper_end_holds",
+}
 #: Slack for a D* that lies on the end of an interval up to rounding.
 ROUNDING = 1e-9
 
@@ -31,7 +38,9 @@ def per_draw(scores: pl.DataFrame) -> pl.DataFrame:
     """Return per condition, replicate and method how D* is recovered.
 
     Columns: `spearman` with D*, `delta` (mean of score minus the oracle's estimate), `error` (mean
-    distance to D*), `coverage` (share of intervals that hold D*), `n_undefined`.
+    distance to D*), `coverage` (share of intervals that hold D*), `n_undefined`; against the
+    comparable discordance of the panel: `comparable_spearman`, `comparable_excess` (mean of score
+    minus it) and `comparable_held` (share of upper ends not below it).
     """
     rows = []
     keys = ("condition", "replicate", "method")
@@ -50,9 +59,29 @@ def per_draw(scores: pl.DataFrame) -> pl.DataFrame:
                 "coverage": held.mean(),
                 "n_undefined": int(np.isnan(score).sum()),
                 "undefined": float(np.isnan(score).mean()),
+                **_comparable(draw, score),
             }
         )
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _comparable(draw: pl.DataFrame, score: FloatArray) -> dict[str, float | None]:
+    comparable = draw["comparable"].fill_null(np.nan).to_numpy()
+    known = np.isfinite(score) & np.isfinite(comparable)
+    if not known.any():
+        return dict.fromkeys(COMPARABLE_MEASURES)
+    high = draw["high"].fill_null(np.nan).to_numpy()
+    return {
+        "comparable_spearman": spearman(score, comparable),
+        "comparable_excess": float((score - comparable)[known].mean()),
+        "comparable_held": float((high + ROUNDING >= comparable)[known].mean()),
+    }
+
+
+def comparable_table(found: pl.DataFrame, measure: str, methods: frozenset[str]) -> pl.DataFrame:
+    """Return one measure against the comparable discordance, for methods that aim at it."""
+    aimed = found.filter(pl.col("method").is_in(methods)).drop_nulls(measure)
+    return recovery_table(aimed, measure, frozenset())
 
 
 def recovery_table(found: pl.DataFrame, measure: str, other_scale: frozenset[str]) -> pl.DataFrame:
@@ -69,7 +98,7 @@ def recovery_table(found: pl.DataFrame, measure: str, other_scale: frozenset[str
             cell(
                 str(condition),
                 str(method),
-                MEASURES[measure],
+                {**MEASURES, **COMPARABLE_MEASURES}[measure],
                 [BootstrapInterval(value, np.nan, np.nan) for value in values],
                 n_undefined=int(draws["n_undefined"].sum()),
             )

@@ -1,6 +1,6 @@
 """What can be said of a physician whose rule cannot be followed: little, and safely.
 
-Whatever the rule, no group of patients is prescribed to more often than the eligible are. So the
+Whatever the rule, no group of patients is decided for more often than the eligible are. So the
 share of decisions for, among those patients for whom they are likeliest, bounds p_high from below,
 and nothing bounds it from above.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -65,7 +66,7 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
     rows = results.of(condition, [ORACLE])
     patients, physicians = rows["n_patients"].sum(), rows.height
     cohort = results.cohort_details(condition)
-    eligible, decided_for = cohort.get("share_eligible"), cohort.get("share_prescribed")
+    eligible, decided_for = cohort.get("share_eligible"), decided_for_share(cohort)
     levels = sorted(rows["d_star"].drop_nulls().to_list())
     spread = f"D* from {levels[0]:.2f} to {levels[-1]:.2f}" if levels else "each with their own D*"
     return [
@@ -95,6 +96,12 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
             "pairs",
         ),
     ]
+
+
+def decided_for_share(cohort: Mapping[str, Any]) -> float | None:
+    """Return the share decided for; studies of an earlier version called it otherwise."""
+    share: float | None = cohort.get("share_decided_for", cohort.get("share_prescribed"))
+    return share
 
 
 def _add_card(
@@ -163,7 +170,7 @@ def _share(
 def _decisions(
     sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
 ) -> None:
-    share = float(results.cohort_details(condition).get("share_prescribed") or 0.5)
+    share = float(decided_for_share(results.cohort_details(condition)) or 0.5)
     _dot_field(sketch, left, top, max(8, int(width // 11)), 5, share, scattered=True)
 
 
