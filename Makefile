@@ -62,11 +62,11 @@ test-lowest:  ## the tests with the lowest versions that are supported
 bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks
 
-study: $(VENV)/.ready-report  ## the paper's 94 conditions, all methods (about a quarter of an hour on two cores)
+study: $(VENV)/.ready-report  ## the paper's 94 conditions, all methods (about a quarter of an hour on two processors)
 	@mkdir -p '$(OUT)'
 	@$(PY) -m intravar benchmark all --out '$(OUT)/all'
 
-grid: $(VENV)/.ready-report  ## the paper's grid of cohort sizes, ten replicates (about an hour on two cores)
+grid: $(VENV)/.ready-report  ## the paper's grid of cohort sizes, ten replicates (about an hour on two processors)
 	@mkdir -p '$(OUT)'
 	@$(PY) -m intravar benchmark grid --replicates 10 --methods $(GRID_METHODS) --out '$(OUT)/grid'
 

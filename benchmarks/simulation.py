@@ -56,6 +56,6 @@ def run() -> None:
     print(f"{'loop, extrapolated':28}{PATIENTS:>12,}{extrapolated:>10.0f}")
     print(f"\n{extrapolated / seconds:,.0f} times as fast as the loop (extrapolated).")
     print(
-        f"Median of {REPEATS} fresh processes, {os.cpu_count()} cores; the peak is the whole "
+        f"Median of {REPEATS} fresh processes, {os.cpu_count()} processors; the peak is the whole "
         f"process, of which {fast[0]['imported_mb']:,.0f} MB are the imports."
     )

@@ -26,7 +26,7 @@ class LocalEngine:
     Parameters
     ----------
     workers
-        Number of processes; by default one per core.
+        Number of processes; by default one per processor.
     """
 
     def __init__(self, workers: int | None = None) -> None:

@@ -212,7 +212,7 @@ def benchmark(
     replicates
         Independent draws per condition.
     workers
-        Processes; by default one per core.
+        Processes; by default one per processor.
     engine
         `local`, `dask` (a cluster on this machine) or `dask:ADDRESS`.
     fresh

@@ -20,7 +20,7 @@ Work = Callable[[Any], Any]
 
 
 def count_workers(asked: int | None = None) -> int:
-    """Return how many workers to start: as many as asked for, or one per core.
+    """Return how many workers to start: as many as asked for, or one per processor.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def count_workers(asked: int | None = None) -> int:
 
 
 def single_threaded(work: Work, task: Any) -> Any:
-    """Work on a task with one thread: a process per core is what keeps the cores busy."""
+    """Work on a task with one thread: a process per processor is what keeps the processors busy."""
     with threadpool_limits(1):
         return work(task)
 

@@ -84,7 +84,9 @@ def benchmark(
     ] = 1,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", help="Processes. Default: one per core.", show_default=False),
+        typer.Option(
+            "--workers", help="Processes. Default: one per processor.", show_default=False
+        ),
     ] = None,
     engine: Annotated[
         str, typer.Option("--engine", help="local, dask, or dask:ADDRESS of a scheduler.")

@@ -1,6 +1,6 @@
 """What a method takes: processor seconds and memory, told before it begins.
 
-Constants are processor seconds on a server core of 2020; machines differ by a factor of two.
+Constants are processor seconds on a server processor of 2020; machines differ by a factor of two.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Work:
     Attributes
     ----------
     alone
-        Seconds of what runs on one core.
+        Seconds of what runs on one processor.
     shared
-        Processor seconds of what is spread over the cores.
+        Processor seconds of what is spread over the processors.
     copies
         Copies of the covariates that are held at a time.
     """

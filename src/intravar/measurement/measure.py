@@ -29,7 +29,7 @@ from intravar.preparation.check import checked
 from intravar.preparation.cost import estimate_cost
 from intravar.request import Request, asked_for, is_request_file, read_request, takes_request
 
-#: Patients from which on a method is given all cores.
+#: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
 #: With fewer patients in every panel there is nothing to compare.
 FEWEST_IN_A_PANEL = 5

@@ -1,6 +1,6 @@
 """How long a measurement will take and how much memory, before it is begun.
 
-The constants were fitted on a busy server of two cores; they are good to a factor of about two.
+The constants were fitted on a busy server of two processors; they are good to a factor of about two.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def estimate_cost(size: Size, method: type[Estimator] | None) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting."""
     work = Work(0.0) if method is None else method.work(size)
     n, p = size.n_patients, size.n_covariates
-    cores = min(2, os.cpu_count() or 1)
+    processors = min(2, os.cpu_count() or 1)
     around = 4.0 + 2e-5 * min(n, 30_000) * np.sqrt(p)  # the rule and the diagnostics
     table_mb = n * (p + 4) * 8 / 1e6
     panel_mb = 3 * 8 * min(float(size.panels.max()) ** 2, 2.5e7) / 1e6
-    seconds = work.alone + work.shared / cores + around
+    seconds = work.alone + work.shared / processors + around
     return Cost(float(seconds), BASE_MB + work.copies * table_mb + panel_mb)
