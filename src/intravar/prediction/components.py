@@ -19,9 +19,11 @@ from intravar.prediction.canonical import Floats, Ints
 #: The correction is itself unsure, by this share; with small panels, which learn more slowly than
 #: that at first, by this many patients over the size of a panel.
 CORRECTION_ERROR = 0.3
-SLOW_PATIENTS = 140.0
-#: What is learned more slowly still is not seen at all; it may be this share of a component.
+SLOW_PATIENTS = 160.0
+#: What is learned more slowly still is not seen at all; it may be this share of a component, and
+#: this share of the whole, which all patients of all physicians teach.
 UNSEEN_ERROR = 0.02
+UNSEEN_OF_WHOLE = 0.012
 
 
 class NoisePart(NamedTuple):
@@ -69,7 +71,7 @@ def components(
     system_value = occasion_value + level.value + pattern_value
     unsure = max(CORRECTION_ERROR, SLOW_PATIENTS * n_physicians / len(y))
     own_error = _root(unsure * occasion_gain, UNSEEN_ERROR * occasion_value)
-    whole_error = _root(CORRECTION_ERROR * whole_gain, UNSEEN_ERROR * system_value)
+    whole_error = _root(CORRECTION_ERROR * whole_gain, UNSEEN_OF_WHOLE * system_value)
     return Components(
         NoisePart(system_value, _root(_chance_error(pooled), whole_error)),
         level,
