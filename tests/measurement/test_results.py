@@ -110,7 +110,7 @@ def test_pairs_of_a_core() -> None:
     random = np.random.default_rng(0)
     x, y = random.normal(size=(60, 2)), random.integers(0, 2, 60)
     observed = Observed.of(x, y, ["a", "b"] * 30)
-    assert pairs_behind(Decisions(), observed).height == 0
+    assert pairs_behind(Decisions(), observed).height >= 20
     core = np.arange(60) < 40
     nothing = np.zeros(2)
     rates = EligibleRates(nothing, nothing, nothing, nothing, core, None)

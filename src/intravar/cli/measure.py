@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24
+NOT_RANKED = "Not for comparing physicians with each other: see the verdict."
 
 
 def register(app: typer.Typer) -> None:
@@ -93,10 +94,13 @@ def _print_results(console: Console, outputs: Outputs) -> None:
     verdict = cli.Text(summary["verdict"].upper(), style="bold")
     console.print(verdict.append(f": {'; '.join(summary['verdict_reasons'])}", style="not bold"))
     console.print()
-    reportable = table.filter(table["reportable"]).sort("rank")
+    ranked = table["rank"].null_count() < table.height
+    reportable = table.filter(table["reportable"]).sort("rank" if ranked else "physician")
     if reportable.height:
-        console.print(_result_table(reportable, console.width))
+        console.print(_result_table(reportable, console.width, ranked=ranked))
         console.print()
+        if not ranked:
+            console.print(cli.Text(NOT_RANKED))
         first = reportable.row(0, named=True)["physician"]
         console.print(cli.Text(f"{first}: {outputs.summary['lines'][first]}"))
     for reason, count in (
@@ -106,7 +110,7 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         console.print(cli.Text(f"not reportable: {count:,} {plural}: {reason}"))
     console.print()
     for line in publication.group_lines(
-        summary["group"], summary["n_physicians"], "comparable patients"
+        summary["group"], summary["n_physicians"], summary["claim"]
     ):
         console.print(cli.Text(line))
     if not reportable.height:
@@ -129,10 +133,12 @@ def _bars(reasons: list[str | None]) -> str:
     return f"The bar is set by {' and '.join(found)}.{other}"
 
 
-def _result_table(rows: pl.DataFrame, width: int) -> Table:
+def _result_table(rows: pl.DataFrame, width: int, *, ranked: bool) -> Table:
     table = cli.Table(box=None, pad_edge=False)
     table.add_column("physician", overflow="fold", min_width=9)
-    names = ["patients", "discordance", "95 %", "shrunken", "rank", "reliability"]
+    names = ["patients", "discordance", "95 %", "shrunken", "reliability"]
+    if ranked:
+        names.insert(4, "rank")
     shown = names[1:3] if width < 70 else names[:5] if width < 90 else names
     for name in shown:
         table.add_column(name, justify="right", no_wrap=True)

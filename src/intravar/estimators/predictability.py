@@ -172,7 +172,8 @@ class Predictability(Estimator):
     def work(cls, size: Size) -> Work:
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
-        return Work(1.0 + n * (2.0e-4 + 1.5e-5 * p), copies=12.0)
+        deals = REPETITIONS if n <= SMALL_COHORT else 1
+        return Work(0.8 + deals * n * (2.7e-4 + 2.7e-5 * p), copies=12.0)
 
     def _interval(self, level: float) -> Interval:
         return self._bound.interval(level)

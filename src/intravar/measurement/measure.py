@@ -34,9 +34,8 @@ MANY_PATIENTS = 10_000
 #: With fewer patients in every panel there is nothing to compare.
 FEWEST_IN_A_PANEL = 5
 NO_RULE = (
-    "no rule was found in these covariates: all patients counted as alike, and the numbers are "
-    "those of each physician's share of decisions; a matching method (learned-weights) compares "
-    "patients all the same"
+    "no rule was found in these covariates: they hardly predict the decisions, and the numbers say "
+    "little more than how often each physician says yes"
 )
 
 

@@ -20,7 +20,7 @@ from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import Scores, in_words
+from intravar.measurement.scores import Scores, claim_of, in_words
 from intravar.measurement.verdict import Verdict
 from intravar.preparation.check import Check
 from intravar.request import Request
@@ -114,7 +114,8 @@ class Measurement:
     def __repr__(self) -> str:
         lines = [self._headline()]
         first = self.table.head(MOST_PRINTED).iter_rows(named=True)
-        lines += [f"{row['physician']}: {in_words(row)}" for row in first]
+        claim = claim_of(self.main.evidence)
+        lines += [f"{row['physician']}: {in_words(row, claim)}" for row in first]
         if self.table.height > MOST_PRINTED:
             lines.append(f"... and {self.table.height - MOST_PRINTED} more")
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])

@@ -15,7 +15,7 @@ import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence
+from intravar.estimators.evidence import Evidence, Predictions
 from intravar.inference import Interval, assess
 from intravar.inference.scales import Scale
 from intravar.measurement.columns import typed
@@ -162,7 +162,12 @@ def _reason(
     return None
 
 
-def in_words(row: Mapping[str, Any]) -> str:
+def claim_of(evidence: Evidence) -> str:
+    """Return how a score of this kind is to be read: as it is, or as an upper limit."""
+    return "at most about" if isinstance(evidence, Predictions) else "about"
+
+
+def in_words(row: Mapping[str, Any], claim: str = "about") -> str:
     """Say one physician's result in a line that needs no statistics.
 
     Examples
@@ -174,6 +179,6 @@ def in_words(row: Mapping[str, Any]) -> str:
         return f"not reportable: {row['reason']}"
     about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
     return (
-        f"of 100 pairs of comparable patients, about {about} [{low}, {high}] get different "
+        f"of 100 pairs of comparable patients, {claim} {about} [{low}, {high}] get different "
         "decisions"
     )

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from intravar.arrays import FloatArray
-from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
+from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions
 from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
 from intravar.observed import Observed
@@ -83,8 +83,8 @@ def _against_ranks(found: float, group: Group, halves: Halves | None) -> list[st
     reasons = []
     if found < RULE_FOUND:
         reasons.append(
-            "no rule was found in these covariates: the numbers compare all patients of a "
-            "physician, not patients who are alike"
+            "no rule was found: these covariates hardly predict the decisions, and the numbers say "
+            "little more than how often each physician says yes"
         )
     if group.n_physicians < 2:
         reasons.append("there is one physician only")
@@ -112,6 +112,8 @@ def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
             f"intervals from two halves of the patients overlap for {100 * halves.overlap:.0f} % "
             "of the physicians only"
         )
+    if isinstance(evidence, Pairs):
+        reasons.append("the level of a matching method leans: patients in a pair are never alike")
     if isinstance(evidence, EligibleRates):
         reasons += _undetermined(evidence)
     return reasons
@@ -134,9 +136,8 @@ def _for_levels(halves: Halves | None) -> tuple[str, ...]:
     if halves is None:
         return ()
     return (
-        "a rule was found",
-        f"two halves of the patients keep the order (reliability {halves.agreement:.2f})",
-        "and the level",
+        f"two halves of the patients give the same order (reliability {halves.agreement:.2f}) and "
+        "the same level",
     )
 
 

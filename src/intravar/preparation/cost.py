@@ -1,6 +1,6 @@
 """How long a measurement will take and how much memory, before it is begun.
 
-The constants were fitted on a busy server of two processors; they are good to a factor of about two.
+The constants were fitted on a busy server of two processors; they are good to a factor of two.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.estimators.base import Estimator
+from intravar.estimators.predictability import Predictability
 from intravar.estimators.work import Size, Work
 
 #: Memory of the interpreter and its libraries, in MB.
@@ -45,10 +46,12 @@ class Cost:
 def estimate_cost(size: Size, method: type[Estimator] | None) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting."""
     work = Work(0.0) if method is None else method.work(size)
+    noise = Predictability.work(size).alone
     n, p = size.n_patients, size.n_covariates
     processors = min(2, os.cpu_count() or 1)
-    around = 4.0 + 2e-5 * min(n, 30_000) * np.sqrt(p)  # the rule and the diagnostics
+    around = 1.0 + 2e-5 * min(n, 30_000) * np.sqrt(p)  # the rule and the diagnostics
     table_mb = n * (p + 4) * 8 / 1e6
     panel_mb = 3 * 8 * min(float(size.panels.max()) ** 2, 2.5e7) / 1e6
-    seconds = work.alone + work.shared / processors + around
+    # The method measures the whole and both halves; noise is taken apart on the way.
+    seconds = 2 * (work.alone + work.shared / processors) + noise + around
     return Cost(float(seconds), BASE_MB + work.copies * table_mb + panel_mb)

@@ -128,13 +128,24 @@ def _refuse_other_request(path: Path, request: Request, source: str) -> None:
         return
     before = stored.get("request")
     other = request.differences(before if isinstance(before, dict) else {})
-    if source and stored.get("source") != source:
+    if source and stored.get("source") != shown_source(source):
         other = ["source", *other]
     if other:
         raise InputError(
             f"'{path}' holds the result of another request (other {', '.join(other)}); name "
             f"another folder with {option('out')}, or overwrite it with {option('replace')}"
         )
+
+
+def shown_source(source: str) -> str:
+    """Return what may be told of a source: the name of a file without its folders.
+
+    Examples
+    --------
+    >>> shown_source("/home/ann/patients.csv"), shown_source("postgresql://ann@host/db")
+    ('patients.csv', 'postgresql://ann@host/db')
+    """
+    return source if "://" in source else Path(source).name
 
 
 def read_summary(path: Path) -> dict[str, Any] | None:

@@ -31,7 +31,10 @@ def group_json(measurement: Measurement) -> dict[str, Any] | None:
 
 def _noise(noise: Noise, digits: int) -> dict[str, Any]:
     return {
-        row["component"]: {name: fraction(row[name], digits) for name in ("value", "low", "high")}
+        # One digit more: a variance is half of what is said of a hundred patients.
+        row["component"]: {
+            name: fraction(row[name], digits + 1) for name in ("value", "low", "high")
+        }
         for row in noise.table.iter_rows(named=True)
     }
 
@@ -49,22 +52,22 @@ def _repeats(measurement: Measurement, digits: int) -> dict[str, Any] | None:
     }
 
 
-def group_lines(group: dict[str, Any] | None, n_physicians: int, who: str) -> list[str]:
+def group_lines(group: dict[str, Any] | None, n_physicians: int, claim: str = "about") -> list[str]:
     """Say the group's figures in words that need no statistics.
 
     Examples
     --------
     >>> told = {"discordance": 0.2, "low": 0.17, "high": 0.23, "differ": None}
     >>> told |= {"noise": None, "repeats": None}
-    >>> group_lines(told, 7, "comparable patients")[0].split(": ")[1]
+    >>> group_lines(told, 7)[0].split(": ")[1]
     'of 100 pairs of comparable patients, about 20 [17, 23] get different decisions.'
     """
     if group is None:
         return []
     about, low, high = (_percent(group[name]) for name in ("discordance", "low", "high"))
     lines = [
-        f"All {n_physicians:,} physicians together: of 100 pairs of {who}, about {about} "
-        f"[{low}, {high}] get different decisions."
+        f"All {n_physicians:,} physicians together: of 100 pairs of comparable patients, {claim} "
+        f"{about} [{low}, {high}] get different decisions."
     ]
     if group["differ"] is not None:
         lines.append(_difference(group))
@@ -83,8 +86,8 @@ def _difference(group: dict[str, Any]) -> str:
     sure = _percent(group["differ"])
     if group["differ"] < SURE_TO_DIFFER:
         return (
-            f"No difference between them can be told from chance (probability that they differ: "
-            f"{sure} %)."
+            f"Whether they differ at all is not sure (probability {sure} %): too little to compare "
+            "them."
         )
     low, high = _percent(group["spread_low"]), _percent(group["spread_high"])
     return (
@@ -94,12 +97,16 @@ def _difference(group: dict[str, Any]) -> str:
 
 
 def _noise_line(noise: dict[str, Any]) -> str:
-    of_two = {name: round(200 * part["value"]) for name, part in noise.items()}
+    parts = {name: 200 * noise[name]["value"] for name in ("level", "pattern", "occasion")}
+    whole = sum(round(part) for part in parts.values())
+    level, pattern, occasion = (
+        "fewer than 1" if round(part) == 0 else f"{round(part)}" for part in parts.values()
+    )
     return (
-        f"Of 100 patients seen by two of them, {of_two['system']} would be decided differently: "
-        f"{of_two['level']} because some decide for more often, {of_two['pattern']} because they "
-        f"weigh patients differently, {of_two['occasion']} because the same one would decide "
-        "otherwise another time, or for reasons not recorded."
+        f"Of 100 patients seen by two of them, about {whole} would be decided differently: {level} "
+        f"because some say yes more often, {pattern} because they weigh patients differently, "
+        f"{occasion} because the same one would decide otherwise another time, or for reasons not "
+        "recorded."
     )
 
 
@@ -108,8 +115,8 @@ def _repeats_line(repeats: dict[str, Any]) -> str:
     rest = (
         ""
         if share is None
-        else f" {_percent(share)} % of the discordance above is not inconsistency but reasons that "
-        "are not recorded."
+        else f" So up to about {_percent(share)} % of the figure above may be reasons that are not "
+        "recorded, or what could not be predicted, and not inconsistency."
     )
     return (
         f"On cases seen twice they contradicted themselves in {_percent(repeats['contradiction'])} "

@@ -12,8 +12,9 @@ import polars as pl
 
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import in_words
+from intravar.measurement.scores import claim_of, in_words
 from intravar.publication.check_words import check_json
+from intravar.publication.folders import shown_source
 from intravar.publication.group_words import group_json
 from intravar.publication.hiding import hidden_parts
 from intravar.publication.publish import Published, publish
@@ -57,12 +58,22 @@ def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
     main = published[measurement.method]
     scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
     physicians = _named(main.table, names).sort("physician")
+    if measurement.verdict in ("group only", "not interpretable"):
+        # Whoever cannot be ranked is not: an order that is there is read.
+        ranks = ("rank", "rank_low", "rank_high")
+        physicians = physicians.with_columns(
+            pl.lit(None, physicians.schema[name]).alias(name) for name in ranks
+        )
     return Outputs(
         physicians,
         _methods(published, scales, names) if len(published) > 1 else None,
         _summary(measurement, main, physicians),
         check_json(measurement.check)
-        | {"n_patients": main.n_patients, "decision_share": _share(measurement, main)},
+        | {
+            "source": shown_source(measurement.check.source),
+            "n_patients": main.n_patients,
+            "decision_share": _share(measurement, main),
+        },
         shown_diagnostics(measurement, published, names),
     )
 
@@ -138,12 +149,13 @@ def _summary(
 ) -> dict[str, Any]:
     reportable = physicians.filter(pl.col("reportable"))
     middle = reportable["discordance"].median() if reportable.height else None
+    claim = claim_of(measurement.main.evidence)
     return {
         "what": "measurement",
         "verdict": measurement.verdict,
         "verdict_reasons": list(measurement.judged.reasons) if measurement.judged else [],
         "version": version("intravar"),
-        "source": measurement.check.source,
+        "source": shown_source(measurement.check.source),
         "request": measurement.request.as_dict(),
         "method": measurement.method,
         "group": group_json(measurement),
@@ -152,7 +164,10 @@ def _summary(
         "n_patients_shown": published.n_patients,
         "n_physicians_partly_hidden": published.n_hidden,
         "median_discordance": middle,
-        "lines": {row["physician"]: in_words(row) for row in physicians.iter_rows(named=True)},
+        "claim": claim,
+        "lines": {
+            row["physician"]: in_words(row, claim) for row in physicians.iter_rows(named=True)
+        },
         "leaks": [
             {"column": leak.column, "why": leak.why} for leak in measurement.check.prepared.leaks
         ],

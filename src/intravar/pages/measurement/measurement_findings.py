@@ -16,7 +16,7 @@ def findings(outputs: Outputs) -> list[str]:
     summary = outputs.summary
     told = [
         f"{summary['verdict'].capitalize()}: {'; '.join(summary['verdict_reasons'])}.",
-        *group_lines(summary["group"], total, "comparable patients"),
+        *group_lines(summary["group"], total, summary["claim"]),
     ]
     if not n:
         return [*told, f"None of {total:,} physicians can be reported one by one."]
@@ -28,8 +28,11 @@ def findings(outputs: Outputs) -> list[str]:
         f"For the physician in the middle, of 100 pairs of comparable patients about "
         f"{100 * middle:.0f} get different decisions.",
     ]
-    if n >= 2:
+    ranked = reportable["rank"].null_count() < n
+    if n >= 2 and ranked:
         lines += _differences(reportable, middle)
+    if not ranked:
+        return [*lines, "The single values are not for comparing physicians with each other."]
     important = [row["covariate"] for row in outputs.summary["rule"]["importance"][:3]]
     if important:
         lines.append(f"Decisions depend most on {', '.join(important)}.")
