@@ -23,7 +23,7 @@ from intravar.inference.shrinkage import between_variance
 from intravar.prediction.canonical import Floats, Ints
 
 #: The second part never counts less than this: decisions have the last word.
-LEAST_KEPT = 0.35
+LEAST_KEPT = 0.2
 #: A physician's spread of losses is held against that of all, which counts as so many patients.
 SPREAD_PATIENTS = 20.0
 _TINY = 1e-12
