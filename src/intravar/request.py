@@ -84,7 +84,7 @@ class Request:
     separator: str | None = _asked("reading", "Separator of a text file. Default: found out.")
     encoding: str | None = _asked("reading", "Encoding of a text file. Default: UTF-8.")
     sheet: str | None = _asked("reading", "Sheet of a workbook.")
-    method: str | None = _asked("methods", "Method that measures. Default: the best there is.")
+    method: str | None = _asked("methods", "Method that measures. Default: predictability.")
     methods: tuple[str, ...] = _asked("methods", "Methods to set beside it, or all.", ())
     seed: int = _asked("methods", "Seed of what a method draws.", 0)
     min_panel: int = _asked(
@@ -237,8 +237,10 @@ def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, 
     sections = {each.metadata["section"] for each in fields(Request)}
     found: dict[str, Any] = {}
     for section, values in stored.items():
-        if section not in sections or not isinstance(values, Mapping):
+        if section not in sections:
             raise unknown_name("section", section, sections, remedy=f"in '{path}'")
+        if not isinstance(values, Mapping):
+            raise InputError(f"[{section}] in '{path}' is {values!r}; it holds entries of its own")
         known = [each.name for each in in_section(section)]
         for name in values:
             if name not in known:

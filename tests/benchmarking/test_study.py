@@ -334,7 +334,7 @@ def test_names_of_conditions_and_methods():
     assert len(resolve_conditions(["quick", "score2"])) == len(resolve_conditions("quick"))
     assert len(resolve_conditions("stress")) == 25
     names = [method.name for method in resolve_methods("all")]
-    assert names[-3:] == ["glmm", "latent-rule", "predictability"]
+    assert names[-2:] == ["glmm", "latent-rule"]
 
 
 def test_undefined_scores_are_counted(tmp_path):

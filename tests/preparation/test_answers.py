@@ -1,5 +1,6 @@
 """Decisions and physicians however they are written: what is missing is never counted."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -200,3 +201,31 @@ def test_levels_that_differ_in_capitals_are_said() -> None:
     assert understand(pl.Series("sex", ["f", "F", "m"] * 9)).note == (
         "some levels differ in capitals alone"
     )
+
+
+@pytest.mark.parametrize("kind", ["binary", "duration", "list"])
+@pytest.mark.parametrize("role", ["", "case", "patient", "categorical", "physician", "decision"])
+def test_odd_columns_are_set_aside_or_refused_in_words(kind: str, role: str) -> None:
+    n = 60
+    odd: Any = {
+        "binary": [bytes([255, row]) for row in range(n)],
+        "duration": [timedelta(hours=row % 5) for row in range(n)],
+        "list": [[row] for row in range(n)],
+    }[kind]
+    table = pl.DataFrame(
+        {
+            "doctor": [f"d{row % 3}" for row in range(n)],
+            "drug": [row % 2 for row in range(n)],
+            "age": [row * 7 % 37 for row in range(n)],
+            "odd": odd,
+        }
+    )
+    asked: dict[str, Any] = {"physician": "doctor", "decision": "drug"}
+    if role:
+        asked[role] = ["odd"] if role == "categorical" else "odd"
+    refused = ""
+    try:
+        check(table, **asked)
+    except InputError as error:
+        refused = str(error)
+    assert not refused or "'odd'" in refused

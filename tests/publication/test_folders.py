@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from intravar import InputError, Request
 from intravar.publication import folders
@@ -151,3 +152,29 @@ def test_one_more_file(tmp_path: Path) -> None:
     (tmp_path / "res/report.html").write_text("edited")
     with pytest.raises(InputError, match="was changed or is not of intravar"):
         add_file(tmp_path / "res", "report.html", b"page")
+
+
+def test_whoever_writes_is_alone(tmp_path: Path) -> None:
+    write_folders(tmp_path / "res", *content("one"))
+    lock = tmp_path / ".res.lock"
+    part = tmp_path / ".res.intravar-0123abcd.part"
+    with FileLock(lock):
+        part.mkdir()
+        for attempt in (
+            lambda: checked_out(tmp_path / "res"),
+            lambda: write_folders(tmp_path / "res", *content("two")),
+        ):
+            with pytest.raises(InputError, match="another measurement is writing"):
+                attempt()
+            assert lock.exists()
+            assert part.exists()
+    checked_out(tmp_path / "res")
+    assert not part.exists()
+
+
+def test_what_only_looks_like_a_leftover_stays(tmp_path: Path) -> None:
+    mine = tmp_path / ".res.20240101.old"
+    mine.mkdir()
+    (tmp_path / ".res.commit").write_bytes(b"\xff\xfe")
+    checked_out(tmp_path / "res")
+    assert mine.exists()

@@ -11,6 +11,7 @@ import typer
 import intravar
 from intravar import cli, publication
 from intravar.cli.options import Json
+from intravar.errors import InputError
 from intravar.writing import checked_target, privacy_words, whole_file, write_private
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ def explain(
     summary = publication.read_summary(path) or {}
     console = cli.Console(highlight=False)
     if physician is None:
+        if not {"importance", "tree"} <= set(summary.get("rule") or ()) or "request" not in summary:
+            raise InputError(
+                f"the measurement in '{folder}' is damaged or of another version; measure again"
+            )
         if as_json:
             typer.echo(json.dumps(summary["rule"], indent=1))
         else:

@@ -203,7 +203,8 @@ def one_occasion(case: Any, physician: Any) -> npt.NDArray[np.int64]:
 def _table(case: Any, y: Any, physician: Any) -> pl.DataFrame:
     decision = checked_decision(y)
     labels = checked_physician(physician).cast(pl.String)
-    cases = pl.Series("case", list(case), strict=False).cast(pl.String)
+    given = pl.Series("case", list(case), strict=False)
+    cases = (given.fill_nan(None) if given.dtype.is_float() else given).cast(pl.String)
     if len(decision) == 0:
         raise InputError("there are no decisions; give at least one row")
     for name, length in {"case": len(cases), "physician": len(labels)}.items():

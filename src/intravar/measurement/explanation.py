@@ -10,6 +10,8 @@ from intravar.errors import InputError, option
 from intravar.measurement.result import Measurement
 from intravar.preparation.kinds import understand
 
+#: Pairs that can be asked for.
+MOST_PAIRS = 1_000_000
 _KEPT = ("row", "physician", "decision")
 
 
@@ -46,8 +48,8 @@ def side_by_side(
     pairs: pl.DataFrame, patients: pl.DataFrame, physician: str, *, most: int = 5
 ) -> pl.DataFrame:
     """Set the two patients of each discordant pair side by side, the closest pair first."""
-    if most < 1:
-        raise InputError(f"{option('most')} is {most}; give 1 or more")
+    if not 1 <= most <= MOST_PAIRS:
+        raise InputError(f"{option('most')} is {most}; give 1 to {MOST_PAIRS:,}")
     chosen = (
         pairs.filter((pl.col("physician") == physician) & pl.col("discordant"))
         .sort("distance", "first", "second")

@@ -15,6 +15,7 @@ from intravar.estimators import METHODS, Estimator, default_method, make_estimat
 from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
+from intravar.inference import Interval
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.group import group_of
 from intravar.measurement.halves import Halves, compare_halves
@@ -129,7 +130,7 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     if isinstance(main.estimator, Estimator):
         tell.step("measuring two halves of the patients", seconds.get(names[0]))
         halves = _halves(main.estimator, prepared.observed, request.seed)
-    if halves is not None and isinstance(main.evidence, Predictions):
+    if isinstance(main.evidence, Predictions):
         main = fitted[names[0]] = replace(main, scores=_down_to_limit(main.scores, halves))
     tell.step("assessing the physicians")
     table = result_table(
@@ -221,10 +222,16 @@ def _halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | Non
         return compare_halves(estimator, observed, seed)
 
 
-def _down_to_limit(scores: Scores, halves: Halves) -> Scores:
+def _down_to_limit(scores: Scores, halves: Halves | None) -> Scores:
     """Let the intervals of a bound reach down to where it tends as patients are added."""
-    low = np.maximum(scores.interval.low - max(halves.shift, 0.0), 0.0)
-    return replace(scores, interval=scores.interval._replace(low=low))
+    fall = 0.0 if halves is None else max(halves.shift, 0.0)
+    low, high, error = scores.interval
+    return replace(
+        scores,
+        # Two decisions differ with probability one half at the most, however badly predicted.
+        discordance=np.minimum(scores.discordance, 0.5),
+        interval=Interval(np.clip(low - fall, 0.0, 0.5), np.minimum(high, 0.5), error),
+    )
 
 
 def _set_if_taken(estimator: Estimator, name: str, value: Any) -> None:

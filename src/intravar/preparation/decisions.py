@@ -71,7 +71,7 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
     """
     name = column.name
     column = plain_column(column, keep=True)
-    if column.dtype.is_nested() or column.dtype == pl.Binary:
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
         raise InputError(
             f"column '{name}' (the decision) is {column.dtype}; a decision is a number, a text or "
             "true and false"

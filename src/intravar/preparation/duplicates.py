@@ -81,7 +81,7 @@ def each_once(table: pl.DataFrame, roles: Roles, rows: IntArray) -> tuple[IntArr
     if not (found.n_copies or found.n_again):
         return rows, {}
     chosen = table[rows]
-    plain = [name for name in sorted(chosen.columns) if not chosen[name].dtype.is_nested()]
+    plain = [name for name in sorted(chosen.columns) if _is_plain(chosen[name])]
     texts = chosen.select(pl.col(plain).cast(pl.String))  # 1 and "1" are one id
     order = np.argsort(texts.hash_rows(seed=0).to_numpy(), kind="stable")
     who = chosen[roles.physician].rank("dense").to_numpy().astype(np.int64)
@@ -90,6 +90,11 @@ def each_once(table: pl.DataFrame, roles: Roles, rows: IntArray) -> tuple[IntArr
     n_again = len(rows) - len(kept) - found.n_copies
     dropped = {COPIES: min(found.n_copies, len(rows) - len(kept)), AGAIN: max(0, n_again)}
     return rows[kept], {reason: count for reason, count in dropped.items() if count}
+
+
+def _is_plain(column: pl.Series) -> bool:
+    odd = (pl.Binary, pl.Object, pl.Duration)
+    return not (column.dtype.is_nested() or column.dtype in odd)
 
 
 def find_repeated_rows(
@@ -144,7 +149,7 @@ def _names_patients(name: str) -> bool:
 def _of_one_patient(column: pl.Series) -> IntArray | None:
     """Return a number per row, the same for one name; a row without a name is a patient apart."""
     column = plain_column(column, keep=True)
-    if column.dtype.is_nested() or column.null_count() == len(column):
+    if not _is_plain(column) or column.null_count() == len(column):
         return None
     codes = column.rank("dense").cast(pl.Int64)
     alone = pl.Series(np.arange(len(column)) + len(column) + 1)

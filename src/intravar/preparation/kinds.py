@@ -94,6 +94,8 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
         column, present = typed.values, typed.values.drop_nulls()
     if present.n_unique() == 1:
         return Column(name, "constant", column, "the same value in every row")
+    if categorical and column.dtype == pl.Duration:
+        column = column.dt.total_microseconds()
     if categorical:
         return _category(as_names(column), "taken as a category on request")
     if column.dtype == pl.Boolean:

@@ -22,7 +22,7 @@ def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
     '2 names differ in capitals, spaces or leading zeros alone; each counts as a physician'
     """
     column = plain_column(column, keep=True)
-    if column.dtype.is_nested() or column.dtype == pl.Binary:
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
         raise InputError(
             f"column '{column.name}' (the physician) is {column.dtype}; a physician is a name or a "
             "number"

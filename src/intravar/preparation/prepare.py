@@ -193,6 +193,10 @@ def _cases(
     case: pl.Series, physician: pl.Series, coded: CodedDecision, rows: IntArray
 ) -> pl.DataFrame:
     """Return every decision with its case, those on cases seen again included."""
+    if case.dtype.is_nested() or case.dtype in (pl.Binary, pl.Object, pl.Duration):
+        raise InputError(
+            f"column '{case.name}' (the case) is {case.dtype}; a case is a name or a number"
+        )
     named = without_blanks(case.cast(pl.String))[rows]
     if named.null_count() == len(named):
         raise InputError(f"column '{case.name}' (the case) is missing in every row")

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -29,6 +30,9 @@ LISTING = "intravar.json"
 SUMMARY = "summary.json"
 #: Files that systems put into folders by themselves.
 LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
+#: Room for what is written behind it while a result is not yet in its place.
+LONGEST_NAME = 180
+_TOKEN = re.compile(r"[0-9a-f]{8}")
 
 
 class Place(NamedTuple):
@@ -71,13 +75,19 @@ def checked_out(
         )
     if "\x00" in str(out) or not path.name:
         raise InputError(f"output {str(out)!r} is not the name of a folder")
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise InputError(
+            f"the name of output '{path.name[:40]}...' is too long; give one of at most "
+            f"{LONGEST_NAME} characters"
+        )
     try:
         if not path.absolute().parent.is_dir():
             raise InputError(f"folder '{path.absolute().parent}' does not exist; make it first")
         check_writable(path.absolute().parent)
-        recover(path)
-        _refuse_foreign(path, "measurement")
-        _refuse_foreign(private_folder(path), "private")
+        with _alone(path):
+            recover(path)
+            _refuse_foreign(path, "measurement")
+            _refuse_foreign(private_folder(path), "private")
     except OSError as error:
         raise InputError(f"cannot write '{path}': {error.strerror or error}") from error
     if request is not None and not replace:
@@ -160,7 +170,7 @@ def read_summary(path: Path) -> dict[str, Any] | None:
 def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, bytes]) -> None:
     """Put a new result into both folders, or into neither."""
     try:
-        with FileLock(_beside(out, "lock"), timeout=0):
+        with _alone(out):
             recover(out)
             _refuse_foreign(out, "measurement")
             _refuse_foreign(private_folder(out), "private")
@@ -176,13 +186,23 @@ def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, 
                     shutil.rmtree(place.part, ignore_errors=True)
                 raise
             recover(out)
-    except Timeout as error:
-        raise InputError(f"another measurement is writing to '{out}'; wait for it") from error
     except OSError as error:
         raise InputError(f"cannot write '{out}': {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            _beside(out, "lock").unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep other measurements from the same folder for as long as it takes."""
+    lock = _beside(out, "lock")
+    try:
+        with FileLock(lock, timeout=0):
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # Windows keeps a file that is open
+                    lock.unlink(missing_ok=True)
+    except Timeout as error:
+        raise InputError(f"another measurement is writing to '{out}'; wait for it") from error
 
 
 def add_file(folder: Path, name: str, content: bytes) -> None:
@@ -200,8 +220,9 @@ def add_file(folder: Path, name: str, content: bytes) -> None:
 def recover(out: Path) -> None:
     """Finish what was committed and interrupted; take away what was not committed."""
     commit = _beside(out, "commit")
-    if commit.is_file():
-        for place in _places(out, commit.read_text("ascii")):
+    token = commit.read_bytes().decode("ascii", "replace") if commit.is_file() else ""
+    if _TOKEN.fullmatch(token):
+        for place in _places(out, token):
             if place.part.is_dir():
                 if place.target.is_dir():
                     os.replace(place.target, place.old)
@@ -209,8 +230,10 @@ def recover(out: Path) -> None:
             if place.old.is_dir():
                 _take_away(place)
         commit.unlink()
+    for left in commit.parent.glob(f".{_plain(commit.name)}.????????.part"):
+        left.unlink(missing_ok=True)
     for target in (out.absolute(), private_folder(out)):
-        for left in target.parent.glob(f".{_plain(target.name)}.????????.*"):
+        for left in target.parent.glob(f".{_plain(target.name)}.intravar-????????.*"):
             if left.suffix in (".part", ".old"):
                 shutil.rmtree(left, ignore_errors=True)
 
@@ -236,7 +259,7 @@ def _beside(out: Path, suffix: str) -> Path:
 
 def _places(out: Path, token: str) -> tuple[Place, Place]:
     def place(kind: Kind, target: Path) -> Place:
-        stem = f".{target.name}.{token}"
+        stem = f".{target.name}.intravar-{token}"
         part, old = target.with_name(f"{stem}.part"), target.with_name(f"{stem}.old")
         return Place(kind, target, part, old)
 

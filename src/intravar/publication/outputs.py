@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from intravar.arrays import BoolArray
+from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import claim_of, in_words
@@ -82,11 +84,6 @@ def _published(measurement: Measurement) -> dict[str, Published]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
     seen = measurement.repeats
-    repeats = (
-        None
-        if seen is None
-        else hidden_parts(measurement.main.scores, seen.evidence, request.smallest_cell).score
-    )
     hide = np.any(
         [
             hidden_parts(each.scores, each.evidence, request.smallest_cell).size
@@ -94,6 +91,7 @@ def _published(measurement: Measurement) -> dict[str, Published]:
         ],
         axis=0,
     )
+    repeats = None if seen is None else _hidden_repeats(measurement, seen, hide)
     return {
         name: publish(
             each.scores,
@@ -106,6 +104,18 @@ def _published(measurement: Measurement) -> dict[str, Published]:
         )
         for name, each in measurement.fitted.items()
     }
+
+
+def _hidden_repeats(measurement: Measurement, seen: SeenTwice, no_size: BoolArray) -> BoolArray:
+    """Tell of whom few cases were seen twice, or once, or were decided alike, or differently."""
+    smallest = measurement.request.smallest_cell
+    scores = measurement.main.scores
+    once = scores.n_patients - seen.n_repeats
+    return (
+        hidden_parts(scores, seen.evidence, smallest).score
+        | no_size
+        | np.array([is_small(count, smallest) for count in once.tolist()], dtype=np.bool_)
+    )
 
 
 def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:

@@ -108,6 +108,8 @@ def _frame(source: Any) -> pl.DataFrame:
     except TypeError as error:
         kind = type(source).__name__
         raise InputError(f"a {kind} is not a table; give a path or a data frame") from error
+    except Exception as error:  # two columns of one name, say
+        raise _unreadable(error) from error
     try:
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
@@ -117,8 +119,12 @@ def _frame(source: Any) -> pl.DataFrame:
     except InputError:
         raise
     except Exception as error:  # every library of frames fails in classes of its own
-        reason = shortened((str(error).splitlines() or [type(error).__name__])[0], 120)
-        raise InputError(f"the frame cannot be read: {reason}") from error
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> InputError:
+    reason = shortened((str(error).splitlines() or [type(error).__name__])[0], 120)
+    return InputError(f"the frame cannot be read: {reason}")
 
 
 def _series(name: str, column: Any) -> pl.Series:
@@ -126,6 +132,8 @@ def _series(name: str, column: Any) -> pl.Series:
         found: pl.Series = column.to_polars().alias(name)
     except Exception:  # a column of several kinds of objects, which pyarrow does not take
         return series_of(name, column.to_list())
+    if "extension" in str(found.dtype).lower():  # periods and intervals of pandas
+        return pl.Series(name, [None if each is None else str(each) for each in column.to_list()])
     return found
 
 

@@ -40,6 +40,7 @@ def without_password(source: str) -> str:
     >>> without_password("patients.csv")
     'patients.csv'
     """
+    source = source.strip()
     found = _URL.match(source)
     if found is None:
         return _SECRET_WORDS.sub(rf"\1\2{HIDDEN}", source)
