@@ -55,7 +55,12 @@ class Group:
     n_physicians: int
 
 
-def group_of(score: FloatArray, error: FloatArray, n_patients: IntArray) -> Group | None:
+def group_of(
+    score: FloatArray,
+    error: FloatArray,
+    n_patients: IntArray,
+    identified: tuple[FloatArray, FloatArray] | None = None,
+) -> Group | None:
     """Say what the scores tell together; None where nobody has one.
 
     Parameters
@@ -64,6 +69,9 @@ def group_of(score: FloatArray, error: FloatArray, n_patients: IntArray) -> Grou
         Scores and their standard errors; NaN where there is none.
     n_patients
         Patients of every physician.
+    identified
+        Lowest and highest values that fit equally well, where the level is not determined; the
+        interval of the mean holds the means of both.
 
     Examples
     --------
@@ -79,6 +87,9 @@ def group_of(score: FloatArray, error: FloatArray, n_patients: IntArray) -> Grou
     mean = float(weight @ score)
     half = norm.ppf(0.5 + LEVEL / 2) * float(np.sqrt((weight**2) @ error**2))
     low, high = max(0.0, mean - half), mean + half
+    if identified is not None:
+        low = min(low, float(weight @ identified[0][known]))
+        high = max(high, float(weight @ identified[1][known]))
     if len(score) < 2:
         nan = float("nan")
         return Group(mean, low, high, nan, nan, nan, nan, nan, len(score))

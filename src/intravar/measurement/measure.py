@@ -10,9 +10,10 @@ from typing import Any, Protocol
 import joblib
 import numpy as np
 
+from intravar.arrays import FloatArray
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
-from intravar.estimators.evidence import Predictions
+from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.inference import Interval
@@ -145,7 +146,10 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     tell.step("taking noise apart", 5)
     noise = noise_of(prepared.observed) if len(prepared.observed.physicians) > 1 else None
     group = group_of(
-        main.scores.discordance, main.scores.interval.standard_error, main.scores.n_patients
+        main.scores.discordance,
+        main.scores.interval.standard_error,
+        main.scores.n_patients,
+        _identified(main.evidence),
     )
     seconds["total"] = time.perf_counter() - started
     judged = judge(found, main.evidence, group, halves)
@@ -220,6 +224,13 @@ def _halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of was said of the whole
         return compare_halves(estimator, observed, seed)
+
+
+def _identified(evidence: Evidence) -> tuple[FloatArray, FloatArray] | None:
+    """Return the range of levels that fit equally well, where the level hangs on a rule."""
+    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
+        return None
+    return evidence.anchors.identified_low, evidence.anchors.identified_high
 
 
 def _down_to_limit(scores: Scores, halves: Halves | None) -> Scores:

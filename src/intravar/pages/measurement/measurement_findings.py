@@ -25,8 +25,8 @@ def findings(outputs: Outputs) -> list[str]:
     lines = [
         *told,
         f"{n:,} of {total:,} physicians can be reported{others}.",
-        f"For the physician in the middle, of 100 pairs of comparable patients about "
-        f"{100 * middle:.0f} get different decisions.",
+        f"For the physician in the middle, of 100 pairs of comparable patients "
+        f"{summary['claim']} {100 * middle:.0f} get different decisions.",
     ]
     ranked = reportable["rank"].null_count() < n
     if n >= 2 and ranked:
@@ -44,7 +44,7 @@ def _differences(reportable: pl.DataFrame, middle: float) -> list[str]:
     low, high = float(discordance.min()), float(discordance.max())  # type: ignore[arg-type]
     outside = reportable.filter((pl.col("low") > middle) | (pl.col("high") < middle)).height
     return [
-        f"From the most to the least consistent: {100 * low:.0f} to {100 * high:.0f}.",
+        f"From the most to the least consistent: {100 * low:.0f} to {100 * high:.0f} of 100.",
         f"For {outside:,} of {n:,}, the 95 % interval leaves out the one in the middle; by "
         f"chance alone about {0.05 * n:.0f} would.",
     ]
