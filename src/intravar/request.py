@@ -258,6 +258,15 @@ def asked_for(request: Request | None, options: Mapping[str, Any]) -> Request:
     return Request(**options) if request is None else replace(request, **options)
 
 
+def resolved(
+    source: Any, request: Request | None, options: Mapping[str, Any]
+) -> tuple[Any, Request]:
+    """Return source and request: of a file if the source is one, changed by the options."""
+    if request is None and is_request_file(source):
+        return read_request(source, **options)
+    return source, asked_for(request, options)
+
+
 def takes_request(function: Function) -> Function:
     """Let a function that takes a request show the request's fields as arguments of its own."""
     own = inspect.signature(function)

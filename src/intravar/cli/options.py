@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from intravar.request import Request, asked_for, is_request_file, read_request
+from intravar.request import Request, resolved
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Input = Annotated[
@@ -59,7 +59,7 @@ def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., 
                 for name, value in values.items()
                 if value is not None
             }
-            found, request = requested(source, options)
+            found, request = resolved(source, None, options)
             command(source=found, request=request, **given)
 
         wrapped.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -67,13 +67,6 @@ def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., 
         return wrapped
 
     return decorated
-
-
-def requested(source: str, options: dict[str, Any]) -> tuple[str, Request]:
-    """Return source and request: of a file if the source is one, changed by the options."""
-    if is_request_file(source):
-        return read_request(source, **options)
-    return source, asked_for(None, options)
 
 
 def _option(asked: Field[Any]) -> inspect.Parameter:

@@ -29,7 +29,7 @@ from intravar.measurement.verdict import RULE_FOUND, judge
 from intravar.observed import Observed
 from intravar.preparation.check import checked
 from intravar.preparation.cost import estimate_cost
-from intravar.request import Request, asked_for, is_request_file, read_request, takes_request
+from intravar.request import Request, resolved, takes_request
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -91,10 +91,7 @@ def measure(
     >>> found.physicians.height
     8
     """
-    if request is None and is_request_file(source):
-        source, request = read_request(source, **options)
-        options = {}
-    return measured(source, asked_for(request, options), progress or Nobody())
+    return measured(*resolved(source, request, options), progress or Nobody())
 
 
 def measured(source: Any, request: Request, tell: Listener) -> Measurement:

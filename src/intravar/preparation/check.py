@@ -12,7 +12,7 @@ from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.prepare import Prepared, prepare
 from intravar.preparation.roles import assign_roles
-from intravar.request import Request, asked_for, is_request_file, read_request, takes_request
+from intravar.request import Request, resolved, takes_request
 from intravar.sources import Source, read_source
 
 
@@ -81,10 +81,7 @@ def check(source: Any, request: Request | None = None, **options: Any) -> Check:
     >>> found.panels.n_measurable
     10
     """
-    if request is None and is_request_file(source):
-        source, request = read_request(source, **options)
-        options = {}
-    return checked(source, asked_for(request, options))
+    return checked(*resolved(source, request, options))
 
 
 def checked(source: Any, request: Request) -> Check:
