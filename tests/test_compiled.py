@@ -1,0 +1,53 @@
+"""What is compiled says the same as the Python that it was compiled from."""
+
+import sys
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numba.core.registry import CPUDispatcher
+
+import intravar
+from intravar.estimators import Estimator
+
+
+def cohort(n: int, n_physicians: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make patients of physicians who follow rules of their own."""
+    random = np.random.default_rng(8)
+    x = random.normal(size=(n, 2))
+    who = np.arange(n) % n_physicians
+    turned = np.where(who % 2 == 0, x[:, 0], x[:, 1])
+    y = (random.random(n) < np.where(turned > 0, 0.9, 0.05)).astype(int)
+    return x, y, who
+
+
+def plain(patch: pytest.MonkeyPatch) -> None:
+    """Put the Python behind every compiled function in its place, wherever it is used."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("intravar"):
+            for attribute, found in list(vars(module).items()):
+                if isinstance(found, CPUDispatcher):
+                    patch.setattr(module, attribute, found.py_func)
+
+
+@pytest.mark.parametrize(
+    ("make", "tolerance"),
+    [
+        # The draws of its forests come from the compiler's own generator.
+        (lambda: intravar.Predictability(n_folds=3), 0.005),
+        (intravar.LatentRule, 1e-7),
+        (intravar.RFProximity, 1e-12),
+    ],
+)
+def test_scores_do_not_depend_on_the_compiler(
+    make: Callable[[], Estimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = cohort(120, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = make().fit(*table).score_
+        with monkeypatch.context() as patch:
+            plain(patch)
+            interpreted = make().fit(*table).score_
+    np.testing.assert_allclose(interpreted, compiled, rtol=0, atol=tolerance)
