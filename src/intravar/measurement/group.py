@@ -19,8 +19,8 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.inference.intervals import LEVEL
 
-LEVEL = 0.95
 #: Before the data: as likely as not they do not differ; if they do, by spreads of about this size.
 USUAL_SPREAD = 0.1
 _GRID = np.linspace(0.0, 0.5, 501)

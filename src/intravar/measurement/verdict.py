@@ -19,7 +19,8 @@ from intravar.observed import Observed
 from intravar.preparation.check import Check
 
 Level = Literal["levels and ranks", "ranks only", "group only", "not interpretable"]
-LEVELS: tuple[Level, ...] = ("levels and ranks", "ranks only", "group only", "not interpretable")
+#: Verdicts under which no physician is ranked.
+UNRANKED: tuple[Level, ...] = ("group only", "not interpretable")
 
 #: Standard errors by which covariates must improve the prediction of decisions.
 RULE_FOUND = 4.0

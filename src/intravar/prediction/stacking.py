@@ -16,7 +16,7 @@ from scipy.special import expit, log_expit
 from intravar.prediction.canonical import Floats, Ints
 from intravar.prediction.trees import bin_edges, binned, boosted
 
-BLEND, AXES = "blend", "axes"
+BLEND = "blend"
 #: How much of the axes' trees may enter the mixture with the blend, in logits.
 MIXTURES = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: Penalty on the blend's weights, which are pulled towards the mean of the candidates.

@@ -6,12 +6,11 @@ from typing import Any
 
 from intravar.estimators.noise import Noise
 from intravar.measurement.result import Measurement
+from intravar.measurement.verdict import DIFFER
 from intravar.publication.rounding import fraction
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
-#: Probability from which on it is said that physicians differ.
-SURE_TO_DIFFER = 0.95
 
 
 def group_json(measurement: Measurement) -> dict[str, Any] | None:
@@ -84,7 +83,7 @@ def _percent(value: float) -> int:
 
 def _difference(group: dict[str, Any]) -> str:
     sure = _percent(group["differ"])
-    if group["differ"] < SURE_TO_DIFFER:
+    if group["differ"] < DIFFER:
         return (
             f"Whether they differ at all is not sure (probability {sure} %): too little to compare "
             "them."

@@ -15,6 +15,7 @@ from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import claim_of, in_words
+from intravar.measurement.verdict import UNRANKED
 from intravar.publication.check_words import check_json
 from intravar.publication.folders import shown_source
 from intravar.publication.group_words import group_json
@@ -60,7 +61,7 @@ def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
     main = published[measurement.method]
     scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
     physicians = _named(main.table, names).sort("physician")
-    if measurement.verdict in ("group only", "not interpretable"):
+    if measurement.verdict in UNRANKED:
         # Whoever cannot be ranked is not: an order that is there is read.
         ranks = ("rank", "rank_low", "rank_high")
         physicians = physicians.with_columns(
