@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logit
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.personal import PersonalRules
 
 #: How many axes are looked along.
@@ -18,14 +18,14 @@ MOST_AXES = 4
 EDGE = 1e-4
 
 
-def clipped_logit(probability: Floats) -> Floats:
+def clipped_logit(probability: FloatArray) -> FloatArray:
     """Return the logit of probabilities, kept away from 0 and 1."""
     return np.asarray(logit(np.clip(probability, EDGE, 1 - EDGE)))
 
 
 def personal_axes(
-    Z: Floats, code: Ints, rows: Ints, rules: PersonalRules, first: int, panel: Ints
-) -> Floats:
+    Z: FloatArray, code: IntArray, rows: IntArray, rules: PersonalRules, first: int, panel: IntArray
+) -> FloatArray:
     """Return the patients along their physicians' axes, and what is known of the physicians.
 
     Parameters

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.inference.intervals import Interval
 from intravar.inference.shrinkage import between_variance
-from intravar.prediction.canonical import Floats, Ints
 
 #: The second part never counts less than this: decisions have the last word.
 LEAST_KEPT = 0.2
@@ -43,9 +43,9 @@ class Bound:
         Number of yes-or-no trials that would be as sure.
     """
 
-    score: Floats
-    raw: Floats
-    effective: Floats
+    score: FloatArray
+    raw: FloatArray
+    effective: FloatArray
 
     def interval(self, level: float) -> Interval:
         """Return the interval of what the score tends to.
@@ -63,12 +63,12 @@ class Bound:
         return Interval(low, high, 2 * np.sqrt(mean * (1 - mean) / (a + b + 1)))
 
 
-def panel_means(values: Floats, code: Ints, size: Floats) -> Floats:
+def panel_means(values: FloatArray, code: IntArray, size: FloatArray) -> FloatArray:
     """Return the mean over every physician's patients."""
     return np.asarray(np.bincount(code, values, minlength=len(size)) / size)
 
 
-def bound(prediction: Floats, y: Ints, code: Ints, n_physicians: int) -> Bound:
+def bound(prediction: FloatArray, y: IntArray, code: IntArray, n_physicians: int) -> Bound:
     """Return the bound of every physician from held-out predictions.
 
     Examples
@@ -87,7 +87,7 @@ def bound(prediction: Floats, y: Ints, code: Ints, n_physicians: int) -> Bound:
     return Bound(score, expected + wrong, _effective(loss, score / 2, code, size))
 
 
-def _held_back(wrong: Floats, error: Floats) -> Floats:
+def _held_back(wrong: FloatArray, error: FloatArray) -> FloatArray:
     if len(wrong) < 2 or not (error > _TINY).all():
         return wrong
     tau2 = between_variance(wrong, error)
@@ -97,7 +97,7 @@ def _held_back(wrong: Floats, error: Floats) -> Floats:
     return np.asarray(mean + kept * (wrong - mean))
 
 
-def _effective(loss: Floats, share: Floats, code: Ints, size: Floats) -> Floats:
+def _effective(loss: FloatArray, share: FloatArray, code: IntArray, size: FloatArray) -> FloatArray:
     """Return how many yes-or-no trials with this share have a mean as sure as these losses."""
     mean = panel_means(loss, code, size)
     square = np.bincount(code, (loss - mean[code]) ** 2, minlength=len(size))

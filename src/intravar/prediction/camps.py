@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.personal import PersonalRules, fit_rules, learn_hyper, start_hyper
 
 ROUNDS = 20
 
 
-def find_camps(rules: PersonalRules, n_camps: int) -> Ints:
+def find_camps(rules: PersonalRules, n_camps: int) -> IntArray:
     """Return the camp of every physician, by the direction of the weights.
 
     Directions are clustered around centres that lie far apart at first; lengths are left out,
@@ -33,8 +33,14 @@ def find_camps(rules: PersonalRules, n_camps: int) -> Ints:
 
 
 def camp_predictions(
-    Z: Floats, y: Ints, code: Ints, rows: Ints, asked: Ints, rules: PersonalRules, n_camps: int
-) -> Floats:
+    Z: FloatArray,
+    y: IntArray,
+    code: IntArray,
+    rows: IntArray,
+    asked: IntArray,
+    rules: PersonalRules,
+    n_camps: int,
+) -> FloatArray:
     """Return P(yes) of the rows asked about: the camp's rule, the physician's threshold and rates.
 
     Parameters

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.seeds import stream
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: A panel with at least so many different patients per row tells patients apart.
 RICH = 0.25
@@ -41,12 +39,12 @@ class Canonical:
         A number per row that rows with equal covariates share.
     """
 
-    covariates: Floats
-    decision: Ints
-    code: Ints
-    row: Ints
-    column: Ints
-    physician: Ints
+    covariates: FloatArray
+    decision: IntArray
+    code: IntArray
+    row: IntArray
+    column: IntArray
+    physician: IntArray
     pattern: npt.NDArray[np.uint64]
 
     @property
@@ -55,7 +53,7 @@ class Canonical:
         return len(self.physician)
 
 
-def canonical(covariates: Floats, decision: npt.ArrayLike, code: Ints) -> Canonical:
+def canonical(covariates: FloatArray, decision: npt.ArrayLike, code: IntArray) -> Canonical:
     """Sort columns, physicians and rows by their content.
 
     Parameters
@@ -94,12 +92,12 @@ def canonical(covariates: Floats, decision: npt.ArrayLike, code: Ints) -> Canoni
     )
 
 
-def _ranks(values: Floats) -> Ints:
+def _ranks(values: FloatArray) -> IntArray:
     """Return the place of every value among the distinct ones; missing values come last."""
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
-def _patterns(ranks: list[Ints]) -> npt.NDArray[np.uint64]:
+def _patterns(ranks: list[IntArray]) -> npt.NDArray[np.uint64]:
     """Return a hash of every row; equal rows have equal hashes."""
     total = np.zeros(len(ranks[0]), dtype=np.uint64)
     for each in ranks:
@@ -107,7 +105,7 @@ def _patterns(ranks: list[Ints]) -> npt.NDArray[np.uint64]:
     return total
 
 
-def panel_folds(cohort: Canonical, n_folds: int, seed: int) -> Ints:
+def panel_folds(cohort: Canonical, n_folds: int, seed: int) -> IntArray:
     """Deal every physician's patients to the folds in turn.
 
     Where most patients of a panel differ, rows of it that are alike, and like no other physician's,
@@ -142,7 +140,7 @@ def panel_folds(cohort: Canonical, n_folds: int, seed: int) -> Ints:
     return np.unique(fold[member], return_inverse=True)[1].astype(np.int64)
 
 
-def _rich(cohort: Canonical, kind: Ints) -> npt.NDArray[np.bool_]:
+def _rich(cohort: Canonical, kind: IntArray) -> npt.NDArray[np.bool_]:
     """Say for every physician whether the covariates tell most of the patients apart."""
     pairs = np.unique(np.column_stack([cohort.code, kind]), axis=0)
     distinct = np.bincount(pairs[:, 0], minlength=cohort.n_physicians)
@@ -150,7 +148,7 @@ def _rich(cohort: Canonical, kind: Ints) -> npt.NDArray[np.bool_]:
     return np.asarray(distinct >= RICH * size)
 
 
-def _fingerprint(ranks: Ints, y: Ints) -> bytes:
+def _fingerprint(ranks: IntArray, y: IntArray) -> bytes:
     """Return what tells a column from the others, whatever the order of its rows."""
     parts = [np.bincount(ranks), np.bincount(ranks[y == 1])]
     return hashlib.sha256(b"".join(part.tobytes() + b"|" for part in parts)).digest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.trees import Bins, boosted
 from intravar.seeds import stream
 
@@ -15,7 +15,9 @@ GROUPS = 5
 MOST_ROWS = 40_000
 
 
-def expected_losses(bins: Bins, loss: Floats, code: Ints, n_physicians: int, seed: int) -> Floats:
+def expected_losses(
+    bins: Bins, loss: FloatArray, code: IntArray, n_physicians: int, seed: int
+) -> FloatArray:
     """Return the loss that other physicians have with a patient like this one, for every patient.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 
 #: Covariates are cut at these shares of their distribution: one slip of the pen sets no scale.
 EDGES = (0.005, 0.995)
@@ -15,7 +15,7 @@ MOST_COLUMNS = 30
 LEAST_MISSING = 0.01
 
 
-def standard_columns(covariates: Floats) -> tuple[Floats, Ints]:
+def standard_columns(covariates: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return the columns of a rule, and the covariate that each belongs to.
 
     Covariates are cut at their outer half per cents, centred and scaled; missing values are 0, the
@@ -42,7 +42,7 @@ def standard_columns(covariates: Floats) -> tuple[Floats, Ints]:
     return np.ascontiguousarray(table), np.array(owner, dtype=np.int64)
 
 
-def _cut(values: Floats, missing: npt.NDArray[np.bool_]) -> Floats:
+def _cut(values: FloatArray, missing: npt.NDArray[np.bool_]) -> FloatArray:
     known = values[~missing]
     low, high = np.quantile(known, EDGES)
     if low < high:
@@ -53,7 +53,9 @@ def _cut(values: Floats, missing: npt.NDArray[np.bool_]) -> Floats:
     return np.where(missing, known.mean() / scale, values / scale)
 
 
-def telling_columns(Z: Floats, y: Ints, code: Ints, rows: Ints, n_physicians: int) -> Ints:
+def telling_columns(
+    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n_physicians: int
+) -> IntArray:
     """Return the columns that go with decisions most, within physicians, in rising order.
 
     Sum over physicians of the squared score of a personal weight: large where all weigh a column

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 
 #: The correction is itself unsure, by this share; with small panels, which learn more slowly than
 #: that at first, by this many patients over the size of a panel.
@@ -45,12 +45,12 @@ class Components(NamedTuple):
 class Predicted(NamedTuple):
     """P(yes) per patient: learned from all other folds, and from either half of them."""
 
-    full: Floats
-    halves: tuple[Floats, ...]
+    full: FloatArray
+    halves: tuple[FloatArray, ...]
 
 
 def components(
-    personal: Predicted, pooled: Predicted, y: Ints, code: Ints, n_physicians: int
+    personal: Predicted, pooled: Predicted, y: IntArray, code: IntArray, n_physicians: int
 ) -> Components:
     """Return the components of noise.
 
@@ -88,7 +88,7 @@ def components(
     )
 
 
-def level_variance(residual: Floats, code: Ints, n_physicians: int) -> NoisePart:
+def level_variance(residual: FloatArray, code: IntArray, n_physicians: int) -> NoisePart:
     """Return the variance over physicians of how often they say yes, patients being equal.
 
     A physician's mean residual squared is too large by its own noise. The mean product of the
@@ -117,7 +117,7 @@ def level_variance(residual: Floats, code: Ints, n_physicians: int) -> NoisePart
     return NoisePart(max(float(product.mean() - grand), 0.0), float(error))
 
 
-def _extrapolated(predicted: Predicted, y: Ints | float) -> tuple[Floats, float]:
+def _extrapolated(predicted: Predicted, y: IntArray | float) -> tuple[FloatArray, float]:
     """Return 2 L(n) - L(n/2) per patient, and by how much that corrects L(n) on average."""
     loss = (y - predicted.full) ** 2
     if not predicted.halves:
@@ -128,7 +128,7 @@ def _extrapolated(predicted: Predicted, y: Ints | float) -> tuple[Floats, float]
     return (2 * loss - half, gain) if gain > 0 else (loss, 0.0)
 
 
-def _swing(predicted: Predicted) -> Floats:
+def _swing(predicted: Predicted) -> FloatArray:
     """Return by how much a patient's loss differs between yes and no."""
     return _extrapolated(predicted, 1.0)[0] - _extrapolated(predicted, 0.0)[0]
 

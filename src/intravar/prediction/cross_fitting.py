@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.axes import clipped_logit, personal_axes
 from intravar.prediction.camps import camp_predictions
-from intravar.prediction.canonical import Canonical, Floats, Ints, panel_folds
+from intravar.prediction.canonical import Canonical, panel_folds
 from intravar.prediction.column_bins import standard_columns, telling_columns
 from intravar.prediction.forests import filled, own_forests
 from intravar.prediction.personal import Hyper, PersonalRules, fit_rules, learn_hyper
@@ -64,11 +65,11 @@ class PredictionTask:
     """
 
     cohort: Canonical
-    columns: Floats
-    owner: Ints
-    covariates: Floats
+    columns: FloatArray
+    owner: IntArray
+    covariates: FloatArray
     bins: Bins
-    fold: Ints
+    fold: IntArray
     half: npt.NDArray[np.bool_]
     part: npt.NDArray[np.bool_]
     sampled: npt.NDArray[np.bool_]
@@ -103,9 +104,9 @@ class FoldScores:
         How candidates were put together, and what was common, by fold.
     """
 
-    score: Floats
-    pooled: Floats
-    by_candidate: dict[str, Floats]
+    score: FloatArray
+    pooled: FloatArray
+    by_candidate: dict[str, FloatArray]
     stacks: list[Stack]
     hypers: list[Hyper]
 
@@ -139,7 +140,7 @@ def cross_fit(task: PredictionTask) -> FoldScores:
     y, fold = task.cohort.decision, task.fold
     pairs: dict[frozenset[int], Learned] = {}
     score, pooled = np.zeros(len(y)), np.zeros(len(y))
-    by_candidate: dict[str, Floats] = {}
+    by_candidate: dict[str, FloatArray] = {}
     stacks, hypers = [], []
     for k in range(task.n_folds):
         own = fold == k
@@ -153,7 +154,7 @@ def cross_fit(task: PredictionTask) -> FoldScores:
     return FoldScores(score, pooled, by_candidate, stacks, hypers)
 
 
-def half_scores(task: PredictionTask, fit: FoldScores) -> list[tuple[Floats, Floats]]:
+def half_scores(task: PredictionTask, fit: FoldScores) -> list[tuple[FloatArray, FloatArray]]:
     """Predict every patient from either half of the other folds: scores, and pooled scores.
 
     Held against predictions from all of the other folds, they show what twice as many patients
@@ -240,6 +241,6 @@ def learn(
     return Learned(rules, Level(logits, axes))
 
 
-def _rates(rules: PersonalRules, code: Ints) -> TreeRates:
+def _rates(rules: PersonalRules, code: IntArray) -> TreeRates:
     low, high = expit(rules.theta[:, -2]), expit(rules.theta[:, -1])
     return TreeRates(low[code], high[code])

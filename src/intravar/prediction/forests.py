@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.forest_kernel import grow_forest
 from intravar.prediction.personal import sorted_panels
 
@@ -17,14 +17,19 @@ MISSING = -1e30
 SEED = np.uint64(0x9E3779B97F4A7C15)
 
 
-def filled(covariates: Floats) -> Floats:
+def filled(covariates: FloatArray) -> FloatArray:
     """Return the covariates with missing values below all others."""
     return np.where(np.isnan(covariates), MISSING, covariates)
 
 
 def own_forests(
-    covariates: Floats, y: Ints, code: Ints, rows: Ints, asked: Ints, n_physicians: int
-) -> Floats:
+    covariates: FloatArray,
+    y: IntArray,
+    code: IntArray,
+    rows: IntArray,
+    asked: IntArray,
+    n_physicians: int,
+) -> FloatArray:
     """Return P(yes) of the rows asked about, by a forest grown on the same physician's rows.
 
     A physician without rows to learn from gets the share of all.

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
+from intravar.arrays import FloatArray
 from intravar.observed import Observed
-from intravar.prediction.canonical import Floats, canonical
+from intravar.prediction.canonical import canonical
 from intravar.prediction.cross_fitting import FoldScores, PredictionTask, cross_fit, prepare
 from intravar.prediction.small import shares_of_others
 
@@ -33,8 +34,8 @@ class HeldOut:
 
     task: PredictionTask
     fit: FoldScores | None
-    personal: Floats
-    pooled: Floats
+    personal: FloatArray
+    pooled: FloatArray
 
 
 def held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:

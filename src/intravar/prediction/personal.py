@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.personal_kernel import fit_panels, predict_rows
 
 #: Standard deviation of slopes, and of logits of rates, from which the search starts.
@@ -39,8 +39,8 @@ SETTLED = 0.03
 class Hyper:
     """What is common to all physicians: mean and covariance of their parameters."""
 
-    mean: Floats
-    covariance: Floats
+    mean: FloatArray
+    covariance: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +48,15 @@ class PersonalRules:
     """Every physician's parameters: posterior modes and covariances."""
 
     hyper: Hyper
-    theta: Floats
-    covariance: Floats
+    theta: FloatArray
+    covariance: FloatArray
 
-    def predict(self, Z: Floats, code: Ints, rows: Ints) -> Floats:
+    def predict(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return P(yes) of some rows with their physicians."""
-        found: Floats = predict_rows(Z, code, rows, self.theta, self.covariance)
+        found: FloatArray = predict_rows(Z, code, rows, self.theta, self.covariance)
         return found
 
-    def average(self, Z: Floats, rows: Ints, among: Ints) -> Floats:
+    def average(self, Z: FloatArray, rows: IntArray, among: IntArray) -> FloatArray:
         """Return P(yes) of some rows with a physician drawn from `among`."""
         total = np.zeros(len(rows))
         for physician in among:
@@ -64,13 +64,13 @@ class PersonalRules:
             total += self.predict(Z, anybody, rows)
         return total / len(among)
 
-    def score(self, Z: Floats, code: Ints, rows: Ints) -> Floats:
+    def score(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return the logit beta_j.z of some rows, without the rates."""
         d = Z.shape[1]
         return np.asarray(np.einsum("ik,ik->i", Z[rows], self.theta[code[rows], :d]))
 
 
-def sorted_panels(code: Ints, rows: Ints, n_physicians: int) -> tuple[Ints, Ints]:
+def sorted_panels(code: IntArray, rows: IntArray, n_physicians: int) -> tuple[IntArray, IntArray]:
     """Return rows in order of physician, and where each physician's begin and end."""
     order = rows[np.argsort(code[rows], kind="stable")]
     sizes = np.bincount(code[rows], minlength=n_physicians)
@@ -84,7 +84,12 @@ def start_hyper(n_columns: int) -> Hyper:
 
 
 def learn_hyper(
-    Z: Floats, y: Ints, code: Ints, rows: Ints, n_physicians: int, start: Hyper | None = None
+    Z: FloatArray,
+    y: IntArray,
+    code: IntArray,
+    rows: IntArray,
+    n_physicians: int,
+    start: Hyper | None = None,
 ) -> Hyper:
     """Estimate mean and covariance of the physicians' parameters from some rows.
 
@@ -127,7 +132,7 @@ def learn_hyper(
 
 
 def fit_rules(
-    Z: Floats, y: Ints, code: Ints, rows: Ints, n_physicians: int, hyper: Hyper
+    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n_physicians: int, hyper: Hyper
 ) -> PersonalRules:
     """Find every physician's parameters, given what is common; without rows they are the mean."""
     order, begin = sorted_panels(code, rows, n_physicians)
@@ -137,7 +142,7 @@ def fit_rules(
     return PersonalRules(hyper, theta, covariance)
 
 
-def _covariance(away: Floats, posterior: Floats) -> Floats:
+def _covariance(away: FloatArray, posterior: FloatArray) -> FloatArray:
     """Return the covariance that expects what the posteriors show, held back where data are few."""
     J, m = away.shape
     found = away.T @ away + posterior.sum(axis=0)
@@ -149,7 +154,7 @@ def _covariance(away: Floats, posterior: Floats) -> Floats:
     return np.asarray(found + LEAST_VARIANCE * np.eye(m))
 
 
-def _settled(before: Hyper, mean: Floats, covariance: Floats) -> bool:
+def _settled(before: Hyper, mean: FloatArray, covariance: FloatArray) -> bool:
     old, new = np.sqrt(np.diag(before.covariance)), np.sqrt(np.diag(covariance))
     still = np.abs(new - old) <= SETTLED * (old + 0.05)
     return bool(still.all() and (np.abs(mean - before.mean) <= SETTLED * (1 + old)).all())

@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.trees import Bins, TreeRates, boosted
 
 
 def common_score(
     bins: Bins,
-    y: Ints,
-    rows: Ints,
+    y: IntArray,
+    rows: IntArray,
     half: npt.NDArray[np.bool_],
-    asked: Ints,
+    asked: IntArray,
     rates: TreeRates | None = None,
-) -> Floats:
+) -> FloatArray:
     """Return the score of patients learned from and of others.
 
     A model of one half of the rows scores the other half, so that no score has seen its own

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 
 #: The share of all physicians counts as so many patients of one's own.
 SHARED = 2.0
 
 
-def shares_of_others(y: Ints, code: Ints, n_physicians: int) -> Floats:
+def shares_of_others(y: IntArray, code: IntArray, n_physicians: int) -> FloatArray:
     """Return for every patient the share of the physician's other patients who got the drug.
 
     It is drawn towards the share of all other patients, and that towards one half.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from intravar.prediction.canonical import Floats, Ints
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.trees import bin_edges, binned, boosted
 
 BLEND = "blend"
@@ -27,34 +27,34 @@ PENALTY = 5.0
 class Level:
     """Held-out predictions of some patients: logits by candidate, and their axes."""
 
-    logits: dict[str, Floats]
-    axes: Floats
+    logits: dict[str, FloatArray]
+    axes: FloatArray
 
-    def table(self, names: Sequence[str] | None = None) -> Floats:
+    def table(self, names: Sequence[str] | None = None) -> FloatArray:
         """Return the logits of some candidates, by default of all, as columns."""
         return np.column_stack([self.logits[name] for name in names or self.logits])
 
-    def features(self) -> Floats:
+    def features(self) -> FloatArray:
         """Return what the axes' trees look at."""
         return np.column_stack([self.axes, self.table()])
 
-    def take(self, rows: Ints) -> Level:
+    def take(self, rows: IntArray) -> Level:
         """Return some of the patients."""
         logits = {name: values[rows] for name, values in self.logits.items()}
         return Level(logits, self.axes[rows])
 
 
-def log_likelihood(score: Floats, y: Ints) -> Floats:
+def log_likelihood(score: FloatArray, y: IntArray) -> FloatArray:
     """Return the log-likelihood of every decision under logits of P(yes)."""
     return np.asarray(log_expit(np.where(y == 1, score, -score)))
 
 
-def fit_blend(table: Floats, y: Ints) -> Floats:
+def fit_blend(table: FloatArray, y: IntArray) -> FloatArray:
     """Return intercept and weights of a logistic blend of the candidates' logits."""
     n_candidates = table.shape[1]
     centre = np.r_[0.0, np.full(n_candidates, 1 / n_candidates)]
 
-    def objective(weights: Floats) -> tuple[float, Floats]:
+    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
         score = weights[0] + table @ weights[1:]
         away = weights - centre
         residual = y - expit(score)
@@ -70,13 +70,13 @@ def fit_blend(table: Floats, y: Ints) -> Floats:
 class Stack:
     """A mixture of the blend and of the axes' trees, learned from held-out predictions."""
 
-    blend: Floats
+    blend: FloatArray
     mixture: float
     level: Level
-    y: Ints
+    y: IntArray
     blind: Sequence[str]
 
-    def scores(self, level: Level) -> Floats:
+    def scores(self, level: Level) -> FloatArray:
         """Return the logit of P(yes) of other patients."""
         blended = self.blend[0] + level.table() @ self.blend[1:]
         if self.mixture == 0:
@@ -84,13 +84,15 @@ class Stack:
         grown = _grown(self.level, self.y, level)
         return np.asarray((1 - self.mixture) * blended + self.mixture * grown)
 
-    def blind_scores(self, level: Level) -> Floats:
+    def blind_scores(self, level: Level) -> FloatArray:
         """Return the same by the candidates that do not know who decides."""
         weights = fit_blend(self.level.table(self.blind), self.y)
         return np.asarray(weights[0] + level.table(self.blind) @ weights[1:])
 
 
-def fit_stack(level: Level, y: Ints, part: npt.NDArray[np.bool_], blind: Sequence[str]) -> Stack:
+def fit_stack(
+    level: Level, y: IntArray, part: npt.NDArray[np.bool_], blind: Sequence[str]
+) -> Stack:
     """Learn how to put the candidates together; two parts take turns in being held out.
 
     Parameters
@@ -117,7 +119,7 @@ def fit_stack(level: Level, y: Ints, part: npt.NDArray[np.bool_], blind: Sequenc
     return Stack(fit_blend(level.table(), y), mixture, level, y, blind)
 
 
-def _grown(level: Level, y: Ints, asked: Level) -> Floats:
+def _grown(level: Level, y: IntArray, asked: Level) -> FloatArray:
     """Grow the axes' trees on one level and score another."""
     features = level.features()
     edges = bin_edges(features)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from intravar.prediction.canonical import Floats
+from intravar.arrays import FloatArray
 from intravar.prediction.trees_kernel import MISSING_BIN, boost
 
 Bins = npt.NDArray[np.uint8]
@@ -28,8 +28,8 @@ LARGEST_START = 3.0
 class TreeRates:
     """P(yes) of every row where the rule says no, and where it says yes."""
 
-    low: Floats
-    high: Floats
+    low: FloatArray
+    high: FloatArray
 
     @classmethod
     def logistic(cls, n_rows: int) -> TreeRates:
@@ -41,7 +41,7 @@ class TreeRates:
         return TreeRates(self.low[rows], self.high[rows])
 
 
-def bin_edges(table: Floats) -> list[Floats]:
+def bin_edges(table: FloatArray) -> list[FloatArray]:
     """Return where every column is cut into bins of about equal counts.
 
     Examples
@@ -60,7 +60,7 @@ def bin_edges(table: Floats) -> list[Floats]:
     return found
 
 
-def binned(table: Floats, edges: list[Floats]) -> Bins:
+def binned(table: FloatArray, edges: list[FloatArray]) -> Bins:
     """Return the bin of every value; missing values have one of their own."""
     bins = np.full(table.shape, MISSING_BIN, dtype=np.uint8)
     for column, cuts in enumerate(edges):
@@ -69,7 +69,9 @@ def binned(table: Floats, edges: list[Floats]) -> Bins:
     return bins
 
 
-def boosted(bins: Bins, y: npt.NDArray[Any], asked: Bins, rates: TreeRates | None = None) -> Floats:
+def boosted(
+    bins: Bins, y: npt.NDArray[Any], asked: Bins, rates: TreeRates | None = None
+) -> FloatArray:
     """Return F of the rows asked about, boosted on other rows.
 
     Parameters
@@ -92,7 +94,7 @@ def boosted(bins: Bins, y: npt.NDArray[Any], asked: Bins, rates: TreeRates | Non
     trees = int(np.clip(n // ROWS_PER_TREE, FEWEST, MOST))
     if bins.shape[1] == 0:
         return np.full(len(asked), start)
-    found: Floats = boost(
+    found: FloatArray = boost(
         bins, y.astype(np.float64), known.low, known.high, asked,
         start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION,
     )  # fmt: skip

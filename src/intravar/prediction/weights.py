@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from intravar.prediction.canonical import Floats
+from intravar.arrays import FloatArray
 from intravar.prediction.column_bins import telling_columns
 from intravar.prediction.cross_fitting import PredictionTask
 from intravar.prediction.personal import PersonalRules, fit_rules, learn_hyper
@@ -63,7 +63,7 @@ def personal_weights(
     )
 
 
-def _weights(rules: PersonalRules) -> tuple[Floats, Floats]:
+def _weights(rules: PersonalRules) -> tuple[FloatArray, FloatArray]:
     error = np.sqrt(np.einsum("jkk->jk", rules.covariance))
     return rules.theta[:, 1:-2], error[:, 1:-2]
 
