@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, get_args
 import tomli_w
 
 from intravar.errors import InputError, option, unknown_name
+from intravar.where import columns_of, parse_population
 
 Missing = Literal["indicator", "drop", "impute"]
 MISSING_POLICIES: tuple[Missing, ...] = get_args(Missing)
@@ -79,6 +80,9 @@ class Request:
     repeated: Repeated = _asked(  # noqa: RUF009
         "columns", "Copies of rows and patients who come again: counted once, or all.", "once"
     )
+    where: str | None = _asked(
+        "population", 'Which patients are meant: "age >= 75 and diabetes = 1". Default: all.'
+    )
     table: str | None = _asked("reading", "Table of a database.")
     query: str | None = _asked("reading", "Query of a database.")
     separator: str | None = _asked("reading", "Separator of a text file. Default: found out.")
@@ -105,7 +109,17 @@ class Request:
                 raise InputError(f"{option(name)} is not given; name a column of the table")
         _refuse_unknown("policy for missing values", self.missing, MISSING_POLICIES)
         _refuse_unknown("policy for repeated patients", self.repeated, REPEATED_POLICIES)
+        self._check_population()
         self._check_limits()
+
+    def _check_population(self) -> None:
+        if self.where is None:
+            return
+        if self.decision in columns_of(parse_population(self.where)):
+            raise InputError(
+                f"{option('where')} names '{self.decision}', which is the decision; patients who "
+                "are chosen by what was decided say nothing about deciding, leave it out"
+            )
 
     def _check_limits(self) -> None:
         if self.min_panel < 2:

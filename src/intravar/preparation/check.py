@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from intravar.estimators import METHODS, default_method, make_estimator
@@ -14,6 +14,9 @@ from intravar.preparation.prepare import Prepared, prepare
 from intravar.preparation.roles import assign_roles
 from intravar.request import Request, resolved, takes_request
 from intravar.sources import Source, read_source
+
+#: Why a row is left out that the population does not hold.
+OUTSIDE = "they do not belong to the population"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +96,7 @@ def checked(source: Any, request: Request) -> Check:
     read = (
         source
         if isinstance(source, Source)
-        else read_source(source, as_text=columns, **request.reading)
+        else read_source(source, as_text=columns, where=request.where, **request.reading)
     )
     prepared = prepare(
         read.table,
@@ -113,6 +116,8 @@ def checked(source: Any, request: Request) -> Check:
         repeated=request.repeated,
         as_pandas=read.as_pandas,
     )
+    if read.n_outside:
+        prepared = _with_population(prepared, read)
     return Check(
         request,
         read.name,
@@ -121,4 +126,13 @@ def checked(source: Any, request: Request) -> Check:
         panel_sizes(prepared.observed, request.min_panel),
         method,
         estimate_cost(Size.of(prepared.observed), METHODS.get(method)),
+    )
+
+
+def _with_population(prepared: Prepared, read: Source) -> Prepared:
+    """Account for the rows that were left out before anything else was looked at."""
+    return replace(
+        prepared,
+        rows=prepared.rows if read.rows is None else read.rows[prepared.rows],
+        dropped={OUTSIDE: read.n_outside} | prepared.dropped,
     )

@@ -15,7 +15,9 @@ import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
 from intravar.sources.paths import existing, shown
+from intravar.sources.pushdown import ColumnKind, keeping
 from intravar.sources.urls import refuse_connection_strings, without_password
+from intravar.where import Population
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
 SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -42,6 +44,9 @@ class Database(Protocol):
 
     def fetch(self, query: str) -> pl.DataFrame:
         """Return what a query selects."""
+
+    def kinds(self, query: str) -> dict[str, ColumnKind]:
+        """Tell what the columns hold that a query selects."""
 
     def close(self) -> None:
         """Let go of the database."""
@@ -74,9 +79,18 @@ def database_kind(source: str | os.PathLike[str]) -> Kind | None:
 
 
 def read_database(
-    source: str, kind: Kind, *, table: str | None = None, query: str | None = None
-) -> pl.DataFrame:
-    """Return a table, or what a query selects; the only table where neither is named."""
+    source: str,
+    kind: Kind,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    population: Population | None = None,
+) -> tuple[pl.DataFrame, int]:
+    """Return a table, or what a query selects, and how many rows it has.
+
+    Without a table or a query it is the only table. Rows that cannot belong to the population may
+    be left out, but are counted.
+    """
     if table is not None and query is not None:
         raise InputError(f"give {option('table')} or {option('query')}, not both")
     if query is not None and not query.strip():
@@ -85,11 +99,25 @@ def read_database(
     with closing(open_database(source, kind)) as database:
         if query is None:
             query = f"SELECT * FROM {_chosen(database, table, name)}"
-        frame = database.fetch(query)
-    if frame.height == 0:
+        frame, n_rows = _rows(database, query, population)
+    if n_rows == 0:
         what = f"table '{table}'" if table else "the query"
         raise InputError(f"{what} returned no rows from {name}; there are no patients to measure")
-    return frame
+    return frame, n_rows
+
+
+def _rows(
+    database: Database, query: str, population: Population | None
+) -> tuple[pl.DataFrame, int]:
+    """Return the rows that may belong to a population, and the number of all."""
+    # On lines of its own: a query may end in a comment.
+    inner = f"(\n{query.strip().rstrip(';')}\n) AS patients"
+    condition = None if population is None else keeping(population, database.kinds(query))
+    if condition is None:
+        frame = database.fetch(query)
+        return frame, frame.height
+    n_rows = int(database.fetch(f"SELECT count(*) AS n FROM {inner}").item())
+    return database.fetch(f"SELECT * FROM {inner} WHERE {condition}"), n_rows
 
 
 def open_database(source: str, kind: Kind) -> Database:

@@ -8,10 +8,18 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError
+from intravar.sources.pushdown import ColumnKind
 from intravar.text import checked_names, first_line
 
 #: Types that do not pass through Arrow as what they are, and what stands for them.
 _AS_TEXT = ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT", "BIT", "TIME WITH TIME ZONE", "UUID", "JSON")
+_KINDS: dict[str, ColumnKind] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE"), "number"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), "number"),
+    "VARCHAR": "text",
+    "DATE": "date",
+    "BOOLEAN": "boolean",
+}
 _SETTINGS = (
     # No other file, no network, no extension, no variable of this program.
     "SET enable_external_access = false",
@@ -48,8 +56,15 @@ class DuckDB:
         ).fetchall()
         return [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
 
-    def fetch(self, query: str) -> pl.DataFrame:
-        """Return what a query selects."""
+    def kinds(self, query: str) -> dict[str, ColumnKind]:
+        """Tell what the columns hold that a query selects."""
+        found = self._selected(query)
+        return {
+            name: _KINDS.get(str(kind).upper(), "other")
+            for name, kind in zip(found.columns, found.types, strict=True)
+        }
+
+    def _selected(self, query: str) -> Any:
         try:
             statements = self._connection.extract_statements(query)
             if len(statements) != 1 or statements[0].type != self._select:
@@ -58,9 +73,17 @@ class DuckDB:
                     "SELECT"
                 )
             found = self._connection.sql(statements[0].query)
-            if found is None:
-                raise InputError("the query selects nothing; give one SELECT")
-            checked_names(found.columns, "the query")
+        except self._error as error:
+            raise InputError(f"the query failed: {first_line(error)}") from error
+        if found is None:
+            raise InputError("the query selects nothing; give one SELECT")
+        checked_names(found.columns, "the query")
+        return found
+
+    def fetch(self, query: str) -> pl.DataFrame:
+        """Return what a query selects."""
+        found = self._selected(query)
+        try:
             frame: pl.DataFrame = _in_known_types(found).pl()
         except self._error as error:
             raise InputError(f"the query failed: {first_line(error)}") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError
+from intravar.sources.pushdown import ColumnKind
 from intravar.sources.rows import from_rows
 from intravar.text import checked_names, first_line
 
@@ -63,6 +64,11 @@ class SQLite:
             if "locked" in words or "malformed" in words or "not a database" in words:
                 raise self._unreadable(error) from error
             raise InputError(f"the query failed: {first_line(error)}") from error
+
+    def kinds(self, query: str) -> dict[str, ColumnKind]:
+        """Tell what the columns hold that a query selects: here every value has a kind."""
+        selected = self.fetch(f"SELECT * FROM ({query.strip().rstrip(';')}\n) LIMIT 0")
+        return dict.fromkeys(selected.columns, "mixed")
 
     def close(self) -> None:
         """Let go of the database."""

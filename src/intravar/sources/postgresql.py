@@ -8,10 +8,12 @@ own catalogue calls volatile may act outside of transactions and are refused.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import polars as pl
 
 from intravar.errors import InputError
+from intravar.sources.pushdown import ColumnKind
 from intravar.sources.rows import from_rows
 from intravar.sources.urls import check_server_url, scrubbed, without_password
 from intravar.text import first_line, shortened
@@ -20,6 +22,13 @@ from intravar.text import first_line, shortened
 _HARMLESS = frozenset(
     {"random", "random_normal", "gen_random_uuid", "clock_timestamp", "timeofday", "uuidv4"}
 )
+#: By the numbers that the server gives its types.
+_KINDS: dict[int, ColumnKind] = {
+    **dict.fromkeys((20, 21, 23, 701), "number"),  # int8, int2, int4, float8
+    **dict.fromkeys((25, 1043), "text"),
+    1082: "date",
+    16: "boolean",
+}
 _SYNTAX_ERROR = "42601"
 _TEXTS = re.compile(
     r"""(?:\b[eE])'(?:[^'\\]|\\.|'')*'   # E'text with \' in it'
@@ -70,15 +79,25 @@ class PostgreSQL:
 
     def fetch(self, query: str) -> pl.DataFrame:
         """Return what a query selects."""
+        columns, rows = self._run(query)
+        return from_rows([name for name, _ in columns], rows)
+
+    def kinds(self, query: str) -> dict[str, ColumnKind]:
+        """Tell what the columns hold that a query selects."""
+        columns, _ = self._run(query, all_rows=False)
+        return {name: _KINDS.get(kind, "other") for name, kind in columns}
+
+    def _run(self, query: str, *, all_rows: bool = True) -> tuple[list[tuple[str, int]], list[Any]]:
+        """Return names and types of the columns, and the rows if they are wanted."""
         query = query.strip().rstrip(";")
         try:
             self._refuse_volatile(query)
             with self._connection.cursor(name="patients") as cursor:
                 cursor.execute(query.encode())
-                names = [column.name for column in cursor.description or ()]
-                if not names:
+                columns = [(column.name, column.type_code) for column in cursor.description or ()]
+                if not columns:
                     raise InputError("the query selects nothing; give one SELECT")
-                return from_rows(names, cursor.fetchall())
+                return columns, cursor.fetchall() if all_rows else []
         except (self._error, UnicodeError) as error:
             one = getattr(error, "sqlstate", None) == _SYNTAX_ERROR
             remedy = "; give one SELECT" if one else ""

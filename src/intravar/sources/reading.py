@@ -12,14 +12,17 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.frames import is_pandas
 from intravar.sources.databases import database_kind, read_database
 from intravar.sources.files import read_file
 from intravar.sources.plain_columns import plain_table
 from intravar.sources.rows import series_of
+from intravar.sources.selection import belongs
 from intravar.sources.urls import without_password
 from intravar.text import checked_names, checked_shape, clean_name, shortened
+from intravar.where import Population, parse_population
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,19 @@ class Source:
         written.
     as_pandas
         Whether it was a frame of pandas, and results are to be.
+    rows
+        The row of the source, counted from 0, of every row of the table, where some were left out
+        here; None where all are there, or a database left them out.
+    n_outside
+        Rows that do not belong to the population.
     """
 
     table: pl.DataFrame
     name: str
     notes: tuple[str, ...] = field(default=())
     as_pandas: bool = False
+    rows: IntArray | None = None
+    n_outside: int = 0
 
 
 def read_source(
@@ -54,6 +64,7 @@ def read_source(
     encoding: str | None = None,
     sheet: str | None = None,
     as_text: Sequence[str] = (),
+    where: str | None = None,
 ) -> Source:
     """Read a table of patients; the same table gives the same columns from every source.
 
@@ -69,6 +80,9 @@ def read_source(
         How to read a text file or a workbook; found out where not given.
     as_text
         Columns whose texts stay texts: physician 007 is a name, not the number 7.
+    where
+        Which patients are meant, see :func:`intravar.where.parse_population`; others are left
+        out, as if the table had been filtered before.
 
     Examples
     --------
@@ -76,28 +90,52 @@ def read_source(
     (2, 2)
     """
     kept = [clean_name(name) for name in as_text]
+    population = None if where is None else parse_population(where)
     if not isinstance(source, str | os.PathLike):
-        found = _source(_frame(source), kept, "the frame", "the frame")
+        found = _source(_frame(source), kept, "the frame", "the frame", population)
         return replace(found, as_pandas=is_pandas(source))
     if not str(source).strip():
         raise InputError("no table is named; give a path, a URL of a database or a data frame")
     name = without_password(str(source))
     kind = database_kind(source)
     if kind is not None:
-        frame = read_database(str(source), kind, table=table, query=query)
-        return _source(frame, kept, name, name)
+        frame, n_rows = read_database(
+            str(source), kind, table=table, query=query, population=population
+        )
+        found = _source(frame, kept, name, name, population)
+        pushed = n_rows - frame.height
+        return replace(
+            found, n_outside=found.n_outside + pushed, rows=None if pushed else found.rows
+        )
     for argument, value in (("table", table), ("query", query)):
         if value is not None:
             raise InputError(f"{option(argument)} is for databases; '{name}' is not one")
     frame, notes = read_file(Path(source), separator=separator, encoding=encoding, sheet=sheet)
-    return _source(frame, kept, str(source), f"'{source}'", notes)
+    return _source(frame, kept, str(source), f"'{source}'", population, notes)
 
 
 def _source(
-    frame: pl.DataFrame, as_text: Sequence[str], name: str, called: str, notes: Sequence[str] = ()
+    frame: pl.DataFrame,
+    as_text: Sequence[str],
+    name: str,
+    called: str,
+    population: Population | None = None,
+    notes: Sequence[str] = (),
 ) -> Source:
-    plain, more = plain_table(checked_shape(frame, called), as_text, called)
-    return Source(plain, name, (*notes, *more))
+    if population is None:
+        plain, more = plain_table(checked_shape(frame, called), as_text, called)
+        return Source(plain, name, (*notes, *more))
+    whole, _ = plain_table(frame, as_text, called)
+    inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
+    if not inside.any():
+        raise InputError(
+            f"no patient of {called} belongs to the population of {option('where')}; does it ask "
+            "for values that the table has?"
+        )
+    # What a column holds is found out anew: as if the table had been filtered before.
+    plain, more = plain_table(checked_shape(frame.filter(inside), called), as_text, called)
+    rows = inside.arg_true().to_numpy().astype(np.int64)
+    return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
 
 
 def _frame(source: Any) -> pl.DataFrame:

@@ -1,0 +1,131 @@
+"""Choose the patients of a population from a table.
+
+A comparison with a missing value is neither true nor false, as in SQL: whoever is not known to
+belong to the population is left out.
+"""
+
+from __future__ import annotations
+
+import operator
+from datetime import date, datetime
+from functools import reduce
+from typing import Any
+
+import polars as pl
+
+from intravar.errors import InputError, option, unknown_name
+from intravar.sources.plain_columns import typed_texts
+from intravar.text import clean_name, shortened, without_missing
+from intravar.where import Combined, IsMissing, Negated, OneOf, Population, Value
+
+_LARGEST = 2**63
+_COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def belongs(table: pl.DataFrame, population: Population) -> pl.Series:
+    """Tell for every row of a plain table whether it belongs to the population.
+
+    Examples
+    --------
+    >>> from intravar.where import parse_population
+    >>> table = pl.DataFrame({"age": [80, 60, None], "sex": ["F", "F", "M"]})
+    >>> belongs(table, parse_population("age >= 75 or sex = 'M'")).to_list()
+    [True, False, True]
+    >>> belongs(table, parse_population("not age < 75")).to_list()
+    [True, False, False]
+    """
+    return _holds(table, population).fill_null(False)
+
+
+def _holds(table: pl.DataFrame, population: Population) -> pl.Series:
+    if isinstance(population, Combined):
+        parts = [_holds(table, part) for part in population.parts]
+        return reduce(operator.and_ if population.word == "and" else operator.or_, parts)
+    if isinstance(population, Negated):
+        return ~_holds(table, population.part)
+    column = _column(table, population.column)
+    if isinstance(population, IsMissing):
+        return column.is_null()
+    if isinstance(population, OneOf):
+        return reduce(operator.or_, (_compared(column, "=", value) for value in population.values))
+    return _compared(column, population.operator, population.value)
+
+
+def _column(table: pl.DataFrame, name: str) -> pl.Series:
+    wanted = clean_name(name)
+    if wanted not in table.columns:
+        remedy = f"{option('where')}; the table has {', '.join(table.columns[:8])}"
+        raise unknown_name("column", wanted, table.columns, remedy=remedy)
+    column = table[wanted]
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration, pl.Time):
+        raise InputError(
+            f"column '{shortened(wanted)}' is {column.dtype}; {option('where')} compares numbers, "
+            "texts, dates and true or false"
+        )
+    return column.fill_nan(None) if column.dtype.is_float() else without_missing(column)
+
+
+def _compared(column: pl.Series, comparison: str, value: Value) -> pl.Series:
+    column, other = _alike(column, value)
+    if isinstance(other, str) and comparison not in ("=", "!="):
+        raise InputError(
+            f"{option('where')} asks whether '{shortened(column.name)}' {comparison} "
+            f"'{shortened(other)}'; texts have no order here, list them with 'in'"
+        )
+    found: pl.Series = _COMPARE[comparison](column, other)
+    return found
+
+
+def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
+    """Return column and value in types that can be compared."""
+    if column.dtype == pl.String and not isinstance(value, str):
+        column = typed_texts(column).values
+    if isinstance(value, str) and column.dtype != pl.String:
+        read = typed_texts(pl.Series([value])).values[0]
+        if column.dtype == pl.Boolean or isinstance(read, str):
+            raise _unlike(column, value)
+        return _alike_typed(column, value, read)
+    if isinstance(value, str):
+        return column, clean_name(value)
+    return _alike_typed(column, value, value)
+
+
+def _alike_typed(column: pl.Series, given: Value, value: Any) -> tuple[pl.Series, Any]:
+    dtype = column.dtype
+    if column.null_count() == len(column):  # nothing is known, so nothing is compared wrongly
+        return pl.Series(column.name, [None] * len(column), dtype=pl.Float64), 0.0
+    if dtype == pl.Date and type(value) is date:
+        return column, value
+    if isinstance(dtype, pl.Datetime) and isinstance(value, date):
+        if isinstance(value, datetime):
+            return column, value
+        return column.dt.date(), value  # a day is the whole day
+    if dtype == pl.Date and isinstance(value, datetime):
+        return column.cast(pl.Datetime("us")), value
+    if not isinstance(value, bool | int | float):
+        raise _unlike(column, given)
+    number = float(value) if abs(value) >= _LARGEST else value
+    if dtype == pl.Boolean:
+        return (column, value) if isinstance(value, bool) else (column.cast(pl.Int64), number)
+    if dtype.is_numeric():
+        return column, int(value) if isinstance(value, bool) else number
+    raise _unlike(column, given)
+
+
+def _unlike(column: pl.Series, value: Value) -> InputError:
+    kinds = {pl.String: "texts", pl.Boolean: "true and false", pl.Date: "dates"}
+    kind = kinds.get(type(column.dtype), "dates" if column.dtype.is_temporal() else "numbers")
+    example = column.drop_nulls()[0]
+    written = f"'{shortened(value)}'" if isinstance(value, str) else str(value)
+    return InputError(
+        f"{option('where')} compares '{shortened(column.name)}' with {written}, but it holds "
+        f"{kind}, {shortened(str(example), 30)} for instance; write texts in quotation marks and "
+        "dates as '2020-12-31'"
+    )
