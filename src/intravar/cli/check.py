@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from intravar.preparation.check import Check
+    from intravar.wording import Words
 
 #: Physicians that cannot be measured and are named for one reason; --json names all.
 MOST_NAMED = 10
@@ -50,8 +51,8 @@ def check(
     _print_columns(console, found)
     for line in publication.check_lines(found):
         console.print(line, markup=False, soft_wrap=False)
-    _print_unmeasurable(console, cannot)
-    print_leaks(console, found.leak_lines())
+    _print_unmeasurable(console, cannot, request.words)
+    print_leaks(console, found.leak_lines(), request.words)
 
 
 def _print_columns(console: Console, found: Check) -> None:
@@ -64,6 +65,7 @@ def _print_columns(console: Console, found: Check) -> None:
     leaking = {leak.column for leak in found.prepared.leaks}
     for row in publication.column_rows(found):
         style = "bold red" if row["column"] in leaking else ""
+        row["use"] = found.request.words.said(row["use"])
         cells = [cli.Text(str(row[name] or ("0" if name == "missing" else ""))) for name in names]
         table.add_row(*cells, style=style)
     console.print(table)
@@ -78,15 +80,14 @@ def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str,
     return None if key is None else publication.Pseudonyms.of(names, key).by_name
 
 
-def _print_unmeasurable(console: Console, rows: list[dict[str, Any]]) -> None:
+def _print_unmeasurable(console: Console, rows: list[dict[str, Any]], words: Words) -> None:
     """Say how many physicians cannot be measured and why; and who, if they have been named."""
     if not rows:
         return
     console.print()
     console.print("not measurable:")
     for row in rows:
-        n = row["n_physicians"]
-        count = f"{n:,} physician" if n == 1 else f"{n:,} physicians"
+        count = words.counted(row["n_physicians"])
         console.print(f"  {count}: {row['reason']} ({row['n_patients']})", markup=False)
         named = row.get("physicians", [])
         for name in named[:MOST_NAMED]:
@@ -99,7 +100,7 @@ def _print_unmeasurable(console: Console, rows: list[dict[str, Any]]) -> None:
         )
 
 
-def print_leaks(console: Console, lines: list[str]) -> None:
+def print_leaks(console: Console, lines: list[str], words: Words) -> None:
     """Say loudly which columns may give the decision away."""
     if not lines:
         return
@@ -107,7 +108,8 @@ def print_leaks(console: Console, lines: list[str]) -> None:
     console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
     for line in lines:
         console.print(cli.Text(f"  {line}", style="red"))
-    console.print(
+    told = (
         "If a column is known only after the decision, name it with --after; compared by it, every "
         "physician looks consistent."
     )
+    console.print(cli.Text(words.said(told)))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from intravar.publication import Outputs
+    from intravar.wording import Words
 
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24
@@ -76,7 +77,7 @@ def measure(
         return
     console = cli.Console(highlight=False)
     _print_results(console, outputs)
-    print_leaks(console, found.check.leak_lines())
+    print_leaks(console, found.check.leak_lines(), request.words)
     for warning in found.warnings:
         console.print(cli.Text(f"warning: {warning}"))
     console.print()
@@ -90,31 +91,31 @@ def measure(
 
 
 def _print_results(console: Console, outputs: Outputs) -> None:
-    table, summary = outputs.physicians, outputs.summary
+    table, summary, words = outputs.physicians, outputs.summary, outputs.words
     verdict = cli.Text(summary["verdict"].upper(), style="bold")
     console.print(verdict.append(f": {'; '.join(summary['verdict_reasons'])}", style="not bold"))
     console.print()
     ranked = table["rank"].null_count() < table.height
     reportable = table.filter(table["reportable"]).sort("rank" if ranked else "physician")
     if reportable.height:
-        console.print(_result_table(reportable, console.width, ranked=ranked))
+        console.print(_result_table(reportable, console.width, words, ranked=ranked))
         console.print()
         if not ranked:
-            console.print(cli.Text(NOT_RANKED))
+            console.print(cli.Text(words.said(NOT_RANKED)))
         first = reportable.row(0, named=True)["physician"]
         console.print(cli.Text(f"{first}: {outputs.summary['lines'][first]}"))
     for reason, count in (
         table.filter(~table["reportable"])["reason"].value_counts(sort=True).iter_rows()
     ):
-        plural = "physician" if count == 1 else "physicians"
-        console.print(cli.Text(f"not reportable: {count:,} {plural}: {reason}"))
+        console.print(cli.Text(f"not reportable: {words.counted(count)}: {reason}"))
     console.print()
     for line in publication.group_lines(
-        summary["group"], summary["n_physicians"], summary["claim"]
+        summary["group"], summary["n_physicians"], summary["claim"], words
     ):
         console.print(cli.Text(line))
     if not reportable.height:
-        console.print(f"No physician is reportable. {_bars(table['reason'].to_list())}")
+        told = f"No physician is reportable. {_bars(table['reason'].to_list())}"
+        console.print(cli.Text(words.said(told)))
 
 
 def _bars(reasons: list[str | None]) -> str:
@@ -133,15 +134,15 @@ def _bars(reasons: list[str | None]) -> str:
     return f"The bar is set by {' and '.join(found)}.{other}"
 
 
-def _result_table(rows: pl.DataFrame, width: int, *, ranked: bool) -> Table:
+def _result_table(rows: pl.DataFrame, width: int, words: Words, *, ranked: bool) -> Table:
     table = cli.Table(box=None, pad_edge=False)
-    table.add_column("physician", overflow="fold", min_width=9)
+    table.add_column(cli.Text(words.decider), overflow="fold", min_width=9)
     names = ["patients", "discordance", "95 %", "shrunken", "reliability"]
     if ranked:
         names.insert(4, "rank")
     shown = names[1:3] if width < 70 else names[:5] if width < 90 else names
     for name in shown:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(cli.Text(words.said(name)), justify="right", no_wrap=True)
     for position, row in enumerate(rows.iter_rows(named=True)):
         if rows.height > MOST_PRINTED and position == MOST_PRINTED // 2:
             between = rows.height - MOST_PRINTED

@@ -8,6 +8,7 @@ from intravar.estimators.noise import Noise
 from intravar.measurement.result import Measurement
 from intravar.measurement.verdict import DIFFER
 from intravar.publication.rounding import fraction
+from intravar.wording import USUAL, Words
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
@@ -51,7 +52,9 @@ def _repeats(measurement: Measurement, digits: int) -> dict[str, Any] | None:
     }
 
 
-def group_lines(group: dict[str, Any] | None, n_physicians: int, claim: str = "about") -> list[str]:
+def group_lines(
+    group: dict[str, Any] | None, n_physicians: int, claim: str = "about", words: Words = USUAL
+) -> list[str]:
     """Say the group's figures in words that need no statistics.
 
     Examples
@@ -74,7 +77,7 @@ def group_lines(group: dict[str, Any] | None, n_physicians: int, claim: str = "a
         lines.append(_noise_line(group["noise"]))
     if group["repeats"] is not None and group["repeats"]["contradiction"] is not None:
         lines.append(_repeats_line(group["repeats"]))
-    return lines
+    return [words.said(line) for line in lines]
 
 
 def _percent(value: float) -> int:
