@@ -110,7 +110,11 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         console.print(cli.Text(f"not reportable: {words.counted(count)}: {reason}"))
     console.print()
     for line in publication.group_lines(
-        summary["group"], summary["n_physicians"], summary["claim"], words
+        summary["group"],
+        summary["n_physicians"],
+        summary["claim"],
+        words,
+        summary["compared"],
     ):
         console.print(cli.Text(line))
     if not reportable.height:

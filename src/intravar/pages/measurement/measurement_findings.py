@@ -17,7 +17,7 @@ def findings(outputs: Outputs) -> list[str]:
     words = outputs.words
     told = [
         f"{summary['verdict'].capitalize()}: {'; '.join(summary['verdict_reasons'])}.",
-        *group_lines(summary["group"], total, summary["claim"], words),
+        *group_lines(summary["group"], total, summary["claim"], words, summary["compared"]),
     ]
     if not n:
         return [*told, f"None of {words.counted(total)} can be reported one by one."]
@@ -26,7 +26,7 @@ def findings(outputs: Outputs) -> list[str]:
     lines = [
         *told,
         f"{n:,} of {words.counted(total)} can be reported{others}.",
-        f"For the {words.decider} in the middle, of 100 pairs of comparable {words.cases} "
+        f"For the {words.decider} in the middle, of 100 {summary['compared']}, "
         f"{summary['claim']} {100 * middle:.0f} get different decisions.",
     ]
     ranked = reportable["rank"].null_count() < n
