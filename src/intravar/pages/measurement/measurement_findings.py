@@ -48,5 +48,5 @@ def _differences(reportable: pl.DataFrame, middle: float) -> list[str]:
     return [
         f"From the most to the least consistent: {100 * low:.0f} to {100 * high:.0f} of 100.",
         f"For {outside:,} of {n:,}, the 95 % interval leaves out the one in the middle; by "
-        f"chance alone about {0.05 * n:.0f} would.",
+        f"chance alone {'fewer than 1' if n < 20 else f'about {0.05 * n:.0f}'} would.",
     ]
