@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import intravar
 from intravar import InputError, Request
-from intravar.cli import app
+from intravar.cli import app, endings
 from intravar.errors import option, theirs
 from intravar.measurement.columns import COLUMNS
 from intravar.pages import rebuild_page
@@ -150,13 +150,13 @@ def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:
     run = CliRunner().invoke
     said = [
         run(app, ["check", source, *asked]),
-        run(app, ["measure", source, *asked, "--out", out]),
+        run(app, ["measure", source, *asked, "--out", out, "--method", "mahalanobis"]),
     ]
     said += [run(app, ["explain", out])]
     names = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["lines"]
     said += [run(app, ["explain", out, "--physician", next(iter(names))])]
     for result in said:
-        assert result.exit_code == 0, result.output
+        assert result.exit_code in (0, endings.NOBODY_REPORTABLE), result.output
         rest = re.sub(r"^physician +hospital.*$", "", result.output, flags=re.MULTILINE)
         assert usual_nouns(rest) == []
     assert "age of the patient" in said[2].output

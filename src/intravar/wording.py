@@ -159,6 +159,19 @@ class Words:
                 return f"{label}{column[len(name) :]}"
         return column
 
+    def labelled(self, text: str) -> str:
+        """Return a text of ours with labels for the columns that it names.
+
+        Examples
+        --------
+        >>> Words(labels=(("AGE", "age"),)).labelled("weighs AGE more")
+        'weighs age more'
+        """
+        if not self.labels:
+            return text
+        names = "|".join(re.escape(name) for name, _ in self.labels)
+        return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: self.label(found[0]), text)
+
     def escaped(self) -> Words:
         """Return the words as they stand in the text of a page."""
         return replace(

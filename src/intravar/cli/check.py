@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -34,6 +35,8 @@ def check(
     request: Request,
     show_names: options.ShowNames = False,
     key: options.Key = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Look at your own table: its quality, panel sizes, leaks, and what measuring would take.
@@ -47,19 +50,20 @@ def check(
         asked = publication.check_json(found) | {"not_measurable": cannot}
         typer.echo(json.dumps(asked, indent=1, default=str))
         return
-    console = cli.Console(highlight=False)
+    console = cli.Console(highlight=False, quiet=quiet)
     _print_columns(console, found)
     for line in publication.check_lines(found):
         console.print(line, markup=False, soft_wrap=False)
     _print_unmeasurable(console, cannot, request.words)
     print_leaks(console, found.leak_lines(), request.words)
+    if verbose:
+        print_request(console, request)
 
 
 def _print_columns(console: Console, found: Check) -> None:
     table = cli.Table(box=None, pad_edge=False)
-    names = ["column", "use", "kind", "missing", "note"]
-    if console.width < 70:
-        names = ["column", "use", "missing"]
+    every = ["column", "use", "kind", "missing", "note"]
+    names = ["column", "use", "missing"] if console.width < 70 else every
     for name in names:
         table.add_column(name, overflow="fold", justify="right" if name == "missing" else "left")
     leaking = {leak.column for leak in found.prepared.leaks}
@@ -69,7 +73,25 @@ def _print_columns(console: Console, found: Check) -> None:
         cells = [cli.Text(str(row[name] or ("0" if name == "missing" else ""))) for name in names]
         table.add_row(*cells, style=style)
     console.print(table)
+    print_left_out(console, [name for name in every if name not in names], "--json has them")
     console.print()
+
+
+def print_left_out(console: Console, names: list[str], where: str) -> None:
+    """Say which columns the terminal has no room for."""
+    if names:
+        told = f"({', '.join(names)} not shown in {console.width} columns; {where})"
+        console.print(cli.Text(told))
+
+
+def print_request(
+    console: Console, request: Request, seconds: Mapping[str, float] | None = None
+) -> None:
+    """Print what was asked for, and what the steps took if that is known."""
+    console.print()
+    console.print(cli.Text(request.to_toml().rstrip()))
+    for name, value in (seconds or {}).items():
+        console.print(cli.Text(f"{name}: {value:.1f} s"))
 
 
 def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:

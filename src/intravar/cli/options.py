@@ -23,6 +23,12 @@ Input = Annotated[
         show_default=False,
     ),
 ]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors only, and what --json asks for.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print every step, what it took and the request.")
+]
 ShowNames = Annotated[bool, typer.Option("--show-names", help="Write names instead of pseudonyms.")]
 Key = Annotated[
     Path | None,

@@ -30,6 +30,7 @@ from intravar.observed import Observed
 from intravar.preparation.check import checked
 from intravar.preparation.cost import estimate_cost
 from intravar.request import Request, resolved, takes_request
+from intravar.wording import Words
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -126,7 +127,7 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         fitted[name], caught = _fit(name, prepared.observed, request.seed)
         seconds[name] = time.perf_counter() - begun
         said += caught
-    main = fitted[names[0]]
+    main = fitted[names[0]] = _labelled(fitted[names[0]], words)
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
@@ -230,6 +231,15 @@ def _halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of was said of the whole
         return compare_halves(estimator, observed, seed)
+
+
+def _labelled(fitted: Fitted, words: Words) -> Fitted:
+    """Say in what way a physician's rule differs with the labels of the covariates."""
+    evidence = fitted.evidence
+    if not isinstance(evidence, Predictions) or not words.labels:
+        return fitted
+    told = tuple(None if each is None else words.labelled(each) for each in evidence.words)
+    return replace(fitted, evidence=replace(evidence, words=told))
 
 
 def _identified(evidence: Evidence) -> tuple[FloatArray, FloatArray] | None:

@@ -16,6 +16,7 @@ from intravar.estimators.repeats import Repeats
 from intravar.frames import handed_back
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.diagnostics import Diagnostics
+from intravar.measurement.estimand import compared_in
 from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
 from intravar.measurement.repeated import SeenTwice
@@ -106,6 +107,11 @@ class Measurement:
         return "not interpretable" if self.judged is None else self.judged.level
 
     @property
+    def compared(self) -> str:
+        """What a score compares, to stand behind "of 100"."""
+        return compared_in(self.main.evidence, self.judged)
+
+    @property
     def physicians(self) -> Any:
         """The table as a frame of pandas if one was measured, else of polars."""
         observed = self.check.prepared.observed
@@ -115,7 +121,9 @@ class Measurement:
         lines = [self._headline()]
         first = self.table.head(MOST_PRINTED).iter_rows(named=True)
         claim, words = claim_of(self.main.evidence), self.request.words
-        lines += [f"{row['physician']}: {in_words(row, claim, words)}" for row in first]
+        lines += [
+            f"{row['physician']}: {in_words(row, claim, words, self.compared)}" for row in first
+        ]
         if self.table.height > MOST_PRINTED:
             lines.append(f"... and {self.table.height - MOST_PRINTED} more")
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])

@@ -24,6 +24,9 @@ from intravar.preparation.panels import too_small
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
 from intravar.wording import USUAL, Words
 
+#: What is compared, where nobody knows it better.
+COMPARABLE = "pairs of comparable patients"
+
 
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -174,7 +177,12 @@ def claim_of(evidence: Evidence) -> str:
     return "at most about" if isinstance(evidence, Predictions) else "about"
 
 
-def in_words(row: Mapping[str, Any], claim: str = "about", words: Words = USUAL) -> str:
+def in_words(
+    row: Mapping[str, Any],
+    claim: str = "about",
+    words: Words = USUAL,
+    compared: str = COMPARABLE,
+) -> str:
     """Say one physician's result in a line that needs no statistics.
 
     Examples
@@ -185,7 +193,4 @@ def in_words(row: Mapping[str, Any], claim: str = "about", words: Words = USUAL)
     if not row["reportable"]:
         return f"not reportable: {row['reason']}"
     about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
-    return (
-        f"of 100 pairs of comparable {words.cases}, {claim} {about} [{low}, {high}] get different "
-        "decisions"
-    )
+    return f"of 100 {words.said(compared)}, {claim} {about} [{low}, {high}] get different decisions"

@@ -157,6 +157,8 @@ def _panel_lines(check: Check) -> list[str]:
         round(value, -1) if smallest > 1 else value
         for value in (min(sizes), int(median(sizes)), max(sizes))
     )
+    if low == high:
+        return [f"panels of {'about ' if smallest > 1 else ''}{low:,} patients"]
     return [f"panels of {low:,} to {high:,} patients, {middle:,} in the middle"]
 
 

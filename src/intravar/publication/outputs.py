@@ -186,8 +186,9 @@ def _summary(
         "n_physicians_partly_hidden": published.n_hidden,
         "median_discordance": middle,
         "claim": claim,
+        "compared": words.said(measurement.compared),
         "lines": {
-            row["physician"]: in_words(row, claim, words)
+            row["physician"]: in_words(row, claim, words, measurement.compared)
             for row in in_their_words(physicians, words).iter_rows(named=True)
         },
         "leaks": [

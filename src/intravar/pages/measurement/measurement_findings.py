@@ -17,7 +17,7 @@ def findings(outputs: Outputs) -> list[str]:
     words = outputs.words
     told = [
         f"{summary['verdict'].capitalize()}: {'; '.join(summary['verdict_reasons'])}.",
-        *group_lines(summary["group"], total, summary["claim"], words),
+        *group_lines(summary["group"], total, summary["claim"], words, summary["compared"]),
     ]
     if not n:
         return [*told, f"None of {words.counted(total)} can be reported one by one."]
@@ -26,7 +26,7 @@ def findings(outputs: Outputs) -> list[str]:
     lines = [
         *told,
         f"{n:,} of {words.counted(total)} can be reported{others}.",
-        f"For the {words.decider} in the middle, of 100 pairs of comparable {words.cases} "
+        f"For the {words.decider} in the middle, of 100 {summary['compared']}, "
         f"{summary['claim']} {100 * middle:.0f} get different decisions.",
     ]
     ranked = reportable["rank"].null_count() < n
@@ -48,5 +48,5 @@ def _differences(reportable: pl.DataFrame, middle: float) -> list[str]:
     return [
         f"From the most to the least consistent: {100 * low:.0f} to {100 * high:.0f} of 100.",
         f"For {outside:,} of {n:,}, the 95 % interval leaves out the one in the middle; by "
-        f"chance alone about {0.05 * n:.0f} would.",
+        f"chance alone {'fewer than 1' if n < 20 else f'about {0.05 * n:.0f}'} would.",
     ]
