@@ -100,6 +100,7 @@ class EligibleRates:
             "p_high": self.p_high,
             "p_low": self.p_low,
             "discrimination": self.p_high - self.p_low,
+            **({} if self.anchors is None else self.anchors.columns()),
         }
 
 

@@ -151,6 +151,7 @@ class LatentRule(Estimator):
     shares = "latent"
     estimand: ClassVar[Estimand] = "eligible"
     accepts_missing = True
+    most = 0.5
 
     p_high_: FloatArray
     p_low_: FloatArray
@@ -407,8 +408,7 @@ class LatentRule(Estimator):
             "p_low": self.p_low_,
             "discrimination": self.discrimination_,
             "n_core": self.n_core_,
-            "identified_low": self.anchors_.identified_low,
-            "identified_high": self.anchors_.identified_high,
+            **self.anchors_.columns(),
         }
 
     def details(self) -> dict[str, Any]:

@@ -85,6 +85,7 @@ class Predictability(Estimator):
     supervised = True
     shares = "prediction"
     accepts_missing = True
+    most = 0.5
 
     low_: FloatArray
     high_: FloatArray

@@ -10,10 +10,9 @@ from typing import Any, Protocol
 import joblib
 import numpy as np
 
-from intravar.arrays import FloatArray
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
-from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
+from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.inference import Interval
@@ -156,7 +155,7 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         main.scores.discordance,
         main.scores.interval.standard_error,
         main.scores.n_patients,
-        _identified(main.evidence),
+        main.scores.identified,
     )
     seconds["total"] = time.perf_counter() - started
     judged = judge(found, main.evidence, group, halves)
@@ -242,22 +241,18 @@ def _labelled(fitted: Fitted, words: Words) -> Fitted:
     return replace(fitted, evidence=replace(evidence, words=told))
 
 
-def _identified(evidence: Evidence) -> tuple[FloatArray, FloatArray] | None:
-    """Return the range of levels that fit equally well, where the level hangs on a rule."""
-    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
-        return None
-    return evidence.anchors.identified_low, evidence.anchors.identified_high
-
-
 def _down_to_limit(scores: Scores, halves: Halves | None) -> Scores:
     """Let the intervals of a bound reach down to where it tends as patients are added."""
     fall = 0.0 if halves is None else max(halves.shift, 0.0)
     low, high, error = scores.interval
+    # Two decisions differ with probability one half at the most, however badly predicted.
+    bound = np.minimum(scores.discordance, 0.5)
+    found = {"identified_low": np.maximum(bound - fall, 0.0), "identified_high": bound}
     return replace(
         scores,
-        # Two decisions differ with probability one half at the most, however badly predicted.
-        discordance=np.minimum(scores.discordance, 0.5),
+        discordance=bound,
         interval=Interval(np.clip(low - fall, 0.0, 0.5), np.minimum(high, 0.5), error),
+        columns={**scores.columns, **({} if halves is None else found)},
     )
 
 

@@ -64,6 +64,18 @@ class Pseudonyms:
         """Return the name behind every pseudonym, in the order of the pseudonyms."""
         return dict(sorted((pseudonym, name) for name, pseudonym in self.by_name.items()))
 
+    def secret(self, about: str) -> float:
+        """Return a number from 0 to 1 that stays the same under the key and that nobody can tell.
+
+        Examples
+        --------
+        >>> round(Pseudonyms(b"sixteen bytes or more", {}).secret("Ada"), 3)
+        0.246
+        """
+        # What comes before the name keeps it apart from the pseudonym.
+        digest = hmac.new(self.key, b"secret\x00" + about.encode("utf-8"), hashlib.sha256).digest()
+        return int.from_bytes(digest[:6], "big") / 2**48
+
     def as_json(self) -> str:
         """Return key and names as the content of a key file."""
         return json.dumps(

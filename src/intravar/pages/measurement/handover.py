@@ -70,7 +70,7 @@ def write_measurement(
     path = checked_out(out, measurement.request, source, replace=replace)
     pseudonyms = _pseudonyms(measurement, private_folder(path), key)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
-    outputs = outputs_of(measurement, names)
+    outputs = outputs_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, outputs, names) if pairs_in_report else None
     public = _public_files(outputs, pairs)
     public[REQUEST] = measurement.request.to_toml(_from_folder(source, path)).encode()

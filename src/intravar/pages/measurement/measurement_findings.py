@@ -20,17 +20,20 @@ def findings(outputs: Outputs) -> list[str]:
         *group_lines(summary["group"], total, summary["claim"], words, summary["compared"]),
     ]
     if not n:
-        return [*told, f"None of {words.counted(total)} can be reported one by one."]
+        banded = [] if summary["banded"] is None else [f"{summary['banded']}."]
+        return [*told, *banded, f"None of {words.counted(total)} can be reported one by one."]
     others = "" if n == total else "; for the others the table gives the reason"
-    middle = float(outputs.summary["median_discordance"])
-    lines = [
-        *told,
-        f"{n:,} of {words.counted(total)} can be reported{others}.",
-        f"For the {words.decider} in the middle, of 100 {summary['compared']}, "
-        f"{summary['claim']} {100 * middle:.0f} get different decisions.",
-    ]
+    middle = summary["median_discordance"]
+    lines = [*told, f"{n:,} of {words.counted(total)} can be reported{others}."]
+    if summary["banded"] is not None:
+        lines.append(f"{summary['banded']}.")
     ranked = reportable["rank"].null_count() < n
-    if n >= 2 and ranked:
+    if middle is not None:
+        lines.append(
+            f"For the {words.decider} in the middle, of 100 {summary['compared']}, "
+            f"{summary['claim']} {100 * middle:.0f} get different decisions."
+        )
+    if n >= 2 and ranked and middle is not None:
         lines += _differences(reportable, middle)
     if not ranked:
         alone = f"The single values are not for comparing {words.deciders} with each other."

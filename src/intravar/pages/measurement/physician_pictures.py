@@ -16,8 +16,8 @@ LIMITS = {"limit": 1.96, "outer": 3.09}
 
 
 def reported(outputs: Outputs) -> list[dict[str, Any]]:
-    """Return the physicians that can be reported, the most consistent first."""
-    table = outputs.physicians.filter(pl.col("reportable"))
+    """Return the physicians who have a number, the most consistent first."""
+    table = outputs.physicians.filter(pl.col("discordance").is_not_null())
     return table.sort("shrunken", "physician").to_dicts()
 
 
@@ -61,7 +61,7 @@ class Funnel(NamedTuple):
 
 def funnel_data(outputs: Outputs) -> Funnel | None:
     """Return what the funnel shows: pairs where all have them, patients elsewhere."""
-    table = outputs.physicians.filter(pl.col("reportable"))
+    table = outputs.physicians.filter(pl.col("discordance").is_not_null())
     by = "pairs" if table["n_pairs"].null_count() == 0 else "patients"
     rows = table.drop_nulls(f"n_{by}").to_dicts()
     if not rows:
