@@ -117,7 +117,7 @@ def learn_hyper(
         )
         away = theta - hyper.mean
         shift = away.mean(axis=0)
-        spread = _covariance(away - shift, covariance)
+        spread = held_back_covariance(away - shift, covariance.sum(axis=0))
         # Half a Newton step of all together: where nobody differs, means of modes hardly move.
         ridge = 0.1 * np.eye(len(shift))
         push = 0.5 * np.clip(np.linalg.solve(information + ridge, gradient), -1, 1)
@@ -142,10 +142,18 @@ def fit_rules(
     return PersonalRules(hyper, theta, covariance)
 
 
-def _covariance(away: FloatArray, posterior: FloatArray) -> FloatArray:
-    """Return the covariance that expects what the posteriors show, held back where data are few."""
+def held_back_covariance(away: FloatArray, unsure: FloatArray) -> FloatArray:
+    """Return the covariance that expects what the posteriors show, held back where data are few.
+
+    Parameters
+    ----------
+    away
+        Parameters of every physician, less their mean.
+    unsure
+        Sum of the covariances of what is not known of them.
+    """
     J, m = away.shape
-    found = away.T @ away + posterior.sum(axis=0)
+    found = away.T @ away + unsure
     # Correlations of many parameters take many physicians: m of them count as uncorrelated.
     independent = np.diag(np.diag(found) / J)
     found = (found + m * independent) / (J + m)
