@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from intravar.prediction.bound import SHARE_SD, bound, share_of
+from intravar.prediction.bound import SHARE_SD, TAKEN_OFF, Left, bound, share_of
 from intravar.prediction.canonical import canonical
 from intravar.prediction.cross_fitting import prepare
 from intravar.prediction.explained import left_by_own_rules
-from intravar.prediction.personal import learn_hyper
+from intravar.prediction.personal import fit_rules, learn_hyper
 from intravar.prediction.sampling import sampled_hyper
 from intravar.prediction.sampling_kernel import draw_panels, stretched
 from reference.personal_prediction import log_posterior, turned_once
@@ -76,9 +76,35 @@ def test_draws_find_how_sharp_rules_are():
     draws = sampled_hyper(Z, y, code, rows, 60, modes, 0)
     assert draws.mean[1] > 1.3 * modes.mean[1]
     cohort = canonical(z, y, code)
-    left = left_by_own_rules(prepare(cohort, 5, 0), np.full(len(y), y.mean()), 0)
+    same = np.full(len(y), y.mean())
+    left = left_by_own_rules(prepare(cohort, 5, 0), same, same, 0)
     truth = np.bincount(code, 2 * p * (1 - p)) / np.bincount(code)
-    assert spearmanr(left, truth[cohort.physician])[0] > 0.7
+    assert spearmanr(left.value, truth[cohort.physician])[0] > 0.7
+
+
+def test_what_is_shared_with_held_out_errors():
+    """Decisions drawn again and again: the rule and the errors move together as much as is said."""
+    z, _, code, p = sharp(n_physicians=12)
+    random = np.random.default_rng(9)
+    Z = np.column_stack([np.ones(len(p)), z])
+    rows, q = np.arange(len(p)), np.clip(p, 0.1, 0.8)
+    hyper = learn_hyper(Z, (random.random(len(p)) < p).astype(np.int64), code, rows, 12)
+    left, error, said = [], [], []
+    for _ in range(150):
+        y = (random.random(len(p)) < p).astype(np.int64)
+        rules = fit_rules(Z, y, code, rows, 12, hyper)
+        fitted, slopes = rules.slopes(Z, code)
+        left.append(np.bincount(code, 2 * fitted * (1 - fitted)) / 60)
+        error.append(np.bincount(code, 2 * (y - q) ** 2) / 60)
+        moved, held = (
+            np.array([np.bincount(code, 2 * (1 - 2 * at) * each) / 60 for each in slopes.T]).T
+            for at in (fitted, q)
+        )
+        said.append(np.einsum("jk,jkl,jl->j", moved, rules.covariance, held))
+    found = np.mean(
+        [np.cov(a, b)[0, 1] for a, b in zip(np.transpose(left), np.transpose(error), strict=True)]
+    )
+    assert np.mean(said) == pytest.approx(found, rel=0.4)
 
 
 def test_rules_without_an_error_stay_finite():
@@ -96,17 +122,18 @@ def test_rules_without_an_error_stay_finite():
 def test_the_share_is_the_likeliest_of_all(seed):
     random = np.random.default_rng(seed)
     other, wrong = random.normal(0, 0.1, 12), random.normal(0, 0.03, 12)
-    error = np.full(12, 0.05)
+    error, shared = np.full(12, 0.05), random.uniform(0, 0.001, 12)
     spread = max(float(np.var(wrong, ddof=1)) - 0.05**2, 0.0) + 0.05**2
 
     def misfit(share):
         rest = wrong - share * other
         away = (share - 0.5) / SHARE_SD
-        return float(np.sum((rest - rest.mean()) ** 2) / spread + away**2)
+        gained = 2 * share * TAKEN_OFF * shared
+        return float(np.sum((rest - rest.mean()) ** 2 + gained) / spread + away**2)
 
     grid = np.linspace(0, 1, 2001)
     best = grid[np.argmin([misfit(share) for share in grid])]
-    assert share_of(other, wrong, error) == pytest.approx(best, abs=1e-3)
+    assert share_of(other, wrong, error, shared) == pytest.approx(best, abs=1e-3)
 
 
 def test_another_expectation_moves_ranks_and_not_the_level():
@@ -116,6 +143,6 @@ def test_another_expectation_moves_ranks_and_not_the_level():
     y = (random.random(len(code)) < p).astype(np.int64)
     q = np.full(len(p), 0.4)
     truth = np.bincount(code, 2 * p * (1 - p)) / 50
-    plain, helped = bound(q, y, code, 80), bound(q, y, code, 80, truth)
+    plain, helped = bound(q, y, code, 80), bound(q, y, code, 80, Left(truth, np.zeros(80)))
     assert helped.score.mean() == pytest.approx(plain.score.mean(), abs=0.01)
     assert np.array_equal(helped.raw, plain.raw)

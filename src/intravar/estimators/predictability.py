@@ -112,7 +112,7 @@ class Predictability(Estimator):
         with threadpool_limits(limits=1, user_api="blas"):
             left = None
             if found.fit is not None:
-                left = left_by_own_rules(task, pooled, self.random_state)
+                left = left_by_own_rules(task, prediction, pooled, self.random_state)
             scored = bound(prediction, cohort.decision, cohort.code, cohort.n_physicians, left)
             colleagues = expected_losses(
                 task.bins, loss, cohort.code, cohort.n_physicians, self.random_state

@@ -38,7 +38,26 @@ LEAST_KEPT = 0.2
 SPREAD_PATIENTS = 20.0
 #: Before squared errors are seen, either expectation counts by a half, give or take so much.
 SHARE_SD = 0.5
+#: Agreement that comes from the same decisions proves nothing. Half of it is taken off: held-out
+#: errors also hold what is still to be learned, which the other expectation rightly leaves out.
+TAKEN_OFF = 0.5
 _TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What every physician's own rule leaves unexplained, having seen the decisions.
+
+    Attributes
+    ----------
+    value
+        As a discordance.
+    shared
+        Covariance with twice the held-out squared error that comes from the same decisions.
+    """
+
+    value: FloatArray
+    shared: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +104,7 @@ def bound(
     y: IntArray,
     code: IntArray,
     n_physicians: int,
-    left: FloatArray | None = None,
+    left: Left | None = None,
 ) -> Bound:
     """Return the bound of every physician from held-out predictions.
 
@@ -98,8 +117,7 @@ def bound(
     n_physicians
         Number of physicians.
     left
-        What every physician's own rule leaves unexplained, as a discordance; by default it is not
-        asked.
+        What every physician's own rule leaves unexplained; by default it is not asked.
 
     Examples
     --------
@@ -116,13 +134,14 @@ def bound(
     score = raw
     if n_physicians > 1 and (error > _TINY).all():
         if left is not None:
-            expected = expected + share_of(left - expected, wrong, error) * (left - expected)
+            other = left.value - expected
+            expected = expected + share_of(other, wrong, error, left.shared) * other
         score = np.maximum(expected + _held_back(raw - expected, error), 0.0)
     loss = (y - q) ** 2
     return Bound(score, raw, _effective(loss, score / 2, code, size))
 
 
-def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray) -> float:
+def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:
     """Return the share, 0 to 1, of another expectation that accounts best for the squared errors.
 
     Parameters
@@ -131,19 +150,21 @@ def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray) -> float:
         By how much the other expectation differs, per physician.
     wrong, error
         Squared errors beyond the first expectation, and their standard errors.
+    shared
+        Covariance of both that comes from the same decisions.
 
     Examples
     --------
     >>> wrong = np.linspace(-0.3, 0.3, 40)
-    >>> error = np.full(40, 0.01)
-    >>> round(share_of(wrong, wrong, error), 2), share_of(-wrong, wrong, error)
+    >>> error, shared = np.full(40, 0.01), np.zeros(40)
+    >>> round(share_of(wrong, wrong, error, shared), 2), share_of(-wrong, wrong, error, shared)
     (0.95, 0.0)
     """
     weight = 1 / (error**2 + between_variance(wrong, error))
-    weight_sum = float(weight.sum())
-    along = other - float(weight @ other) / weight_sum
+    along = other - float(weight @ other / weight.sum())
     prior = 1 / SHARE_SD**2
-    best = (float(weight @ (along * wrong)) + 0.5 * prior) / (float(weight @ along**2) + prior)
+    told = float(weight @ (along * wrong - TAKEN_OFF * shared))
+    best = (told + 0.5 * prior) / (float(weight @ along**2) + prior)
     return float(np.clip(best, 0.0, 1.0))
 
 

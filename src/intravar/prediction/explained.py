@@ -1,20 +1,25 @@
-"""What every physician's own rule leaves unexplained, learned from all of their patients."""
+"""What every physician's own rule leaves unexplained, learned from all of their patients.
+
+The rule and the held-out errors share the decisions, and with them chance. How far, to first order:
+a decision moves the rule's parameters by their covariance, and these move p.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
 from intravar.arrays import FloatArray
 from intravar.prediction.axes import clipped_logit
-from intravar.prediction.bound import panel_means
+from intravar.prediction.bound import Left, panel_means
 from intravar.prediction.column_bins import telling_columns
 from intravar.prediction.cross_fitting import PredictionTask
 from intravar.prediction.personal import fit_rules, learn_hyper
 from intravar.prediction.sampling import sampled_hyper
 
 
-def left_by_own_rules(task: PredictionTask, pooled: FloatArray, seed: int) -> FloatArray:
+def left_by_own_rules(
+    task: PredictionTask, prediction: FloatArray, pooled: FloatArray, seed: int
+) -> Left:
     """Return the mean of 2 p (1 - p) over every physician's patients, p by their own rule.
 
     The rule weighs the covariates and the pooled prediction, and has seen the decisions: it says
@@ -24,8 +29,9 @@ def left_by_own_rules(task: PredictionTask, pooled: FloatArray, seed: int) -> Fl
     ----------
     task
         The cohort, made ready.
-    pooled
-        P(yes) per patient, by predictions that know neither the physician nor the decision.
+    prediction, pooled
+        P(yes) per patient by predictions that have not seen the decision: the best ones, and those
+        that do not know the physician.
     seed
         Of the draws.
     """
@@ -37,7 +43,11 @@ def left_by_own_rules(task: PredictionTask, pooled: FloatArray, seed: int) -> Fl
     start = learn_hyper(Z, y, code, common, J)
     hyper = sampled_hyper(Z, y, code, common, J, start, seed)
     rules = fit_rules(Z, y, code, everybody, J, hyper)
-    low, high = expit(rules.theta[code, -2]), expit(rules.theta[code, -1])
-    p = low + (high - low) * expit(rules.score(Z, code, everybody))
+    p, slopes = rules.slopes(Z, code)
     size = np.bincount(code, minlength=J).astype(np.float64)
-    return panel_means(2 * p * (1 - p), code, size)
+    moved, held = (
+        np.column_stack([panel_means(2 * (1 - 2 * at) * slope, code, size) for slope in slopes.T])
+        for at in (p, prediction)
+    )
+    shared = np.einsum("jk,jkl,jl->j", moved, rules.covariance, held)
+    return Left(panel_means(2 * p * (1 - p), code, size), shared)

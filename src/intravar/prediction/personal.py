@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.personal_kernel import fit_panels, predict_rows
@@ -68,6 +69,14 @@ class PersonalRules:
         """Return the logit beta_j.z of some rows, without the rates."""
         d = Z.shape[1]
         return np.asarray(np.einsum("ik,ik->i", Z[rows], self.theta[code[rows], :d]))
+
+    def slopes(self, Z: FloatArray, code: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return P(yes) of all rows at the modes, and how it moves with every parameter."""
+        low, high = expit(self.theta[code, -2]), expit(self.theta[code, -1])
+        g = expit(self.score(Z, code, np.arange(len(Z))))
+        steep = (high - low) * g * (1 - g)
+        rates = np.column_stack([low * (1 - low) * (1 - g), high * (1 - high) * g])
+        return low + (high - low) * g, np.column_stack([steep[:, None] * Z, rates])
 
 
 def sorted_panels(code: IntArray, rows: IntArray, n_physicians: int) -> tuple[IntArray, IntArray]:
