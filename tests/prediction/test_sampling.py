@@ -127,7 +127,7 @@ def test_the_share_is_the_likeliest_of_all(seed):
 
     def misfit(share):
         rest = wrong - share * other
-        away = (share - 0.5) / SHARE_SD
+        away = share / SHARE_SD
         gained = 2 * share * TAKEN_OFF * shared
         return float(np.sum((rest - rest.mean()) ** 2 + gained) / spread + away**2)
 

@@ -36,7 +36,7 @@ from intravar.inference.shrinkage import between_variance
 LEAST_KEPT = 0.2
 #: A physician's spread of losses is held against that of all, which counts as so many patients.
 SPREAD_PATIENTS = 20.0
-#: Before squared errors are seen, either expectation counts by a half, give or take so much.
+#: Before squared errors are seen, the other expectation has no share, give or take so much.
 SHARE_SD = 0.5
 #: Agreement that comes from the same decisions proves nothing. Half of it is taken off: held-out
 #: errors also hold what is still to be learned, which the other expectation rightly leaves out.
@@ -158,14 +158,12 @@ def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: Fl
     >>> wrong = np.linspace(-0.3, 0.3, 40)
     >>> error, shared = np.full(40, 0.01), np.zeros(40)
     >>> round(share_of(wrong, wrong, error, shared), 2), share_of(-wrong, wrong, error, shared)
-    (0.95, 0.0)
+    (0.91, 0.0)
     """
     weight = 1 / (error**2 + between_variance(wrong, error))
     along = other - float(weight @ other / weight.sum())
-    prior = 1 / SHARE_SD**2
     told = float(weight @ (along * wrong - TAKEN_OFF * shared))
-    best = (told + 0.5 * prior) / (float(weight @ along**2) + prior)
-    return float(np.clip(best, 0.0, 1.0))
+    return float(np.clip(told / (float(weight @ along**2) + SHARE_SD**-2), 0.0, 1.0))
 
 
 def _held_back(wrong: FloatArray, error: FloatArray) -> FloatArray:
