@@ -18,6 +18,7 @@ from intravar.observed import Observed
 from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.canonical import Canonical
 from intravar.prediction.colleagues import expected_losses
+from intravar.prediction.explained import left_by_own_rules
 from intravar.prediction.held_out import HeldOut, held_out
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.weights import in_words, personal_weights
@@ -43,7 +44,7 @@ class Predictability(Estimator):
     n_folds
         Number of folds, at least three.
     random_state
-        Seed of the folds; nothing else is random.
+        Seed of the folds, and of draws of rules; nothing else is random.
 
     Attributes
     ----------
@@ -108,9 +109,12 @@ class Predictability(Estimator):
         found = held_out(observed, self.n_folds, self.random_state)
         cohort, task = found.task.cohort, found.task
         prediction, pooled, gain = self._predictions(observed, found)
-        scored = bound(prediction, cohort.decision, cohort.code, cohort.n_physicians)
         loss = (cohort.decision - prediction) ** 2
         with threadpool_limits(limits=1, user_api="blas"):
+            left = None
+            if found.fit is not None:
+                left = left_by_own_rules(task, prediction, pooled, self.random_state)
+            scored = bound(prediction, cohort.decision, cohort.code, cohort.n_physicians, left)
             colleagues = expected_losses(
                 task.bins, loss, cohort.code, cohort.n_physicians, self.random_state
             )
