@@ -32,7 +32,7 @@ from intravar.request import Request
 NOBODY = np.empty(0)
 PREDICTIONS = Predictions(NOBODY, NOBODY, NOBODY, NOBODY)
 GROUP = Group(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.99, 0.001, 20)
-HALVES = Halves(0.8, 1.0, 0.01, 0.0, 0.0, 20)
+HALVES = Halves(0.8, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)
 SOUND = Grounds(PREDICTIONS, GROUP, HALVES, 12.0)
 
 
@@ -64,13 +64,13 @@ def pairs() -> Pairs:
         (replace(SOUND, case_mix=0.4), "group only", "see different patients"),
         (replace(SOUND, agreement=0.2), "group only", "another order"),
         (replace(SOUND, agreement=0.4), "levels and ranks", "same order"),
-        (replace(SOUND, halves=replace(HALVES, shift=0.03)), "ranks only", "still falls"),
+        (replace(SOUND, halves=replace(HALVES, fall=0.12)), "ranks only", "still falls"),
         (replace(SOUND, halves=replace(HALVES, overlap=0.8)), "ranks only", "overlap for 80 %"),
         (replace(SOUND, evidence=pairs()), "ranks only", "never alike"),
         (replace(SOUND, evidence=rates()), "levels and ranks", "same order"),
         (replace(SOUND, evidence=rates(0.2)), "ranks only", "clear cases are missing"),
         (replace(SOUND, evidence=rates(follows=False)), "group only", "rules of their own"),
-        (replace(SOUND, evidence=rates(), halves=replace(HALVES, shift=0.03)), "levels", "same"),
+        (replace(SOUND, evidence=rates(), halves=replace(HALVES, fall=0.12)), "levels", "same"),
         (
             Grounds(RepeatedCases(NOBODY, NOBODY), GROUP, None, np.inf),
             "levels and ranks",

@@ -14,7 +14,7 @@ from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.group import Group, group_of
-from intravar.measurement.halves import Halves, compare_halves, fall_of, own_interval, widen
+from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
 from intravar.measurement.result import Fitted
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
@@ -108,7 +108,7 @@ def _fall(evidence: Evidence, halves: Halves | None, score: FloatArray) -> Float
     """Return how far every bound may still fall."""
     if halves is None or not isinstance(evidence, Predictions):
         return np.zeros(len(score))
-    return fall_of(score, halves.fall)
+    return falls(score, halves.pull)
 
 
 def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:

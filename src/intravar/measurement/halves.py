@@ -32,6 +32,8 @@ NEARLY = 0.005
 MOST_PATIENTS = 60_000
 #: What a bound lies above its limit falls at least with this power of the number of patients.
 SLOWEST = 0.25
+#: Standard errors above its estimate at which a fall is taken; 95 % of the time it is less.
+ONE_SIDED = 1.645
 _Z = float(norm.ppf(0.5 + LEVEL / 2))
 
 
@@ -47,6 +49,10 @@ class Halves:
         Share of physicians whose two intervals overlap, widened as those of the whole are.
     shift
         Mean of the halves less the whole: by so much the level falls when patients double.
+    pull
+        By which part of the way to one half the scores of halves lie above the whole, at most.
+    fall
+        How far a bound may still fall, mean over physicians.
     own_doubt, common_doubt
         Standard deviation that the halves show beyond the errors of the scores, as it is for the
         whole: of each physician on their own, and of all in common.
@@ -57,37 +63,49 @@ class Halves:
     agreement: float
     overlap: float
     shift: float
+    pull: float
+    fall: float
     own_doubt: float
     common_doubt: float
     n_physicians: int
 
-    @property
-    def fall(self) -> float:
-        """How far a bound lies above its limit, if it nears it as slowly as any seen.
 
-        With an excess that goes with n to the power of -a, a doubling takes 1 - 2^-a of what there
-        was before, and 1 / (2^a - 1) times what it took is left.
-        """
-        return max(self.shift, 0.0) / (2**SLOWEST - 1)
+def falls(score: FloatArray, pull: float) -> FloatArray:
+    """Return how far every bound may still fall, if it nears its limit as slowly as any seen.
 
+    Predictions that are unsure draw every score towards one half by the same factor. With an excess
+    that goes with n to the power of -a, 1 / (2^a - 1) times what the last doubling took is left.
+    Nothing falls below 0; and nobody falls less than all do on average, because a score of one half
+    may also be that of a physician who could not be predicted at all.
 
-def fall_of(score: FloatArray, fall: float) -> FloatArray:
-    """Share a fall of the level among physicians.
-
-    Predictions that are unsure draw every score towards one half by the same factor, so that low
-    ones have the more to fall; a high one may be one that could not be predicted, and is given as
-    much as the mean.
+    Parameters
+    ----------
+    score
+        The bounds; NaN where there is none.
+    pull
+        By which part of the way to one half the last doubling has moved them.
 
     Examples
     --------
-    >>> fall_of(np.array([0.1, 0.3, 0.5]), 0.04).round(2).tolist()
-    [0.08, 0.04, 0.04]
+    >>> falls(np.array([0.1, 0.3, 0.5]), 0.02).round(3).tolist()
+    [0.042, 0.021, 0.021]
     """
+    to_come = max(pull, 0.0) / (2**SLOWEST - 1)
+    own = np.minimum(to_come * np.maximum(0.5 - score, 0.0), score)
+    usual = float(np.nanmean(own)) if np.isfinite(own).any() else 0.0
+    return np.asarray(np.maximum(own, usual))
+
+
+def _pull(shift: FloatArray, score: FloatArray) -> float:
+    """Return the upper limit of the part of the way to one half that halves lie above the whole."""
     room = np.maximum(0.5 - score, 0.0)
-    mean = float(np.nanmean(room)) if np.isfinite(room).any() else 0.0
-    if mean <= 0:
-        return np.full(len(score), fall)
-    return np.asarray(fall * np.maximum(room / mean, 1.0))
+    squares = float(room @ room)
+    if squares == 0:
+        return 0.0
+    slope = float(shift @ room) / squares
+    rest = shift - slope * room
+    error = float(np.sqrt(rest @ rest / (len(rest) - 1) / squares))
+    return max(slope + ONE_SIDED * error, 0.0)
 
 
 def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | None:
@@ -104,9 +122,11 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
         return None
     first, second = first.take(both), second.take(both)
     whole = np.asarray(estimator.score_, dtype=np.float64)[both]
-    shift = float(np.nanmean((first.score + second.score) / 2 - whole))
+    shift = float(np.mean((first.score + second.score) / 2 - whole))
     agreement = _stepped_up(first.score, second.score)
-    found = Halves(agreement, 1.0, shift, *doubts(first, second), len(both))
+    pull = _pull((first.score + second.score) / 2 - whole, whole)
+    fall = float(falls(whole, pull).mean())
+    found = Halves(agreement, 1.0, shift, pull, fall, *doubts(first, second), len(both))
     return replace(found, overlap=_overlap(first, second, found))
 
 
@@ -114,10 +134,9 @@ def _overlap(first: Half, second: Half, found: Halves) -> float:
     """Return the share of physicians whose intervals overlap, widened as those of the whole are."""
     # A half has twice the variance of the whole, and lies farther above its limit.
     doubt = float(np.sqrt(2) * np.hypot(found.own_doubt, found.common_doubt))
-    fall = 2**SLOWEST * found.fall if first.falls else 0.0
+    pull = 2**SLOWEST * found.pull if first.is_bound else 0.0
     one, other = (
-        widen(each.score, each.interval, fall_of(each.score, fall), doubt)
-        for each in (first, second)
+        widen(each.score, each.interval, falls(each.score, pull), doubt) for each in (first, second)
     )
     apart = (one.low - NEARLY > other.high) | (other.low - NEARLY > one.high)
     return float(1 - apart.mean())
@@ -131,17 +150,19 @@ class Half:
     ----------
     score, interval
         Of every physician; NaN where there is none.
-    falls
+    is_bound
         Whether the score falls to its limit as patients are added.
     """
 
     score: FloatArray
     interval: Interval
-    falls: bool = False
+    is_bound: bool = False
 
     def take(self, rows: IntArray) -> Half:
         """Return what is said of some physicians."""
-        return Half(self.score[rows], Interval(*(end[rows] for end in self.interval)), self.falls)
+        return Half(
+            self.score[rows], Interval(*(end[rows] for end in self.interval)), self.is_bound
+        )
 
 
 def doubts(first: Half, second: Half) -> tuple[float, float]:
