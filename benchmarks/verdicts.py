@@ -26,7 +26,7 @@ from intravar.estimators import METHODS
 from intravar.measurement.appraisal import Appraisal, appraise
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import SuggestedRule, suggest_rule
-from intravar.measurement.verdict import OVERLAP, UNRANKED
+from intravar.measurement.verdict import OVERLAP, RULE_FOUND, UNRANKED
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
 from intravar.seeds import stream
@@ -38,6 +38,8 @@ HOLDS = 0.9
 ORDER = 0.5
 #: The same, from which on ranks that are not given are an opportunity missed.
 CLEAR_ORDER = 0.8
+#: Mean distance from the truth up to which a level would have been one.
+LEANS = 0.05
 HEADS = (
     *("cohort", "method", "verdict", "holds", "above the truth", "may fall", "order"),
     *("halves overlap", "group holds", "right"),
@@ -78,7 +80,7 @@ class Outcome:
         """Whether more could have been said."""
         if self.verdict in UNRANKED:
             return self.rho >= CLEAR_ORDER
-        bears = self.holds >= HOLDS and self.overlap >= OVERLAP
+        bears = self.holds >= HOLDS and self.overlap >= OVERLAP and abs(self.above) <= LEANS
         return self.verdict == "ranks only" and self.method != "euclidean" and bears
 
 
@@ -146,7 +148,9 @@ def _outcome(
         above = float((scores.discordance - true)[known].mean())
         rho = _spearman(scores.discordance[known], true[known])
         mean = float(np.average(true[known], weights=scores.n_patients[known]))
-        group = whole.group is not None and whole.group.low <= mean <= whole.group.high
+        if whole.group is not None and whole.verdict.rule_found >= RULE_FOUND:
+            # Without a rule it is said to be that of any two patients, which is another truth.
+            group = whole.group.low <= mean <= whole.group.high
     return Outcome(
         case.name,
         method,

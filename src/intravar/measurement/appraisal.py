@@ -18,7 +18,7 @@ from intravar.measurement.halves import Halves, compare_halves, falls, own_inter
 from intravar.measurement.result import Fitted
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
-from intravar.measurement.verdict import DIFFER, Grounds, Verdict, judge
+from intravar.measurement.verdict import DIFFER, RULE_FOUND, Grounds, Verdict, judge
 from intravar.observed import Observed
 from intravar.preparation.check import Check
 
@@ -64,13 +64,18 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, check.request.seed)
-    scores = widened(main.scores, main.evidence, halves)
+    strength = rule_strength(main.evidence, observed, rule)
+    pull = 0.0
+    if halves is not None and isinstance(main.evidence, Predictions) and strength >= RULE_FOUND:
+        # Without a rule the number is that of any two patients, which is no bound of anything.
+        pull = halves.pull
+    scores = widened(main.scores, main.evidence, halves, pull)
     group = group_of(
         scores.discordance,
         scores.interval.standard_error,
         scores.n_patients,
         _range(main.evidence, scores),
-        fall=_fall(main.evidence, halves, scores.discordance),
+        fall=falls(scores.discordance, pull),
         doubt=0.0 if halves is None else halves.common_doubt,
     )
     leaks = [each.column for each in check.prepared.leaks if each.certain]
@@ -78,7 +83,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         main.evidence,
         group,
         halves,
-        rule_strength(main.evidence, observed, rule),
+        strength,
         leaks[0] if leaks and check.request.covariates is None else None,
         case_mix(observed, rule.probability),
         agreement_with(scores, [each.scores for each in others]),
@@ -88,8 +93,18 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
     return Appraisal(scores, halves, group, replace(judged, reasons=said))
 
 
-def widened(scores: Scores, evidence: Evidence, halves: Halves | None) -> Scores:
-    """Return scores whose intervals carry the doubt about what was learned."""
+def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: float) -> Scores:
+    """Return scores whose intervals carry the doubt about what was learned.
+
+    Parameters
+    ----------
+    scores, evidence
+        As the method gives them.
+    halves
+        What two halves of the patients say.
+    pull
+        By which part of the way to one half the last doubling has moved bounds; 0 for others.
+    """
     interval = own_interval(evidence, scores.interval)
     if isinstance(evidence, Predictions):
         # Two decisions differ with probability one half at the most, however badly predicted.
@@ -97,18 +112,10 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None) -> Scores
     if halves is None:
         return replace(scores, interval=interval)
     doubt = float(np.hypot(halves.own_doubt, halves.common_doubt))
-    fall = _fall(evidence, halves, scores.discordance)
-    wide = widen(scores.discordance, interval, fall, doubt)
+    wide = widen(scores.discordance, interval, falls(scores.discordance, pull), doubt)
     # What all have in common moves nobody past another, and is no part of the error of a rank.
     error = np.hypot(wide.standard_error, halves.own_doubt)
     return replace(scores, interval=wide._replace(standard_error=error))
-
-
-def _fall(evidence: Evidence, halves: Halves | None, score: FloatArray) -> FloatArray:
-    """Return how far every bound may still fall."""
-    if halves is None or not isinstance(evidence, Predictions):
-        return np.zeros(len(score))
-    return falls(score, halves.pull)
 
 
 def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:

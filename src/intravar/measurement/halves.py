@@ -19,6 +19,7 @@ from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
 from intravar.inference import Interval
 from intravar.inference.intervals import LEVEL
+from intravar.inference.shrinkage import between_variance
 from intravar.observed import Observed
 from intravar.seeds import stream
 
@@ -34,6 +35,7 @@ MOST_PATIENTS = 60_000
 SLOWEST = 0.25
 #: Standard errors above its estimate at which a fall is taken; 95 % of the time it is less.
 ONE_SIDED = 1.645
+_TINY = 1e-12
 _Z = float(norm.ppf(0.5 + LEVEL / 2))
 
 
@@ -186,10 +188,12 @@ def doubts(first: Half, second: Half) -> tuple[float, float]:
     known = np.isfinite(expected)
     if known.sum() < FEWEST_PHYSICIANS:
         return 0.0, 0.0
-    apart, expected = apart[known], expected[known]
-    common = apart.mean() ** 2 - expected.mean() / len(apart)
-    own = apart.var(ddof=1) - expected.mean()
-    return float(np.sqrt(max(own, 0.0)) / 2), float(np.sqrt(max(common, 0.0)) / 2)
+    apart, expected = apart[known], np.maximum(expected[known], _TINY)
+    # Weighted, lest a few small panels lend their doubt to the large ones.
+    own = between_variance(apart, np.sqrt(expected))
+    weight = 1 / (expected + own)
+    common = (weight @ apart / weight.sum()) ** 2 - 1 / weight.sum()
+    return float(np.sqrt(own) / 2), float(np.sqrt(max(common, 0.0)) / 2)
 
 
 def widen(score: FloatArray, interval: Interval, fall: FloatArray, doubt: float) -> Interval:
