@@ -83,6 +83,9 @@ class EligibleRates:
         Per patient: whether the rule surely applies.
     anchors
         What pins the level of the rates; None where no rule was found.
+    follows
+        Whether the rule explains what physicians do differently; if not, another rule may look
+        like inconsistency.
     """
 
     p_high: FloatArray
@@ -91,6 +94,7 @@ class EligibleRates:
     n_eligible_for: FloatArray
     core: BoolArray
     anchors: Anchors | None
+    follows: bool = True
 
     events = "eligible patients decided one way or the other"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,11 @@ class Scores:
     columns: Mapping[str, FloatArray]
     scale: Scale = "discordance"
     most: float = 1.0
+
+    def between(self, low: FloatArray, high: FloatArray) -> Scores:
+        """Return the scores with the range of levels that fit equally well."""
+        found = {"identified_low": low, "identified_high": high}
+        return replace(self, columns={**self.columns, **found})
 
     @property
     def identified(self) -> tuple[FloatArray, FloatArray] | None:
