@@ -83,6 +83,9 @@ class EligibleRates:
         Per patient: whether the rule surely applies.
     anchors
         What pins the level of the rates; None where no rule was found.
+    probability
+        Per patient: of being eligible, not informed by the patient's own decision; None where a
+        method knows no more than the core.
     """
 
     p_high: FloatArray
@@ -91,6 +94,7 @@ class EligibleRates:
     n_eligible_for: FloatArray
     core: BoolArray
     anchors: Anchors | None
+    probability: FloatArray | None = None
 
     events = "eligible patients decided one way or the other"
 

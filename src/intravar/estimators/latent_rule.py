@@ -382,6 +382,7 @@ class LatentRule(Estimator):
             np.bincount(code, share * decided_for, minlength=n).astype(np.float64),
             self.core_,
             self.anchors_ if self.two_classes_ else None,
+            self.eligible_probability_,
         )
 
     @classmethod

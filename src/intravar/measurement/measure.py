@@ -17,6 +17,7 @@ from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.inference import Interval
+from intravar.measurement.cases import cases_behind
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.group import group_of
 from intravar.measurement.halves import Halves, compare_halves
@@ -25,6 +26,7 @@ from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import Scores, in_their_words, result_table, scores_of
+from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import RULE_FOUND, judge
 from intravar.observed import Observed
 from intravar.preparation.check import checked
@@ -147,6 +149,8 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
     pairs = pairs_behind(main.evidence, prepared.observed)
     tell.step("looking for the rule in the data", 8)
     rule = suggest_rule(prepared, request.seed, words)
+    importance = dict(rule.importance.select("covariate", "importance").iter_rows())
+    cases = cases_behind(main.evidence, prepared.observed, prepared.origin, importance, pairs)
     tell.step("diagnostics", 5)
     by_method = {name: each.scores for name, each in fitted.items()}
     diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
@@ -158,6 +162,17 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         main.scores.n_patients,
         _identified(main.evidence),
     )
+    unrecorded = None
+    if repeats is None and group is not None and isinstance(main.evidence, Predictions):
+        # Cases seen twice measure what can otherwise only be gauged.
+        tell.step("leaving covariates out in turn", 8)
+        unrecorded = unrecorded_reasons(
+            prepared.observed,
+            prepared.origin,
+            list(importance),
+            group.discordance,
+            request.seed,
+        )
     seconds["total"] = time.perf_counter() - started
     judged = judge(found, main.evidence, group, halves)
     if judged.rule_found < RULE_FOUND:
@@ -168,12 +183,14 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         table,
         fitted,
         pairs,
+        cases,
         rule,
         diagnostics,
         noise,
         group,
         repeats,
         halves,
+        unrecorded,
         judged,
         tuple(words.said(each) for each in said),
         seconds,

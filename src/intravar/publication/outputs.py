@@ -24,6 +24,7 @@ from intravar.publication.publish import Published, publish
 from intravar.publication.rounding import fraction, rows, significant, two_digits
 from intravar.publication.shown_diagnostics import shown_diagnostics
 from intravar.publication.suppression import is_small, part_is_safe
+from intravar.publication.unrecorded_words import unrecorded_json
 from intravar.wording import Words
 
 
@@ -180,6 +181,7 @@ def _summary(
         "request": measurement.request.as_dict(),
         "method": measurement.method,
         "group": group_json(measurement),
+        "unrecorded": unrecorded_json(measurement),
         "n_physicians": physicians.height,
         "n_reportable": reportable.height,
         "n_patients_shown": published.n_patients,
