@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from scipy.special import expit
@@ -21,6 +22,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Predictability
 from intravar.measurement.unrecorded import (
     discordance_at,
+    read_strengths,
     share_explained,
     unrecorded_reasons,
 )
@@ -97,6 +99,26 @@ class Outcome:
     truth: float
 
 
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """True discordance of a record in which some covariates are missing."""
+
+    world: World
+    x: FloatArray
+    level: FloatArray
+
+    def __call__(self, *left_out: str) -> float:
+        """Return it with some covariates left out."""
+        weight = np.where(np.isin(NAMES, left_out), 0.0, np.repeat(STRENGTHS, 2))
+        p = self.world.probability(self.x, weight, self.level)
+        return float(np.mean(2 * p * (1 - p)))
+
+    @property
+    def share(self) -> float:
+        """Share decided for."""
+        return float(self.world.probability(self.x, np.repeat(STRENGTHS, 2), self.level).mean())
+
+
 def outcome(world: World, hidden: int, n_patients: int, seed: int) -> Outcome:
     """Hide a covariate and compare what is claimed of its twin with what adding it does."""
     random = stream(seed, "unrecorded", world.name)
@@ -106,18 +128,15 @@ def outcome(world: World, hidden: int, n_patients: int, seed: int) -> Outcome:
     weight = np.repeat(STRENGTHS, 2)
     y = (random.random(n_patients) < world.probability(x, weight, level)).astype(np.int64)
     kept = [at for at in range(len(NAMES)) if at != hidden]
-    known = np.where(np.arange(len(NAMES)) == hidden, 0.0, weight)
     names = [NAMES[at] for at in kept]
     record = Observed.of(x[:, kept], y, code)
     measured, added = (_bound(each) for each in (record, Observed.of(x, y, code)))
     found = unrecorded_reasons(record, names, names, measured, seed)
     twin = NAMES[hidden + 1 if hidden % 2 == 0 else hidden - 1]
     by_name = {} if found is None else {each.covariate: each.lowered for each in found.reasons}
-    truth, recorded = (
-        float(np.mean(2 * p * (1 - p)))
-        for p in (world.probability(x, each, level) for each in (weight, known))
-    )
-    return Outcome(measured, by_name.get(twin, float("nan")), added, recorded, truth)
+    true = Truth(world, x, level)
+    claimed = by_name.get(twin, float("nan"))
+    return Outcome(measured, claimed, added, true(NAMES[hidden]), true())
 
 
 def _bound(observed: Observed) -> float:
@@ -147,23 +166,31 @@ def run(seed: str = "0") -> None:
 
 def _scales() -> None:
     """Compare scales on which strengths may add up, with the truth in hand."""
-    print("\nscale of strength        mean error   largest   (of 100 pairs; the truth in hand)")
+    print("\nscale of strength                 mean error   largest   (of 100; the truth in hand)")
     random = stream(0, "unrecorded", "scales")
     x, level = random.normal(size=(50_000, len(NAMES))), np.zeros(50_000)
-    errors: dict[str, list[float]] = {"difference": [], "ratio": [], "share of variance": []}
+    errors: dict[str, list[float]] = {}
     for world in WORLDS:
         for hidden in (0, 2, 4):
-            weights = [np.repeat(STRENGTHS, 2) for _ in range(3)]
-            weights[1][hidden] = weights[2][hidden] = weights[2][hidden + 1] = 0.0
-            p = [world.probability(x, weight, level) for weight in weights]
-            full, record, less = (float(np.mean(2 * each * (1 - each))) for each in p)
-            share = float(p[0].mean())
+            true = Truth(world, x, level)
+            twin, tried = NAMES[hidden + 1], [name for name in NAMES if name != NAMES[hidden]][:3]
+            full, record = (true(*each) for each in ((), (NAMES[hidden],)))
+            less, share = true(NAMES[hidden], twin), true.share
             more = 2 * share_explained(record, share) - share_explained(less, share)
-            errors["difference"].append(2 * record - less - full)
-            errors["ratio"].append(record**2 / less - full)
-            errors["share of variance"].append(discordance_at(more, share) - full)
+            names = list(dict.fromkeys([*tried, twin]))
+            sets = [(), *((name,) for name in names), *combinations(tried, 2)]
+            losses = {each: np.full(2, true(NAMES[hidden], *each)) for each in sets}
+            read = read_strengths(losses, names, record, share).reasons
+            claims = {
+                "difference": 2 * record - less,
+                "ratio": record**2 / less,
+                "share of variance": discordance_at(more, share),
+                "the same, some turned round": {r.covariate: r.lowered for r in read}[twin],
+            }
+            for name, claim in claims.items():
+                errors.setdefault(name, []).append(claim - full)
     for name, values in errors.items():
-        print(f"{name:<25}{100 * np.mean(values):+10.1f}{100 * np.max(np.abs(values)):10.1f}")
+        print(f"{name:<34}{100 * np.mean(values):+10.1f}{100 * np.max(np.abs(values)):10.1f}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any
 
 import polars as pl
@@ -129,7 +130,13 @@ def side_by_side(
 def _text(value: Any) -> str:
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return _digits(value) if isinstance(value, float) else str(value)
+
+
+def _digits(value: float, sign: str = "") -> str:
+    """Return a whole number as it is, another with four digits that count."""
+    whole = value == round(value) and abs(value) < 1e15 if math.isfinite(value) else False
+    return f"{value:{sign}.0f}" if whole else f"{value:{sign}.4g}"
 
 
 def _difference(one: Any, other: Any) -> str:
@@ -139,7 +146,7 @@ def _difference(one: Any, other: Any) -> str:
     if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
         return "differs"
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return f"{one - other:+.4g}"
+        return _digits(float(f"{one - other:.3g}"), "+")
     if isinstance(one, datetime.date) and isinstance(other, datetime.date):
         return f"{(one - other) / datetime.timedelta(days=1):+.4g} days"
     return "differs"

@@ -7,9 +7,10 @@ and as much on its own, would take as much away from what is left.
 
 "As much" is meant on the scale of what decides: a quantity behind every decision, whose variance is
 1 and of which a record explains a share. Two decisions on one record then differ as often as two
-normal variables, correlated by that share, fall on different sides of a threshold. On this scale
-reasons add up; on the scale of discordance itself the last reason does more than the first.
-docs/unrecorded.md compares scales.
+normal variables, correlated by that share, fall on different sides of a threshold; and a share of
+decisions is turned round whatever the reasons. On this scale reasons add up. Whether they do is
+seen in the record: what two covariates are worth together, and each alone, tells how many
+decisions are turned round. docs/unrecorded.md compares scales.
 
 The prediction is a cheaper one than that of Predictability: common trees, and rates of each
 physician around them. Only its losses are compared with each other.
@@ -17,16 +18,16 @@ physician around them. Only its losses are compared with each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import owens_t
-from scipy.stats import norm
+from scipy.special import ndtri, owens_t
 from threadpoolctl import threadpool_limits
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.observed import Observed
 from intravar.prediction.canonical import canonical
 from intravar.prediction.cross_fitting import PredictionTask, prepare
@@ -40,11 +41,14 @@ FEWEST_PATIENTS = 200
 MOST_PATIENTS = 10_000
 #: Cohorts up to this size are dealt to folds more than once.
 SMALL_COHORT, DEALS = 3_000, 3
-#: Covariates that are left out in turn, the most important first.
-MOST_COVARIATES = 6
+#: Covariates that are left out in turn, the most important first; and two at a time, of so many.
+MOST_COVARIATES, IN_PAIRS = 5, 3
 N_FOLDS = 4
 #: A covariate counts as a reason if the loss rises by so many standard errors without it.
 SURE = 3.0
+#: How many decisions are turned round, before the data; and by how much sums may fail to add up.
+USUAL_TURNED, TOLERANCE = 0.1, 0.003
+MOST_TURNED = 0.3
 _CLOSE = 1e-9
 
 
@@ -79,11 +83,14 @@ class Unrecorded:
         The covariates that tell something which the others do not, the strongest first.
     n_tried
         Covariates that were left out in turn.
+    turned
+        Share of decisions that are turned round whatever the reasons.
     """
 
     discordance: float
     reasons: tuple[Reason, ...]
     n_tried: int
+    turned: float
 
 
 def unrecorded_reasons(
@@ -120,28 +127,77 @@ def unrecorded_reasons(
     deals = DEALS if len(rows) <= SMALL_COHORT else 1
     with threadpool_limits(limits=1, user_api="blas"):
         tasks = [prepare(cohort, N_FOLDS, seed + 1000 * deal) for deal in range(deals)]
-        whole = _losses(tasks, np.ones(len(owner), dtype=np.bool_))
-        rises = {name: _losses(tasks, owner != name) - whole for name in tried}
-    share = float(cohort.decision.mean())
-    explained = share_explained(float(whole.mean()), share)
+        losses = {
+            left_out: _losses(tasks, ~np.isin(owner, left_out))
+            for left_out in ((), *((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2))
+        }
+    return read_strengths(losses, tried, discordance, float(cohort.decision.mean()))
+
+
+def read_strengths(
+    losses: Mapping[tuple[str, ...], FloatArray],
+    tried: Sequence[str],
+    discordance: float,
+    share: float,
+) -> Unrecorded:
+    """Read strengths off the losses of every patient.
+
+    Parameters
+    ----------
+    losses
+        Twice the squared error of every patient's prediction, by the covariates left out: none, one
+        or two.
+    tried
+        The covariates.
+    discordance
+        What such a reason would lower.
+    share
+        Share of patients decided for.
+    """
+    mean = {left_out: float(loss.mean()) for left_out, loss in losses.items()}
+    turned = _turned_round(losses, min(mean[()], discordance), share)
+    here = share_explained(discordance, share, turned)
     found = []
-    for name, rise in rises.items():
-        mean, error = float(rise.mean()), float(rise.std() / np.sqrt(len(rise)))
-        if mean > SURE * error:
-            strength = explained - share_explained(float(whole.mean()) + mean, share)
-            here = share_explained(discordance, share)
-            found.append(
-                Reason(
-                    name,
-                    max(discordance, discordance_at(here - strength, share)),
-                    min(discordance, discordance_at(here + strength, share)),
-                )
-            )
-    strongest_first = sorted(found, key=lambda reason: (reason.lowered, reason.covariate))
-    return Unrecorded(discordance, tuple(strongest_first), len(tried))
+    for name in tried:
+        rise = losses[(name,)] - losses[()]
+        if rise.mean() <= SURE * rise.std() / np.sqrt(len(rise)):
+            continue
+        strength = share_explained(mean[()], share, turned)
+        strength -= share_explained(mean[(name,)], share, turned)
+        without, lowered = (
+            discordance_at(here + change, share, turned) for change in (-strength, strength)
+        )
+        found.append(Reason(name, max(discordance, without), min(discordance, lowered)))
+    strongest_first = sorted(found, key=lambda reason: (reason.lowered, -reason.without))
+    return Unrecorded(discordance, tuple(strongest_first), len(tried), turned)
 
 
-def discordance_at(explained: float, share: float) -> float:
+def _turned_round(
+    losses: Mapping[tuple[str, ...], FloatArray], least: float, share: float
+) -> float:
+    """Return the share turned round at which what two covariates are worth adds up best."""
+    grid = np.linspace(0.0, MOST_TURNED, 31)
+    grid = grid[(2 * grid * (1 - grid) < least) & (grid < min(share, 1 - share))]
+    misfit = np.square(grid / USUAL_TURNED)
+    pairs = [left_out for left_out in losses if len(left_out) == 2]
+    for at, turned in enumerate(grid.tolist()):
+        explained = {
+            left_out: share_explained(float(losses[left_out].mean()), share, turned)
+            for left_out in losses
+            if len(left_out) < 2
+        }
+        for pair in pairs:
+            one, other = ((name,) for name in pair)
+            apart = losses[pair] - losses[one] - losses[other] + losses[()]
+            error = np.hypot(apart.std() / np.sqrt(len(apart)), TOLERANCE)
+            # Each alone takes its strength away from the whole; both take both.
+            left = explained[one] + explained[other] - explained[()]
+            expected = discordance_at(left, share, turned)
+            misfit[at] += ((losses[pair].mean() - expected) / error) ** 2
+    return float(grid[np.argmin(misfit)]) if len(grid) else 0.0
+
+
+def discordance_at(explained: float, share: float, turned: float = 0.0) -> float:
     """Return how often two decisions on one record differ.
 
     Parameters
@@ -150,17 +206,23 @@ def discordance_at(explained: float, share: float) -> float:
         Share of the variance behind decisions that the record explains.
     share
         Share of patients decided for.
+    turned
+        Share of decisions that are turned round whatever the reasons.
 
     Examples
     --------
     >>> [round(discordance_at(explained, 0.5), 3) for explained in (0.0, 0.5, 1.0)]
     [0.5, 0.333, 0.0]
+    >>> round(discordance_at(1.0, 0.5, turned=0.1), 3)
+    0.18
     """
     rho = float(np.clip(explained, 0.0, 1.0))
-    return 4 * float(owens_t(norm.isf(share), np.sqrt((1 - rho) / (1 + rho))))
+    kept = 1 - 2 * turned
+    before = 4 * float(owens_t(ndtri((share - turned) / kept), np.sqrt((1 - rho) / (1 + rho))))
+    return 2 * turned * (1 - turned) + kept**2 * before
 
 
-def share_explained(discordance: float, share: float) -> float:
+def share_explained(discordance: float, share: float, turned: float = 0.0) -> float:
     """Return the share of variance at which decisions differ so often; the inverse of the above.
 
     Examples
@@ -168,11 +230,12 @@ def share_explained(discordance: float, share: float) -> float:
     >>> round(share_explained(1 / 3, 0.5), 3), share_explained(0.4, 0.2)
     (0.5, 0.0)
     """
-    if discordance >= discordance_at(0.0, share) - _CLOSE:
+    if discordance >= discordance_at(0.0, share, turned) - _CLOSE:
         return 0.0
-    if discordance <= 0:
+    if discordance <= discordance_at(1.0, share, turned) + _CLOSE:
         return 1.0
-    return float(brentq(lambda rho: discordance_at(rho, share) - discordance, 0.0, 1.0))
+    found = brentq(lambda rho: discordance_at(rho, share, turned) - discordance, 0.0, 1.0)
+    return float(found)
 
 
 def _sample(observed: Observed, seed: int) -> IntArray:
@@ -189,14 +252,14 @@ def _dense(code: IntArray) -> IntArray:
     return np.unique(code, return_inverse=True)[1].astype(np.int64)
 
 
-def _losses(tasks: Sequence[PredictionTask], columns: FloatArray) -> FloatArray:
+def _losses(tasks: Sequence[PredictionTask], columns: BoolArray) -> FloatArray:
     """Return twice the squared error of held-out predictions, per patient, over the deals."""
     decision = tasks[0].cohort.decision
     predicted = [_predictions(task, columns) for task in tasks]
     return np.asarray(2 * (decision - np.mean(predicted, axis=0)) ** 2)
 
 
-def _predictions(task: PredictionTask, columns: FloatArray) -> FloatArray:
+def _predictions(task: PredictionTask, columns: BoolArray) -> FloatArray:
     """Predict every patient from the other folds, by some of the columns."""
     bins = np.ascontiguousarray(task.bins[:, columns])
     y, code, n_physicians = task.cohort.decision, task.cohort.code, task.cohort.n_physicians
