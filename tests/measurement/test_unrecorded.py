@@ -16,6 +16,7 @@ from intravar.measurement.unrecorded import (
 )
 from intravar.observed import Observed
 from intravar.publication.unrecorded_words import unrecorded_line
+from intravar.wording import Words
 
 STRENGTHS = np.array([1.5, 1.5, 0.8, 0.8, 0.0])
 
@@ -126,3 +127,14 @@ def test_words(lowered: float, words: str) -> None:
     reasons = [{"covariate": "severity", "lowered": lowered}]
     told = unrecorded_line(0.23, reasons, 4)
     assert told == f"An unrecorded reason as strong as severity {words}"
+
+
+def test_several_in_one_sentence() -> None:
+    reasons = [
+        {"covariate": name, "lowered": lowered}
+        for name, lowered in {"nihss": 0.17, "age": 0.2, "sex": 0.229}.items()
+    ]
+    assert unrecorded_line(0.23, reasons, 4, Words(labels=(("nihss", "severity"),))) == (
+        "An unrecorded reason as strong as severity would bring 23 of 100 down to about 17; one as "
+        "strong as age, to about 20; one as strong as sex would hardly lower 23 of 100."
+    )

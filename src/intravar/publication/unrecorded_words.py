@@ -7,9 +7,11 @@ from typing import Any
 from intravar.measurement.result import Measurement
 from intravar.publication.group_words import group_digits
 from intravar.publication.rounding import fraction
+from intravar.wording import USUAL, Words
 
 #: Covariates that are named in words, the strongest first.
 MOST_NAMED = 3
+BRINGS = " would bring {} of 100 down"
 
 
 def unrecorded_json(measurement: Measurement) -> dict[str, Any] | None:
@@ -35,7 +37,9 @@ def unrecorded_json(measurement: Measurement) -> dict[str, Any] | None:
     return {"words": words, "reasons": reasons, "n_tried": found.n_tried}
 
 
-def unrecorded_line(discordance: float, reasons: list[dict[str, Any]], n_tried: int) -> str:
+def unrecorded_line(
+    discordance: float, reasons: list[dict[str, Any]], n_tried: int, words: Words = USUAL
+) -> str:
     """Say how far an unrecorded reason could go, measured by the recorded ones.
 
     Examples
@@ -50,16 +54,22 @@ def unrecorded_line(discordance: float, reasons: list[dict[str, Any]], n_tried: 
             f"How far an unrecorded reason could go cannot be said: without {tried}, decisions are "
             "predicted as well as with it."
         )
-    first, *others = reasons[:MOST_NAMED]
-    told = [f"An unrecorded reason as strong as {first['covariate']} {_does(first, now)}"]
-    told += [f"one as strong as {each['covariate']} {_does(each, now)}" for each in others]
-    return f"{'; '.join(told)}."
+    told, so_far = "", ""
+    for reason in reasons[:MOST_NAMED]:
+        who = "An unrecorded reason" if not told else "; one"
+        does = _does(round(100 * reason["lowered"]), now)
+        # "would bring 23 of 100 down" is said once.
+        short = (
+            does.replace(BRINGS.format(now), ",") if so_far.startswith(BRINGS.format(now)) else ""
+        )
+        told += f"{who} as strong as {words.label(reason['covariate'])}{short or does}"
+        so_far = does
+    return f"{told}."
 
 
-def _does(reason: dict[str, Any], now: int) -> str:
-    lowered = round(100 * reason["lowered"])
+def _does(lowered: int, now: int) -> str:
     if lowered >= now:
-        return f"would hardly lower {now} of 100"
+        return f" would hardly lower {now} of 100"
     if lowered == 0:
-        return f"could explain all {now} of 100"
-    return f"would bring {now} of 100 down to about {lowered}"
+        return f" could explain all {now} of 100"
+    return f"{BRINGS.format(now)} to about {lowered}"
