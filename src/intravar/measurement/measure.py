@@ -166,6 +166,7 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
     if repeats is None and group is not None and isinstance(main.evidence, Predictions):
         # Cases seen twice measure what can otherwise only be gauged.
         tell.step("leaving covariates out in turn", 8)
+        begun = time.perf_counter()
         unrecorded = unrecorded_reasons(
             prepared.observed,
             prepared.origin,
@@ -173,6 +174,7 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
             group.discordance,
             request.seed,
         )
+        seconds["unrecorded"] = time.perf_counter() - begun
     seconds["total"] = time.perf_counter() - started
     judged = judge(found, main.evidence, group, halves)
     if judged.rule_found < RULE_FOUND:
