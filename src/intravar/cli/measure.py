@@ -133,6 +133,8 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         summary["compared"],
     ):
         console.print(cli.Text(line))
+    if summary["unrecorded"] is not None:
+        console.print(cli.Text(summary["unrecorded"]["words"]))
     if not told.height:
         nobody = f"No physician is reportable. {_bars(table['reason'].to_list())}"
         console.print(cli.Text(words.said(nobody)))

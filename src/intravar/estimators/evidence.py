@@ -86,6 +86,9 @@ class EligibleRates:
     follows
         Whether the rule explains what physicians do differently; if not, another rule may look
         like inconsistency.
+    probability
+        Per patient: of being eligible, not informed by the patient's own decision; None where a
+        method knows no more than the core.
     """
 
     p_high: FloatArray
@@ -95,6 +98,7 @@ class EligibleRates:
     core: BoolArray
     anchors: Anchors | None
     follows: bool = True
+    probability: FloatArray | None = None
 
     events = "eligible patients decided one way or the other"
 

@@ -384,6 +384,7 @@ class LatentRule(Estimator):
             self.core_,
             self.anchors_ if self.two_classes_ else None,
             self.follows_,
+            self.eligible_probability_,
         )
 
     @classmethod

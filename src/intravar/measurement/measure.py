@@ -15,12 +15,14 @@ from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.measurement.appraisal import appraise
+from intravar.measurement.cases import cases_behind
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import in_their_words, result_table, scores_of
+from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed
 from intravar.preparation.check import checked
@@ -136,12 +138,27 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         words,
     )
     pairs = pairs_behind(main.evidence, prepared.observed)
+    importance = dict(rule.importance.select("covariate", "importance").iter_rows())
+    cases = cases_behind(main.evidence, prepared.observed, prepared.origin, importance, pairs)
     tell.step("diagnostics", 5)
     by_method = {name: each.scores for name, each in fitted.items()}
     diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
     tell.step("taking noise apart", 5)
     noise = noise_of(prepared.observed) if len(prepared.observed.physicians) > 1 else None
     group = None if appraised.group is None else replace(appraised.group, noise=noise)
+    unrecorded = None
+    if repeats is None and group is not None and isinstance(main.evidence, Predictions):
+        # Cases seen twice measure what can otherwise only be gauged.
+        tell.step("leaving covariates out in turn", 8)
+        begun = time.perf_counter()
+        unrecorded = unrecorded_reasons(
+            prepared.observed,
+            prepared.origin,
+            list(importance),
+            group.discordance,
+            request.seed,
+        )
+        seconds["unrecorded"] = time.perf_counter() - begun
     seconds["total"] = time.perf_counter() - started
     judged = appraised.verdict
     if judged.rule_found < RULE_FOUND:
@@ -152,12 +169,14 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         table,
         fitted,
         pairs,
+        cases,
         rule,
         diagnostics,
         noise,
         group,
         repeats,
         appraised.halves,
+        unrecorded,
         judged,
         tuple(words.said(each) for each in said),
         seconds,

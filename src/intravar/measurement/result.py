@@ -22,6 +22,7 @@ from intravar.measurement.halves import Halves
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores, claim_of, in_words
+from intravar.measurement.unrecorded import Unrecorded
 from intravar.measurement.verdict import Verdict
 from intravar.preparation.check import Check
 from intravar.request import Request
@@ -56,6 +57,8 @@ class Measurement:
     pairs
         Pairs of comparable patients: positions of the panel and of both patients among
         `check.prepared`, distance, discordant.
+    cases
+        Decisions that show the scores at work, see :mod:`intravar.measurement.cases`.
     rule
         The rule that the data suggest.
     diagnostics
@@ -68,6 +71,9 @@ class Measurement:
         Self-contradiction, where cases were seen twice.
     halves
         What two halves of the patients say; None where panels are too small.
+    unrecorded
+        How far a reason could go that is not recorded; None where cases were seen twice, which
+        measures it, and for methods without predictions.
     judged
         How much the data bear, and why.
     warnings
@@ -81,12 +87,14 @@ class Measurement:
     table: pl.DataFrame
     fitted: Mapping[str, Fitted]
     pairs: pl.DataFrame
+    cases: pl.DataFrame
     rule: SuggestedRule
     diagnostics: Diagnostics
     noise: Noise | None = None
     group: Group | None = None
     repeats: SeenTwice | None = None
     halves: Halves | None = None
+    unrecorded: Unrecorded | None = None
     judged: Verdict | None = None
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)

@@ -19,6 +19,11 @@ from intravar.wording import USUAL, Words
 GROUP_DIGITS = 2
 
 
+def group_digits(smallest_cell: int) -> int:
+    """Return the digits of what is told of everybody; all of them where nothing is to be hidden."""
+    return GROUP_DIGITS if smallest_cell > 1 else 6
+
+
 def group_json(
     measurement: Measurement, group: Group | None, measured: IntArray
 ) -> dict[str, Any] | None:
@@ -35,7 +40,7 @@ def group_json(
     """
     if group is None:
         return None
-    digits = GROUP_DIGITS if measurement.request.smallest_cell > 1 else 6
+    digits = group_digits(measurement.request.smallest_cell)
     alike = with_rates(measurement.main.scores.take(measured))
     told = ("discordance", "low", "high", "spread", "spread_low", "spread_high", "differ")
     return {

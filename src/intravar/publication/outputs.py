@@ -26,6 +26,7 @@ from intravar.publication.rounding import fraction, rows, significant, two_digit
 from intravar.publication.shown_diagnostics import shown_diagnostics
 from intravar.publication.shown_group import shown_group
 from intravar.publication.suppression import is_few, is_small, part_is_safe
+from intravar.publication.unrecorded_words import unrecorded_json
 from intravar.wording import Words
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
@@ -201,6 +202,7 @@ def _summary(
         "source": shown_source(measurement.check.source),
         "request": measurement.request.as_dict(),
         "method": measurement.method,
+        "unrecorded": unrecorded_json(measurement),
         "n_physicians": physicians.height,
         "n_reportable": reportable.height,
         "n_ranked": physicians["rank"].count(),

@@ -13,9 +13,10 @@ import jinja2
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.measurement.explanation import pairs_of, patients_of, side_by_side
+from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.pages.measurement.measurement_page import render_page
+from intravar.publication.explain import CASES_FILE, PATIENTS_FILE
 from intravar.publication.exports import safe_csv
 from intravar.publication.folders import (
     SUMMARY,
@@ -30,7 +31,7 @@ from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 PAGE = "report.html"
 REQUEST = "request.toml"
 PRIVATE_NOTE = "Patient-level data and the key of the pseudonyms. Do not hand this folder on.\n"
-#: Discordant pairs a physician that are embedded in the page on request.
+#: Cases of a physician that are embedded in the page on request.
 PAIRS_IN_PAGE = 2
 
 
@@ -57,7 +58,7 @@ def write_measurement(
         Key file of an earlier measurement, for the same pseudonyms. By default that of the
         measurement which is there already, else a new one.
     pairs_in_report
-        Whether the page embeds discordant pairs; it is patient-level then.
+        Whether the page embeds the cases behind the scores; it is patient-level then.
     replace
         Whether the result of another request may be overwritten.
 
@@ -104,8 +105,8 @@ def _pseudonyms(
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
     return {
         KEY_FILE: pseudonyms.as_json().encode(),
-        "pairs.parquet": _parquet(pairs_of(measurement)),
-        "patients.parquet": _parquet(patients_of(measurement)),
+        CASES_FILE: _parquet(cases_of(measurement)),
+        PATIENTS_FILE: _parquet(patients_of(measurement)),
         "README.txt": measurement.request.words.said(PRIVATE_NOTE).encode(),
     }
 
@@ -138,11 +139,11 @@ def _parquet(table: pl.DataFrame) -> bytes:
 def _pairs_for_page(
     measurement: Measurement, outputs: Outputs, names: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the closest discordant pairs of every reportable physician, for whoever asked."""
+    """Return the cases that tell most of every reportable physician, for whoever asked."""
     reportable = set(outputs.physicians.filter(pl.col("reportable"))["physician"].to_list())
-    pairs, patients = pairs_of(measurement), patients_of(measurement)
+    cases, patients = cases_of(measurement), patients_of(measurement)
     return {
-        shown: side_by_side(pairs, patients, name, most=PAIRS_IN_PAGE).to_dicts()
+        shown: side_by_side(cases, patients, name, most=PAIRS_IN_PAGE).to_dicts()
         for name, shown in sorted(names.items(), key=lambda item: item[1])
         if shown in reportable
     }

@@ -19,6 +19,8 @@ def findings(outputs: Outputs) -> list[str]:
         f"{summary['verdict'].capitalize()}: {'; '.join(summary['verdict_reasons'])}.",
         *group_lines(summary["group"], total, summary["claim"], words, summary["compared"]),
     ]
+    if summary["unrecorded"] is not None:
+        told.append(summary["unrecorded"]["words"])
     if not n:
         banded = [] if summary["banded"] is None else [f"{summary['banded']}."]
         return [*told, *banded, f"None of {words.counted(total)} can be reported one by one."]
