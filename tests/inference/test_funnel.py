@@ -60,3 +60,8 @@ def test_who_stands_out_does_not_widen_the_limits() -> None:
     after = funnel_limits(score, size, None)
     assert after.between < before.between + 0.02
     assert np.all(after.distance(score, size)[:5] > 3.09)
+
+
+def test_where_nobody_ever_differs_nobody_stands_out() -> None:
+    score, size = np.zeros(5), np.arange(10.0, 60.0, 10.0)
+    assert funnel_limits(score, size, None).distance(score, size).tolist() == [0.0] * 5

@@ -53,9 +53,12 @@ class FunnelLimits:
         return spread
 
     def distance(self, score: FloatArray, size: FloatArray) -> FloatArray:
-        """Return how many of these standard deviations each score lies above the middle."""
-        distance: FloatArray = (score - self.middle) / self.width(size)
-        return distance
+        """Return how many of these standard deviations each score lies above the middle.
+
+        Where there is neither chance nor spread, nobody lies away from it.
+        """
+        width = self.width(size)
+        return np.divide(score - self.middle, width, out=np.zeros(len(score)), where=width > 0)
 
 
 def funnel_limits(score: FloatArray, size: FloatArray, error: FloatArray | None) -> FunnelLimits:
