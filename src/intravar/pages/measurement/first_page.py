@@ -9,7 +9,7 @@ import polars as pl
 from intravar.errors import theirs
 from intravar.measurement.verdict import UNRANKED
 from intravar.pages.measurement.first_pictures import NoiseShare, noise_parts
-from intravar.pages.measurement.physician_pictures import Funnel, funnel_data, with_scores
+from intravar.pages.measurement.physician_pictures import Funnel, funnel_data, with_intervals
 from intravar.publication.group_words import group_lines
 from intravar.publication.outputs import Outputs
 
@@ -38,6 +38,7 @@ class Named(NamedTuple):
     name: str
     of_hundred: str
     difference: str
+    away: int
 
 
 class FirstPage(NamedTuple):
@@ -96,14 +97,15 @@ def first_page(outputs: Outputs) -> FirstPage:
 
 
 def _headline(group: dict[str, Any] | None, claim: str) -> tuple[str, str]:
-    if group is None:
+    if group is None or group["discordance"] is None:
         return "No figure can be given.", ""
-    low, about, high = (round(100 * group[name]) for name in ("low", "discordance", "high"))
-    return (
-        f"Of 100 pairs of comparable patients, {claim} {about} get different decisions from the "
-        "same physician",
-        f"95 % interval {low} to {high}",
+    headline = (
+        f"Of 100 pairs of comparable patients, {claim} {round(100 * group['discordance'])} get "
+        "different decisions from the same physician"
     )
+    if group["low"] is None or group["high"] is None:
+        return headline, ""
+    return headline, f"95 % interval {100 * group['low']:.0f} to {100 * group['high']:.0f}"
 
 
 def _caveats(outputs: Outputs) -> list[str]:
@@ -118,7 +120,10 @@ def _caveats(outputs: Outputs) -> list[str]:
     if summary["verdict"] == "ranks only":
         found += [f"{line[0].upper()}{line[1:]}." for line in summary["verdict_reasons"][:1]]
     found += [_leak_line(leak) for leak in summary["leaks"][:1]]
-    found += [str(line) for line in summary.get("unrecorded_lines", [])[:1]]
+    if summary.get("unrecorded"):
+        found.append(summary["unrecorded"]["words"])
+    if summary.get("banded"):
+        found.append(f"{summary['banded']}.")
     repeats = (summary["group"] or {}).get("repeats") or {}
     if repeats.get("contradiction") is not None:
         share = round(100 * repeats["contradiction"])
@@ -146,9 +151,7 @@ def _standing(outputs: Outputs, funnel: Funnel | None) -> tuple[str, list[Named]
     """Say who stands out and by how much, or that nobody does."""
     if outputs.summary["verdict"] in UNRANKED:
         return "Nobody is singled out: the data do not tell physicians apart.", []
-    if funnel is None or len(funnel.rows) < 2:
-        return "There are too few physicians with a score to say who stands out.", []
-    if funnel.outside:
+    if funnel is not None and funnel.outside:
         n, more = len(funnel.outside), len(funnel.outside) - MOST_NAMED
         rest = f"; the {MOST_NAMED} farthest" if more > 0 else ""
         told = (
@@ -156,23 +159,30 @@ def _standing(outputs: Outputs, funnel: Funnel | None) -> tuple[str, list[Named]
             f"chance and the usual spread allow{rest}:"
         )
         return told, [_named(row, funnel) for row in funnel.outside[:MOST_NAMED]]
-    told = "Nobody stands out by more than chance and the usual spread allow."
-    ranked = with_scores(outputs).drop_nulls("rank").sort("rank", "physician")
+    ranked = with_intervals(outputs).drop_nulls("rank").sort("rank", "physician")
     if ranked.height < 2:
-        return told, []
+        return "There are too few physicians with a rank to say who stands out.", []
+    told = (
+        "Whether anybody stands out cannot be said: the level is not determined."
+        if funnel is None
+        else "Nobody stands out by more than chance and the usual spread allow."
+    )
     ends = pl.concat([ranked.head(1), ranked.tail(1)]).to_dicts()
     return f"{told} The most and the least consistent:", [_named(row, funnel) for row in ends]
 
 
-def _named(row: dict[str, Any], funnel: Funnel) -> Named:
+def _named(row: dict[str, Any], funnel: Funnel | None) -> Named:
+    if row["discordance"] is None or funnel is None:
+        low, high = (100 * row[end] for end in ("low", "high"))
+        return Named(row["p"], row["physician"], f"between {low:.0f} and {high:.0f} of 100", "", 0)
     score, middle = 100 * row["discordance"], 100 * funnel.limits.middle
-    away = round(abs(score - middle))
-    side = "more" if score > middle else "fewer"
+    away = round(score - middle)
     return Named(
         row["p"],
         row["physician"],
         f"{score:.0f} of 100 [{100 * row['low']:.0f}, {100 * row['high']:.0f}]",
-        f"{away} {side} than the mean" if away else "as the mean",
+        f"{abs(away)} {'more' if away > 0 else 'fewer'} than the mean" if away else "as the mean",
+        away,
     )
 
 
@@ -192,10 +202,7 @@ def _steps(outputs: Outputs, named: list[Named], parts: list[NoiseShare]) -> lis
             "that decisions rest on, would tell them apart."
         )
     elif named:
-        steps.append(
-            f"Look at cases before you talk about people: intravar explain DIR --physician "
-            f"{theirs(named[-1].name)}."
-        )
+        steps.append(_about(named))
     largest = max(parts, key=lambda part: part.of_hundred, default=None)
     if largest is not None and largest.of_hundred >= 1:
         away = LOWERS[largest.name]
@@ -206,3 +213,14 @@ def _steps(outputs: Outputs, named: list[Named], parts: list[NoiseShare]) -> lis
         listed = ", ".join(theirs(words.label(row["covariate"])) for row in important)
         steps.append(f"Begin with what decisions rest on most: {listed}.")
     return steps
+
+
+def _about(named: list[Named]) -> str:
+    """Say what to do about those who are named: look at cases, or learn."""
+    farthest = max(named, key=lambda each: each.away)
+    if farthest.away >= 0:
+        return (
+            "Look at cases before you talk about people: intravar explain DIR --physician "
+            f"{theirs(farthest.name)}."
+        )
+    return f"Ask {theirs(named[0].name)} how they decide; they are more consistent than is usual."

@@ -22,8 +22,9 @@ NOISE = {
 
 
 def pairs_differing(outputs: Outputs) -> dict[str, Any] | None:
-    """Return the group's figure."""
-    return outputs.summary["group"] or None
+    """Return the group's figure; None where there is none."""
+    group: dict[str, Any] | None = outputs.summary["group"]
+    return None if group is None or group["discordance"] is None else group
 
 
 def plot_pairs(group: dict[str, Any], _width: int) -> Drawing:

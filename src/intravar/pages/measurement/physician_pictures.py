@@ -20,10 +20,9 @@ MOST_INTERVALS = 150
 BAND_STEPS = 60
 
 
-def with_scores(outputs: Outputs) -> pl.DataFrame:
-    """Return the physicians who have a score, with their row in the table as `p`."""
-    table = outputs.physicians.with_row_index("p")
-    return table.drop_nulls(["discordance", "low", "high"])
+def with_intervals(outputs: Outputs) -> pl.DataFrame:
+    """Return the physicians of whom something is known, with their row in the table as `p`."""
+    return outputs.physicians.with_row_index("p").drop_nulls(["low", "high"])
 
 
 class Everyone(NamedTuple):
@@ -32,13 +31,23 @@ class Everyone(NamedTuple):
     rows: list[dict[str, Any]]
     ranked: bool
 
+    @property
+    def unranked(self) -> bool:
+        """Whether some cannot be ranked where others can."""
+        return self.ranked and any(row["rank"] is None for row in self.rows)
+
+    @property
+    def ranges(self) -> bool:
+        """Whether ranges of levels stand in the place of numbers."""
+        return any(row["discordance"] is None for row in self.rows)
+
 
 def everyone(outputs: Outputs) -> Everyone | None:
     """Return the physicians with a score: the most consistent first, if they can be ranked."""
-    table = with_scores(outputs)
+    table = with_intervals(outputs)
     ranked = outputs.summary["verdict"] not in UNRANKED
-    order = ["shrunken", "physician"] if ranked else ["physician"]
-    rows = table.sort(order).to_dicts()
+    order = ["shrunken", "rank", "physician"] if ranked else ["physician"]
+    rows = table.sort(order, nulls_last=True).to_dicts()
     return Everyone(rows, ranked) if rows else None
 
 
@@ -66,34 +75,40 @@ def everyone_reading(data: Everyone) -> str:
 
 def everyone_key(data: Everyone) -> tuple[tuple[str, str], ...]:
     """Say what the marks stand for."""
-    if len(data.rows) > MOST_INTERVALS:
-        return (("point", "estimate"), ("band", "95 % interval, of neighbours together"))
+    few = len(data.rows) <= MOST_INTERVALS
+    interval = ("interval", "95 % interval")
     return (
-        ("point", "estimate"),
-        ("hollow", "shrunken towards the mean"),
-        ("interval", "95 % interval"),
+        *([] if data.ranges else [("point", "estimate")]),
+        *([("range", "levels that fit equally well")] if data.ranges else []),
+        *([("point unranked", "estimate of who cannot be ranked")] if data.unranked else []),
+        *([("hollow", "shrunken towards the mean")] if few and not data.ranges else []),
+        interval if few else ("band", "95 % interval, of neighbours together"),
     )
 
 
 def plot_everyone(data: Everyone, width: int) -> Plot:
-    """Plot estimate, interval and shrunken value of every physician."""
+    """Plot estimate, interval and shrunken value of every physician, or the range of levels."""
     rows = data.rows
     top = max(row["high"] for row in rows)
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(1.0, top * 1.05)))
     order = "most consistent first" if data.ranked else "in no order"
     plot.axes(f"physicians, {order}", "discordance", count=len(rows))
     few = len(rows) <= MOST_INTERVALS
-    if few:
-        for position, row in enumerate(rows, 1):
-            plot.line([(position, row["low"]), (position, row["high"])], "interval")
-    else:
+    if not few:
         plot.band(_band(rows))
     radius = _radius(len(rows), width)
     for position, row in enumerate(rows, 1):
+        if few:
+            plot.line([(position, row["low"]), (position, row["high"])], "interval")
+        if row["discordance"] is None:
+            ends = row["identified_low"], row["identified_high"]
+            plot.line([(position, end) for end in ends], "range")
+            continue
         hint = _hint(row) if len(rows) <= MOST_HINTS else ""
         if few and row["shrunken"] is not None:
             plot.point((position, row["shrunken"]), hint, "hollow", who=row["p"], radius=radius)
-        plot.point((position, row["discordance"]), hint, who=row["p"], radius=radius)
+        kind = "point unranked" if data.ranked and row["rank"] is None else "point"
+        plot.point((position, row["discordance"]), hint, kind, who=row["p"], radius=radius)
     return plot
 
 
@@ -132,7 +147,7 @@ class Funnel(NamedTuple):
 
 def funnel_data(outputs: Outputs) -> Funnel | None:
     """Return what the funnel shows: pairs where all have them, patients elsewhere."""
-    table = with_scores(outputs)
+    table = with_intervals(outputs).drop_nulls("discordance")
     by = "pairs" if table["n_pairs"].null_count() == 0 else "patients"
     table = table.filter(pl.col(f"n_{by}") > 0)
     if not table.height:

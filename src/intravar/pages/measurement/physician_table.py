@@ -21,7 +21,7 @@ _WITH_OTHERS = (
     "reportable",
 )
 #: Columns that the annex alone has; those that a telephone does without; and a small screen too.
-ANNEX_ALONE = ("p_high", "p_low", "discrimination", "n_repeats", "identified_low")
+ANNEX_ALONE = ("p_high", "p_low", "discrimination", "n_repeats")
 MINOR = ("n_patients", "shrunken", "rate", "rank")
 LEAST = ("n_pairs", "reliability", "expected", "gain", "contradiction")
 #: Where a column holds more than its own values: what stands over it, and what it means.

@@ -101,7 +101,7 @@ def _diagnostic(name: str) -> Callable[[Outputs], Any]:
 
 
 def _without_score(outputs: Outputs) -> str:
-    missing = outputs.physicians.height - physicians.with_scores(outputs).height
+    missing = outputs.physicians.height - physicians.with_intervals(outputs).height
     return f"{missing:,} without a score to show are not in it." if missing else ""
 
 
@@ -163,7 +163,7 @@ PICTURES: tuple[Picture, ...] = (
         "physicians",
         "Discordance of every physician",
         physicians.everyone_reading,
-        (*_SCORES, "physicians.shrunken", "summary.verdict"),
+        (*_SCORES, "physicians.shrunken", "physicians.rank", "summary.verdict"),
         physicians.everyone,
         physicians.plot_everyone,
         physicians.everyone_in_words,

@@ -5,7 +5,8 @@
   const value = (row, column) => {
     const { dataset, textContent } = row.cells[column];
     if (dataset.value === undefined) return textContent;
-    return dataset.value === "" ? null : Number(dataset.value);
+    if (dataset.value === "") return null;
+    return Number.isNaN(Number(dataset.value)) ? dataset.value : Number(dataset.value);
   };
   for (const button of table.querySelectorAll("th button")) {
     button.addEventListener("click", () => {
@@ -16,7 +17,8 @@
       const keyed = [...body.rows].map((row) => [value(row, heading.cellIndex), row]);
       keyed.sort(([x], [y]) => {
         if (x === null || y === null) return (x === null) - (y === null);
-        const order = typeof x === "number" ? x - y : x.localeCompare(y);
+        const numbers = typeof x === "number" && typeof y === "number";
+        const order = numbers ? x - y : String(x).localeCompare(String(y));
         return up ? order : -order;
       });
       body.append(...keyed.map(([, row]) => row));
