@@ -88,7 +88,7 @@ def physician_table(outputs: Outputs, *, whole: bool = False) -> PhysicianTable:
     outputs
         What is published.
     whole
-        Whether all columns that are filled are in it; else the page's choice.
+        Whether all columns that are filled are in it, and a sentence; else the page's choice.
     """
     table = outputs.physicians.with_row_index("p")
     words = outputs.words
@@ -98,8 +98,12 @@ def physician_table(outputs: Outputs, *, whole: bool = False) -> PhysicianTable:
         for column in COLUMNS[1:]
         if column.name in filled | {"discordance"}
         and column.name not in _WITH_OTHERS
-        and (whole or column.name not in ANNEX_ALONE)
+        and column.name not in (("reason",) if whole else ANNEX_ALONE)
     ]
+    lines = outputs.summary["lines"]
+    in_words = [
+        Heading("in words", "the same in a sentence, or why there is none", "words")
+    ] * whole
     order = ["physician"]
     if outputs.summary["verdict"] not in UNRANKED:
         order = ["rank", "physician"]
@@ -107,17 +111,21 @@ def physician_table(outputs: Outputs, *, whole: bool = False) -> PhysicianTable:
         "reportable", *order, descending=[True] + [False] * len(order), nulls_last=True
     )
     return PhysicianTable(
-        [_heading(column, words) for column in (by_name("physician"), *shown)],
+        [_heading(column, words) for column in (by_name("physician"), *shown)] + in_words,
         [
             TableRow(
                 row["p"],
                 row["physician"],
                 bool(row["reportable"]),
-                [_cell(column, row) for column in shown],
+                [_cell(column, row) for column in shown] + [_line(row, lines)] * whole,
             )
             for row in ordered.iter_rows(named=True)
         ],
     )
+
+
+def _line(row: dict[str, Any], lines: dict[str, str]) -> TableCell:
+    return TableCell(lines[row["physician"]], None, None, "words")
 
 
 def _heading(column: ResultColumn, words: Words) -> Heading:
