@@ -102,6 +102,6 @@ def test_ranges_stand_in_the_place_of_numbers(thirty: Outputs) -> None:
 def test_their_words_are_used(thirty: Outputs) -> None:
     words = {"decider_word": "hospital,hospitals", "case_word": "stay,stays"}
     request = thirty.summary["request"] | {"words": words}
-    page = told(thirty, request=request)
-    assert page.headline.startswith("Of 100 pairs of comparable stays")
-    assert page.headline.endswith("from the same hospital")
+    page = told(thirty, request=request, compared="pairs of stays alike")
+    assert page.headline.startswith("Of 100 pairs of stays alike, about ")
+    assert page.interval.endswith("two stays of the same hospital each.")

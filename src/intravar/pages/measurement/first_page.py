@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from intravar.errors import theirs
+from intravar.measurement.estimand import rates_in_words
 from intravar.measurement.verdict import UNRANKED
 from intravar.pages.measurement.first_pictures import NoiseShare, noise_parts
 from intravar.pages.measurement.physician_pictures import Funnel, funnel_data, with_intervals
@@ -79,14 +80,14 @@ def first_page(outputs: Outputs) -> FirstPage:
     summary, said = outputs.summary, outputs.words.said
     parts, group, verdict = noise_parts(outputs), summary["group"], summary["verdict"]
     standing, named = _standing(outputs, funnel_data(outputs))
-    headline, interval = _headline(group, summary["claim"])
+    headline, interval = _headline(group, summary["claim"], summary["compared"])
     return FirstPage(
         verdict,
         LOOK_OF.get(verdict, "care"),
         said(MAY_BE_READ[verdict]),
         [said(line) for line in summary["verdict_reasons"]],
         said(headline),
-        interval,
+        said(interval),
         [said(line) for line in _caveats(outputs)],
         _differ(outputs),
         said(standing),
@@ -96,16 +97,15 @@ def first_page(outputs: Outputs) -> FirstPage:
     )
 
 
-def _headline(group: dict[str, Any] | None, claim: str) -> tuple[str, str]:
+def _headline(group: dict[str, Any] | None, claim: str, compared: str) -> tuple[str, str]:
     if group is None or group["discordance"] is None:
         return "No figure can be given.", ""
-    headline = (
-        f"Of 100 pairs of comparable patients, {claim} {round(100 * group['discordance'])} get "
-        "different decisions from the same physician"
-    )
+    about = round(100 * group["discordance"])
+    headline = f"Of 100 {theirs(compared)}, {claim} {about} get different decisions"
     if group["low"] is None or group["high"] is None:
-        return headline, ""
-    return headline, f"95 % interval {100 * group['low']:.0f} to {100 * group['high']:.0f}"
+        return headline, "Two patients of the same physician each."
+    low, high = (round(100 * group[end]) for end in ("low", "high"))
+    return headline, f"95 % interval {low} to {high}; two patients of the same physician each."
 
 
 def _caveats(outputs: Outputs) -> list[str]:
@@ -124,7 +124,10 @@ def _caveats(outputs: Outputs) -> list[str]:
         found.append(summary["unrecorded"]["words"])
     if summary.get("banded"):
         found.append(f"{summary['banded']}.")
-    repeats = (summary["group"] or {}).get("repeats") or {}
+    group = summary["group"] or {}
+    together = rates_in_words(group.get("with_rate"), group.get("with_half"))
+    found += [] if together is None else [together]
+    repeats = group.get("repeats") or {}
     if repeats.get("contradiction") is not None:
         share = round(100 * repeats["contradiction"])
         found.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
@@ -144,7 +147,7 @@ def _differ(outputs: Outputs) -> str:
     group, n = summary["group"], outputs.physicians.height
     if group is None or group["differ"] is None:
         return ""
-    return group_lines(group, n, summary["claim"], outputs.words)[1]
+    return group_lines(group, n, summary["claim"], outputs.words, summary["compared"])[1]
 
 
 def _standing(outputs: Outputs, funnel: Funnel | None) -> tuple[str, list[Named]]:

@@ -134,8 +134,8 @@ PICTURES: tuple[Picture, ...] = (
     Picture(
         "hundred-pairs",
         "group",
-        "A hundred pairs of comparable patients",
-        "Each two dots are two comparable patients of the same physician.",
+        "A hundred pairs of patients",
+        "Each two dots are two patients of the same physician.",
         ("summary.group",),
         first.pairs_differing,
         first.plot_pairs,
