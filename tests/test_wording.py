@@ -31,7 +31,7 @@ HOSPITALS: dict[str, Any] = {
 }
 USUAL_NOUNS = re.compile(r"physician|patient", re.IGNORECASE)
 #: Where the usual nouns stay: names of columns and files, and a label of the user's own.
-KEPT = re.compile(r"physicians?\.(csv|parquet)|age of the patient|--physician|'physician'")
+KEPT = re.compile(r"physicians?\.(csv|html|parquet)|age of the patient|--physician|'physician'")
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,7 @@ def test_measure_writes_everything(run: Run, table: pl.DataFrame) -> None:
         "diagnostics.json",
         "intravar.json",
         "physicians.csv",
+        "physicians.html",
         "physicians.parquet",
         "report.html",
         "request.toml",

@@ -15,7 +15,7 @@ import polars as pl
 from intravar.errors import InputError
 from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.pages.measurement.measurement_page import render_page
+from intravar.pages.measurement.measurement_page import ANNEX, render_annex, render_page
 from intravar.publication.explain import CASES_FILE, PATIENTS_FILE
 from intravar.publication.exports import safe_csv
 from intravar.publication.folders import (
@@ -127,6 +127,7 @@ def _public_files(outputs: Outputs, pairs: Mapping[str, Any] | None) -> dict[str
         text = json.dumps(content, indent=1, ensure_ascii=False, default=str)
         files[file] = text.encode()
     files[PAGE] = render_page(outputs, None if pairs is None else dict(pairs)).encode()
+    files[ANNEX] = render_annex(outputs).encode()
     return files
 
 
@@ -168,17 +169,19 @@ def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
 
 
 def rebuild_page(folder: str | os.PathLike[str]) -> Path:
-    """Make the page of a stored measurement again, from what was published; nothing is measured.
+    """Make the page of a stored measurement and its annex again; nothing is measured.
 
-    Pairs that were embedded in the page on request are not published, and not in the new one.
+    Both come from what was published. Pairs that were embedded in the page on request are not
+    published, and not in the new one.
     """
     path = Path(folder)
     outputs = stored_outputs(path)
     try:
-        page = render_page(outputs)
+        files = {ANNEX: render_annex(outputs), PAGE: render_page(outputs)}
     except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
         raise _damaged(path) from error
-    add_file(path, PAGE, page.encode())
+    for name, content in files.items():
+        add_file(path, name, content.encode())
     return path / PAGE
 
 
