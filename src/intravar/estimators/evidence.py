@@ -7,7 +7,7 @@ nothing else of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -118,15 +118,16 @@ class Predictions:
         Per physician: what the average colleague would score on the same patients.
     gain
         Per physician: how much better, in nats a patient, the personal prediction is.
-    words
-        Per physician: in what way the physician's rule differs.
+    differences
+        What a physician weighs otherwise than the others: physician, covariate, how; the surest
+        first.
     """
 
     probability: FloatArray
     pooled: FloatArray
     expected: FloatArray
     gain: FloatArray
-    words: tuple[str | None, ...] = field(default=())
+    differences: pl.DataFrame
 
     events = "decisions of one kind"
 
