@@ -19,7 +19,6 @@ from intravar.pages.measurement.measurement_page import render_page
 from intravar.publication.exports import safe_csv
 from intravar.publication.folders import (
     SUMMARY,
-    add_file,
     checked_out,
     private_folder,
     write_folders,
@@ -163,25 +162,22 @@ def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
             **contents,
         )
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise _damaged(path) from error
+        raise damaged(path) from error
 
 
-def rebuild_page(folder: str | os.PathLike[str]) -> Path:
-    """Make the page of a stored measurement again, from what was published; nothing is measured.
+def stored_page(path: Path, outputs: Outputs) -> str:
+    """Return the page of a stored measurement, from what was published.
 
     Pairs that were embedded in the page on request are not published, and not in the new one.
     """
-    path = Path(folder)
-    outputs = stored_outputs(path)
     try:
-        page = render_page(outputs)
+        return render_page(outputs)
     except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
-        raise _damaged(path) from error
-    add_file(path, PAGE, page.encode())
-    return path / PAGE
+        raise damaged(path) from error
 
 
-def _damaged(path: Path) -> InputError:
+def damaged(path: Path) -> InputError:
+    """Say that what is stored cannot be used."""
     return InputError(
         f"the measurement in '{path}' is damaged or of another version; measure again"
     )
