@@ -24,7 +24,7 @@ def measured(columns: dict[str, list[float]], rows: list[tuple[str, str, str]]) 
     differences = pl.DataFrame(rows, schema=["physician", "covariate", "how"], orient="row")
     none = np.zeros(0)
     return SimpleNamespace(
-        main=SimpleNamespace(evidence=Predictions(none, none, none, none, differences)),
+        main=SimpleNamespace(evidence=Predictions(none, none, none, none, (), differences)),
         check=SimpleNamespace(prepared=SimpleNamespace(observed=observed)),
         request=SimpleNamespace(smallest_cell=11),
     )

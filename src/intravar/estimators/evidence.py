@@ -7,7 +7,7 @@ nothing else of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -104,6 +104,11 @@ class EligibleRates:
         }
 
 
+def no_differences() -> pl.DataFrame:
+    """Return a table in which nobody weighs anything otherwise."""
+    return pl.DataFrame(schema=dict.fromkeys(("physician", "covariate", "how"), pl.String))
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """Predictions of every decision that were made without it.
@@ -118,16 +123,18 @@ class Predictions:
         Per physician: what the average colleague would score on the same patients.
     gain
         Per physician: how much better, in nats a patient, the personal prediction is.
+    words
+        Per physician: in what way the physician's rule differs.
     differences
-        What a physician weighs otherwise than the others: physician, covariate, how; the surest
-        first.
+        The same as a table, the surest first: physician, covariate, how it is weighed.
     """
 
     probability: FloatArray
     pooled: FloatArray
     expected: FloatArray
     gain: FloatArray
-    differences: pl.DataFrame
+    words: tuple[str | None, ...] = ()
+    differences: pl.DataFrame = field(default_factory=no_differences)
 
     events = "decisions of one kind"
 

@@ -174,7 +174,12 @@ class Predictability(Estimator):
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""
         return Predictions(
-            self.predicted_, self.pooled_, self.expected_, self.gain_, self.differences_
+            self.predicted_,
+            self.pooled_,
+            self.expected_,
+            self.gain_,
+            tuple(self.words_),
+            self.differences_,
         )
 
     @classmethod

@@ -18,6 +18,7 @@ import pytest
 import intravar
 from intravar.errors import InputError
 from intravar.pages.measurement.handover import stored_outputs, write_measurement
+from intravar.pages.sheet.sheet_cases import surprising
 from intravar.pages.sheet.sheet_content import Sheet, sheet_of
 from intravar.pages.sheet.sheet_files import sheet_html, sheet_pdf, write_sheets
 from intravar.pages.sheet.sheet_pictures import FEWEST_PEERS, Own, strip
@@ -150,7 +151,7 @@ def test_rate_rule_and_noise_are_told_in_their_words(outputs: Outputs) -> None:
     parts = [words for _, words in sheet.noise_key]
     assert parts[0].startswith("fewer than 1: ")
     assert parts[1] == "10: they weigh cases differently"
-    page = sheet_html(sheet).replace("patient risk", "")
+    page = sheet_html(sheet).replace("patient risk", "").replace(told.summary["compared"], "")
     shown = page.partition("<main>")[2].partition("</main>")[0]
     assert not re.search(r"physician|patient", shown)
 
@@ -211,8 +212,8 @@ def test_names_and_cases_are_for_the_owner_alone(folder: Path, tmp_path: Path) -
     page = written.files[0].read_text("utf-8")
     assert "Dr. Secret P01" in page
     assert "shows single patients" in page
-    assert "Pair 1: two comparable patients" in page
-    assert "Pair 1" in pages_of(written.files[1])[1]
+    assert "Two patients alike, decided differently: data row" in page
+    assert "Two patients alike" in pages_of(written.files[1])[1]
 
 
 def test_without_the_private_folder_names_and_cases_are_refused(
@@ -242,3 +243,32 @@ def test_a_strange_place_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="would be overwritten"):
         write_sheets(folder, tmp_path / "mine")
     assert len(list((tmp_path / "mine").iterdir())) == 1
+
+
+def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases of predictions: the patient most alike stands beside it, or nobody does."""
+    rows = [
+        {"case": 1, "row": 5, "pair": 1, "predicted": 0.9, "row_for": 7, "row_against": 5},
+        {"case": 1, "row": 5, "pair": 2, "predicted": 0.9, "row_for": 8, "row_against": 5},
+        {"case": 2, "row": 6, "pair": 3, "predicted": 0.1, "row_for": 6, "row_against": None},
+    ]
+    cells = {"covariate": "age", "decided_for": "70", "difference": None}
+    table = pl.DataFrame([row | cells | {"decided_against": None} for row in rows])
+    monkeypatch.setattr("intravar.pages.sheet.sheet_cases.explain", lambda *_args, **_most: table)
+    told = surprising(Path(), "P-1", {"request": {"columns": {"decision": "statin"}}})
+    assert [case.line for case in told] == [
+        "You decided against data row 5; a yes was expected in 90 of 100 such patients: data row 7 "
+        "and row 5",
+        "You decided for data row 6; a yes was expected in 10 of 100 such patients: data row 6",
+    ]
+    assert told[1].rows == [("age", "70", "–", "–")]
+
+
+def test_whoever_has_no_rank_is_told_so_and_is_no_peer(outputs: Outputs) -> None:
+    sheet = first(changed(outputs, {"rank": None, "reason": "cannot be ranked"}))
+    assert sheet.sentence.endswith("You have no rank: cannot be ranked.")
+    assert sheet.strip == []
+    rows = outputs.physicians.to_dicts()
+    rows[1]["rank"] = None
+    other = Outputs(pl.DataFrame(rows), None, outputs.summary, outputs.checks, {})
+    assert first(other).strip[0].count('class="peer"') == 6

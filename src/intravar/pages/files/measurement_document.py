@@ -94,7 +94,7 @@ def _findings(outputs: Outputs) -> list[DocumentPart]:
     lines = [
         f"{verdict.capitalize()}: {theirs('; '.join(summary['verdict_reasons']))}.",
         BEARS.get(verdict, ""),
-        *group_lines(summary["group"], outputs.physicians.height, summary["claim"]),
+        *(theirs(line) for line in told_of_all(outputs)),
         f"{summary['n_reportable']:,} of {summary['n_physicians']:,} physicians can be reported.",
         *(
             f"{theirs(leak['column'])} may give the decision away: {theirs(leak['why'])}."
@@ -102,6 +102,13 @@ def _findings(outputs: Outputs) -> list[DocumentPart]:
         ),
     ]
     return [SectionHeading("What was found"), Bullets([line for line in lines if line])]
+
+
+def told_of_all(outputs: Outputs) -> list[str]:
+    """Say what can be said of all physicians together, in the words of whoever asked."""
+    summary = outputs.summary
+    n, claim = summary["n_physicians"], summary["claim"]
+    return group_lines(summary["group"], n, claim, outputs.words, summary["compared"])
 
 
 def _drawn(

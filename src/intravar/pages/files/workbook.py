@@ -14,7 +14,7 @@ import polars as pl
 
 from intravar.measurement.columns import COLUMNS
 from intravar.pages.caveats import BEARS, NOT_MEANT
-from intravar.publication.group_words import group_lines
+from intravar.pages.files.measurement_document import told_of_all
 from intravar.publication.outputs import Outputs
 from intravar.wording import Words
 
@@ -166,7 +166,7 @@ def _summary_sheet(writer: _Writer, outputs: Outputs) -> None:
         ("verdict", verdict),
         ("why", "; ".join(summary["verdict_reasons"])),
         ("what may be read", words.said(BEARS.get(verdict, ""))),
-        *(("the group", line) for line in _group_lines(outputs)),
+        *(("the group", line) for line in told_of_all(outputs)),
         *_group_numbers(summary["group"]),
         (words.said("physicians"), summary["n_physicians"]),
         (words.said("physicians that can be reported"), summary["n_reportable"]),
@@ -188,12 +188,6 @@ def _summary_sheet(writer: _Writer, outputs: Outputs) -> None:
             writer.cell(sheet, down, 1, value, None)
     sheet.freeze_panes(2, 0)
     sheet.fit_to_pages(1, 0)
-
-
-def _group_lines(outputs: Outputs) -> list[str]:
-    summary = outputs.summary
-    n = summary["n_physicians"]
-    return group_lines(summary["group"], n, summary["claim"], outputs.words)
 
 
 def _group_numbers(group: Mapping[str, Any] | None) -> list[tuple[str, Any]]:

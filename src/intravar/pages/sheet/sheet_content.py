@@ -110,7 +110,7 @@ def sheet_of(
     words = outputs.words
     rows = outputs.physicians.to_dicts()
     (row,) = [each for each in rows if each["physician"] == physician]
-    figure, sentence = headline(row, summary["claim"])
+    figure, sentence = headline(row, summary["claim"], summary["compared"])
     picture, line = _strip(row, outputs.physicians, summary, words)
     decision = words.decision or words.label(str(checks["decision"]["column"]))
     about = f"Decision: {theirs(decision)}, {summary['n_physicians']:,} physicians measured"
@@ -147,7 +147,11 @@ def _strip(
         return [], ""
     if summary["verdict"] in UNRANKED:
         return [], "The others' figures are not shown: they cannot be compared with yours."
-    others = table.filter(pl.col("physician") != row["physician"])["discordance"].drop_nulls()
+    if row["rank"] is None:
+        return [], "The others' figures are not shown: too little is known of you to compare."
+    others = table.filter((pl.col("physician") != row["physician"]) & pl.col("rank").is_not_null())[
+        "discordance"
+    ].drop_nulls()
     peers = [100 * value for value in others.to_list()]
     if len(peers) < FEWEST_PEERS:
         few = f"with fewer than {FEWEST_PEERS} of them, each could be told"

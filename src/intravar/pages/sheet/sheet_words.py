@@ -20,22 +20,30 @@ HOW = {
 }
 
 
-def headline(row: Mapping[str, Any], claim: str) -> tuple[str, str]:
+def headline(row: Mapping[str, Any], claim: str, compared: str) -> tuple[str, str]:
     """Return a physician's figure in large letters, and the sentence that goes with it.
+
+    Parameters
+    ----------
+    row
+        Of the published table.
+    claim, compared
+        How the figure is to be read, and what is compared, as in `summary.json`.
 
     Examples
     --------
-    >>> headline({"discordance": 0.18, "low": 0.12, "high": 0.25}, "about")[0]
+    >>> row = {"discordance": 0.18, "low": 0.12, "high": 0.25, "reason": None}
+    >>> headline(row, "about", "pairs of similar patients")[0]
     'about 18 of 100'
-    >>> headline({"discordance": None, "reason": "fewer than 30 patients"}, "about")[0]
+    >>> headline({"discordance": None, "reason": "fewer than 30 patients"}, "about", "pairs")[0]
     'not reported'
     """
     if row["discordance"] is not None:
         value, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
         return (
             f"{claim} {value} of 100",
-            f"Of 100 pairs of comparable patients of yours, {claim} {value} get different "
-            f"decisions; the 95 % interval goes from {low} to {high}.",
+            f"Among your patients: of 100 {theirs(compared)}, {claim} {value} get different "
+            f"decisions; the 95 % interval goes from {low} to {high}.{_unranked(row)}",
         )
     if row.get("identified_low") is not None and row.get("identified_high") is not None:
         low, high = (round(100 * row[name]) for name in ("identified_low", "identified_high"))
@@ -58,6 +66,10 @@ def headline(row: Mapping[str, Any], claim: str) -> tuple[str, str]:
             "and it is not for comparing.",
         )
     return "not reported", f"There is no figure for you: {theirs(row['reason'])}."
+
+
+def _unranked(row: Mapping[str, Any]) -> str:
+    return f" You have no rank: {theirs(row['reason'])}." if row["reason"] else ""
 
 
 def facts(
