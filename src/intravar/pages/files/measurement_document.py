@@ -47,10 +47,11 @@ def measurement_document(outputs: Outputs) -> WholeDocument:
     annex = outputs.physicians.height > MOST_IN_TEXT
     parts: list[DocumentPart] = [
         *_findings(outputs),
+        *_drawn(pictures, ("group", "noise"), half=True),
         SectionHeading("What the number does not mean"),
         Bullets(NOT_MEANT),
         SectionHeading("The physicians"),
-        *_drawn(pictures, ("first", "physicians", "chance")),
+        *_drawn(pictures, ("physicians", "chance")),
         *([Passage("The table of all physicians is the annex.")] if annex else table),
         *_rule(summary, words),
         *_drawn(pictures, ("rule",)),

@@ -9,7 +9,7 @@ from pathlib import Path
 from intravar.pages.files.extra_packages import check_packages
 from intravar.pages.files.measurement_document import measurement_document
 from intravar.pages.files.paper import paper_size, style_on_paper, template_text
-from intravar.pages.measurement.handover import PAGE, damaged, stored_outputs, stored_page
+from intravar.pages.measurement.handover import PAGE, damaged, stored_outputs, stored_pages
 from intravar.pages.measurement.measurement_page import LOOKS
 from intravar.publication.folders import add_files
 from intravar.publication.outputs import Outputs
@@ -48,14 +48,16 @@ def write_measurement_files(
     size = paper_size(paper)
     path = Path(folder)
     outputs = stored_outputs(path)
-    makers: dict[str, Callable[[], tuple[str, bytes]]] = {
-        "html": lambda: (PAGE, stored_page(path, outputs).encode()),
-        "pdf": lambda: ("report.pdf", _pdf(outputs, size)),
-        "xlsx": lambda: ("report.xlsx", _xlsx(outputs)),
-        "docx": lambda: ("report.docx", _docx(outputs)),
+    makers: dict[str, Callable[[], dict[str, bytes]]] = {
+        "html": lambda: stored_pages(path, outputs),
+        "pdf": lambda: {"report.pdf": _pdf(outputs, size)},
+        "xlsx": lambda: {"report.xlsx": _xlsx(outputs)},
+        "docx": lambda: {"report.docx": _docx(outputs)},
     }
+    made: dict[str, bytes] = {}
     try:
-        made = dict(makers[name]() for name in formats)
+        for name in formats:
+            made |= makers[name]()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(path) from error
     add_files(path, made)

@@ -165,13 +165,13 @@ def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
         raise damaged(path) from error
 
 
-def stored_page(path: Path, outputs: Outputs) -> str:
-    """Return the page of a stored measurement, from what was published.
+def stored_pages(path: Path, outputs: Outputs) -> dict[str, bytes]:
+    """Return the page of a stored measurement by its name, from what was published.
 
     Pairs that were embedded in the page on request are not published, and not in the new one.
     """
     try:
-        return render_page(outputs)
+        return {PAGE: render_page(outputs).encode()}
     except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
         raise damaged(path) from error
 
