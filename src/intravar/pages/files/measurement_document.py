@@ -116,13 +116,12 @@ def _drawn(
     pictures: Mapping[str, Sequence[ShownPicture]], sections: Sequence[str], *, half: bool = False
 ) -> list[DocumentPart]:
     """Return the pictures of some sections: wide ones, or narrow ones two in a row."""
-    return [
-        FramedPicture(
-            svg := shown.svgs[-1 if half else 0], words_in(svg), shown.reading, shown.key, half
-        )
-        for section in sections
-        for shown in pictures.get(section, ())
-    ]
+    found: list[DocumentPart] = []
+    for shown in (each for section in sections for each in pictures.get(section, ())):
+        svg = shown.svgs[-1 if half else 0]
+        title = words_in(svg, "title").rstrip(".")
+        found.append(FramedPicture(svg, title, words_in(svg), shown.reading, shown.key, half))
+    return found
 
 
 def _physicians(outputs: Outputs) -> list[DocumentPart]:

@@ -84,15 +84,17 @@ def on_paper(svg: str, style: str) -> str:
     return f"{head}<style>{style}</style>{svg[opening.end() :]}"
 
 
-def words_in(svg: str) -> str:
-    """Return what a picture says to those who cannot see it.
+def words_in(svg: str, element: str = "desc") -> str:
+    """Return what a picture says to those who cannot see it, or its title.
 
     Examples
     --------
-    >>> words_in("<svg><desc>Ten dots &lt; 5</desc></svg>")
+    >>> words_in("<svg><title>Dots</title><desc>Ten dots &lt; 5</desc></svg>")
     'Ten dots < 5'
+    >>> words_in("<svg><title>Dots</title><desc>Ten dots &lt; 5</desc></svg>", "title")
+    'Dots'
     """
-    found = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
+    found = re.search(rf"<{element}>(.*?)</{element}>", svg, re.DOTALL)
     return unescape(found[1]) if found else ""
 
 
@@ -101,11 +103,14 @@ def colour_of(style: str, name: str) -> str:
 
     Examples
     --------
-    >>> colour_of(".line{fill: none; stroke: #00f;}rect.bar{fill: #f00;}", "bar")
-    '#f00'
-    >>> colour_of(".line{fill: none; stroke: #00f;}rect.bar{fill: #f00;}", "line")
-    '#00f'
+    >>> style = ".line,.x .limit{fill: none; stroke: #00f;}rect.bar{fill: #f00;}"
+    >>> [colour_of(style, name) for name in ("bar", "line", "limit")]
+    ['#f00', '#00f', '#00f']
     """
-    rule = re.search(rf"\.{re.escape(name)}\{{([^}}]*)\}}", style)
-    told = re.findall(r"(?:stroke|fill|background): (#[0-9a-fA-F]{3,6})", rule[1] if rule else "")
+    told = [
+        colour
+        for selectors, body in _RULE.findall(style)
+        if any(each.strip().endswith(f".{name}") for each in selectors.split(","))
+        for colour in re.findall(r"(?:stroke|fill|background): (#[0-9a-fA-F]{3,6})", body)
+    ]
     return told[-1] if told else INKS["soft"].light

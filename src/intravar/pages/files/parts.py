@@ -65,8 +65,8 @@ class FramedPicture:
     ----------
     svg
         As pages have it, without colours of its own.
-    words
-        What it shows.
+    title, words
+        Its name, and what it shows.
     caption
         How to read it.
     key
@@ -76,6 +76,7 @@ class FramedPicture:
     """
 
     svg: Markup
+    title: str
     words: str
     caption: str
     key: Sequence[tuple[str, str]] = ()

@@ -83,6 +83,7 @@ def _pictures(pictures: Sequence[FramedPicture], style: str) -> list[dict[str, A
 def _picture(part: FramedPicture, style: str) -> dict[str, Any]:
     return {
         "svg": on_paper(part.svg, style),
+        "title": part.title,
         "words": part.words,
         "caption": part.caption,
         "key": [{"colour": colour_of(style, kind), "words": said} for kind, said in part.key],

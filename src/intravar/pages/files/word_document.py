@@ -118,11 +118,12 @@ def _add_picture(file: Any, part: FramedPicture, style: str) -> None:
     )
     properties = picture._inline.docPr
     properties.set("descr", printable(part.words))
-    properties.set("title", printable(part.caption))
+    properties.set("title", printable(part.title))
     file.paragraphs[-1].paragraph_format.keep_with_next = True
     key = "; ".join(words for _, words in part.key)
-    caption = f"{part.caption} Colours: {key}." if key else part.caption
-    file.add_paragraph(printable(caption), style="Caption")
+    caption = file.add_paragraph(style="Caption")
+    caption.add_run(f"{printable(part.title)}. ").bold = True
+    caption.add_run(printable(f"{part.caption} Colours: {key}." if key else part.caption))
 
 
 def _undated(content: bytes) -> bytes:
