@@ -119,7 +119,8 @@ def _drawn(
     found: list[DocumentPart] = []
     for shown in (each for section in sections for each in pictures.get(section, ())):
         svg = shown.svgs[-1 if half else 0]
-        title = words_in(svg, "title").rstrip(".")
+        name = words_in(svg, "title")
+        title = name if name.endswith((".", "?")) else f"{name}."
         found.append(FramedPicture(svg, title, words_in(svg), shown.reading, shown.key, half))
     return found
 

@@ -122,7 +122,7 @@ def _add_picture(file: Any, part: FramedPicture, style: str) -> None:
     file.paragraphs[-1].paragraph_format.keep_with_next = True
     key = "; ".join(words for _, words in part.key)
     caption = file.add_paragraph(style="Caption")
-    caption.add_run(f"{printable(part.title)}. ").bold = True
+    caption.add_run(f"{printable(part.title)} ").bold = True
     caption.add_run(printable(f"{part.caption} Colours: {key}." if key else part.caption))
 
 
