@@ -10,7 +10,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from intravar.cli import benchmark, check, endings, explain, measure, omop, report, simulation
+from intravar.cli import (
+    benchmark,
+    check,
+    endings,
+    explain,
+    measure,
+    omop,
+    report,
+    sheet,
+    simulation,
+)
 from intravar.version import __version__
 
 
@@ -54,6 +64,7 @@ measure.register(app)
 explain.register(app)
 omop.register(app)
 report.register(app)
+sheet.register(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -112,6 +112,11 @@ class EligibleRates:
         }
 
 
+def no_differences() -> pl.DataFrame:
+    """Return a table in which nobody weighs anything otherwise."""
+    return pl.DataFrame(schema=dict.fromkeys(("physician", "covariate", "how"), pl.String))
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """Predictions of every decision that were made without it.
@@ -128,13 +133,16 @@ class Predictions:
         Per physician: how much better, in nats a patient, the personal prediction is.
     words
         Per physician: in what way the physician's rule differs.
+    differences
+        The same as a table, the surest first: physician, covariate, how it is weighed.
     """
 
     probability: FloatArray
     pooled: FloatArray
     expected: FloatArray
     gain: FloatArray
-    words: tuple[str | None, ...] = field(default=())
+    words: tuple[str | None, ...] = ()
+    differences: pl.DataFrame = field(default_factory=no_differences)
 
     events = "decisions of one kind"
 

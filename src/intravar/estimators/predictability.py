@@ -21,7 +21,7 @@ from intravar.prediction.colleagues import expected_losses
 from intravar.prediction.explained import left_by_own_rules
 from intravar.prediction.held_out import HeldOut, held_out
 from intravar.prediction.stacking import log_likelihood
-from intravar.prediction.weights import in_words, personal_weights
+from intravar.prediction.weights import in_words, notable, personal_weights
 
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000
@@ -62,8 +62,10 @@ class Predictability(Estimator):
     words_
         Which covariates the physician weighs more or less than the others; None where nothing
         stands out.
+    differences_
+        The same as a table: physician, covariate, how.
     weights_
-        The same as a table.
+        Every weight beside that of the others.
     predicted_
         P(yes) per patient, never informed by the patient's own decision.
     pooled_
@@ -94,6 +96,7 @@ class Predictability(Estimator):
     ratio_: FloatArray
     gain_: FloatArray
     words_: list[str | None]
+    differences_: pl.DataFrame
     weights_: pl.DataFrame
     predicted_: FloatArray
     pooled_: FloatArray
@@ -119,7 +122,8 @@ class Predictability(Estimator):
                 task.bins, loss, cohort.code, cohort.n_physicians, self.random_state
             )
             self.weights_ = personal_weights(task, observed.names, observed.physicians)
-        self.words_ = in_words(self.weights_, observed.physicians)
+        self.differences_ = notable(self.weights_)
+        self.words_ = in_words(self.differences_, observed.physicians)
         self.predicted_, self.pooled_ = np.empty(len(prediction)), np.empty(len(prediction))
         self.predicted_[cohort.row], self.pooled_[cohort.row] = prediction, pooled
         size = self.n_patients_[cohort.physician].astype(np.float64)
@@ -170,7 +174,12 @@ class Predictability(Estimator):
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""
         return Predictions(
-            self.predicted_, self.pooled_, self.expected_, self.gain_, tuple(self.words_)
+            self.predicted_,
+            self.pooled_,
+            self.expected_,
+            self.gain_,
+            tuple(self.words_),
+            self.differences_,
         )
 
     @classmethod

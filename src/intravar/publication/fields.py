@@ -75,6 +75,10 @@ SUMMARY = {
     "rule.tree[].about_n_patients": "two digits",
     "rule.tree[].share": "two digits; hidden where few were decided one way",
     "rule.tree[].words": "the same in words",
+    "own_rules[].physician": PHYSICIANS["physician"],
+    "own_rules[].covariate": "name of a column",
+    "own_rules[].how": "one of five words; left out unless reportable, and where the covariate "
+    "tells few patients of the panel apart",
     "warnings[]": "fixed words of the methods",
     "seconds.*": "whole seconds",
 }

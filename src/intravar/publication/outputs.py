@@ -27,6 +27,7 @@ from intravar.publication.shown_diagnostics import shown_diagnostics
 from intravar.publication.shown_group import shown_group
 from intravar.publication.suppression import is_few, is_small, part_is_safe
 from intravar.publication.unrecorded_words import unrecorded_json
+from intravar.publication.weighing import shown_differences
 from intravar.wording import Words
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
@@ -90,7 +91,11 @@ def outputs_of(
     return Outputs(
         in_their_words(physicians, words),
         None if len(published) < 2 else _methods(published, scales, names, words),
-        _summary(measurement, main, physicians) | {"group": group},
+        _summary(measurement, main, physicians)
+        | {
+            "group": group,
+            "own_rules": shown_differences(measurement, _reportable(physicians), names),
+        },
         check_json(measurement.check)
         | {
             "source": shown_source(measurement.check.source),
@@ -138,6 +143,10 @@ def _hidden_repeats(measurement: Measurement, seen: SeenTwice, no_size: BoolArra
         | no_size
         | np.array([is_few(count, smallest) for count in once.tolist()], dtype=np.bool_)
     )
+
+
+def _reportable(physicians: pl.DataFrame) -> set[str]:
+    return set(physicians.filter(pl.col("reportable"))["physician"].to_list())
 
 
 def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:

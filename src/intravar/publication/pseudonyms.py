@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ KEY_FILE = "key.json"
 #: Letters and digits that cannot be taken for each other.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 8
+_FORM = re.compile(f"P-[{ALPHABET}]{{4}}-[{ALPHABET}]{{4}}")
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,17 @@ def pseudonym(name: str, key: bytes) -> str:
     digest = int.from_bytes(hmac.new(key, name.encode("utf-8"), hashlib.sha256).digest()[:5], "big")
     letters = "".join(ALPHABET[digest >> 5 * at & 31] for at in range(LENGTH))
     return f"P-{letters[:4]}-{letters[4:]}"
+
+
+def is_pseudonym(text: str) -> bool:
+    """Tell whether a text has the form of a pseudonym.
+
+    Examples
+    --------
+    >>> is_pseudonym("P-D4ZV-R2C2"), is_pseudonym("P-Ada")
+    (True, False)
+    """
+    return _FORM.fullmatch(text) is not None
 
 
 def read_key(path: Path) -> bytes:

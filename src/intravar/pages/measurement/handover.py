@@ -20,7 +20,6 @@ from intravar.publication.explain import CASES_FILE, PATIENTS_FILE
 from intravar.publication.exports import safe_csv
 from intravar.publication.folders import (
     SUMMARY,
-    add_file,
     checked_out,
     private_folder,
     write_folders,
@@ -165,27 +164,24 @@ def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
             **contents,
         )
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise _damaged(path) from error
+        raise damaged(path) from error
 
 
-def rebuild_page(folder: str | os.PathLike[str]) -> Path:
-    """Make the page of a stored measurement and its annex again; nothing is measured.
+def stored_pages(path: Path, outputs: Outputs) -> dict[str, bytes]:
+    """Return the page of a stored measurement and its annex by their names.
 
     Both come from what was published. Pairs that were embedded in the page on request are not
     published, and not in the new one.
     """
-    path = Path(folder)
-    outputs = stored_outputs(path)
     try:
-        files = {ANNEX: render_annex(outputs), PAGE: render_page(outputs)}
+        pages = {ANNEX: render_annex(outputs), PAGE: render_page(outputs)}
     except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
-        raise _damaged(path) from error
-    for name, content in files.items():
-        add_file(path, name, content.encode())
-    return path / PAGE
+        raise damaged(path) from error
+    return {name: page.encode() for name, page in pages.items()}
 
 
-def _damaged(path: Path) -> InputError:
+def damaged(path: Path) -> InputError:
+    """Say that what is stored cannot be used."""
     return InputError(
         f"the measurement in '{path}' is damaged or of another version; measure again"
     )
