@@ -17,6 +17,7 @@ from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.inference import Interval
+from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.group import group_of
 from intravar.measurement.halves import Halves, compare_halves
@@ -148,6 +149,10 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
         main.scores.n_patients,
         _identified(main.evidence),
     )
+    if prepared.by is not None or prepared.period is not None:
+        tell.step("comparing subgroups and periods", seconds.get(names[0]))
+    by = subgroups(prepared, request.seed)
+    course = course_of(prepared, request.seed)
     seconds["total"] = time.perf_counter() - started
     judged = judge(found, main.evidence, group, halves)
     if judged.rule_found < RULE_FOUND:
@@ -165,6 +170,8 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
         repeats,
         halves,
         judged,
+        by,
+        course,
         tuple(said),
         seconds,
     )

@@ -15,12 +15,14 @@ from intravar.estimators.noise import Noise
 from intravar.estimators.repeats import Repeats
 from intravar.frames import handed_back
 from intravar.measurement.columns import COLUMNS
+from intravar.measurement.course import Course
 from intravar.measurement.diagnostics import Diagnostics
 from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores, claim_of, in_words
+from intravar.measurement.strata import Strata
 from intravar.measurement.verdict import Verdict
 from intravar.preparation.check import Check
 from intravar.request import Request
@@ -69,6 +71,10 @@ class Measurement:
         What two halves of the patients say; None where panels are too small.
     judged
         How much the data bear, and why.
+    by
+        The levels of a column compared, where asked for.
+    course
+        Periods compared, where there is a date.
     warnings
         What went less than well.
     seconds
@@ -87,6 +93,8 @@ class Measurement:
     repeats: SeenTwice | None = None
     halves: Halves | None = None
     judged: Verdict | None = None
+    by: Strata | None = None
+    course: Course | None = None
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
