@@ -7,8 +7,8 @@ alike in all strata: whoever sees more patients of a class that is harder has no
 
 References
 ----------
-Zou and Donner, Construction of confidence limits about effect measures: a general approach, Stat Med
-2008;27:1693-1702 (the interval of a weighted sum from the intervals of its parts).
+Zou and Donner, Construction of confidence limits about effect measures: a general approach, Stat
+Med 2008;27:1693-1702 (the interval of a weighted sum from the intervals of its parts).
 """
 
 from __future__ import annotations

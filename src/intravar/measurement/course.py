@@ -1,8 +1,9 @@
 """The same physicians in subgroups of their patients, and over time.
 
-A subgroup or a period is measured with the predictions of all patients. Whether periods follow rules
-of their own is asked of held-out patients: predictions that know the period compete with those
-that do not, so that a rule that was changed, by a guideline say, is not taken for inconsistency.
+A subgroup or a period is measured with the predictions of all patients. Whether periods follow
+rules of their own is asked of held-out patients: predictions that know the period compete with
+those that do not, so that a rule that was changed, by a guideline say, is not taken for
+inconsistency.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.prediction.bound import cell_bound
@@ -90,8 +90,7 @@ def strata_of(patients: Predicted, physicians: pl.Series, names: tuple[str, ...]
     variance = _variance(loss, mean.ravel()[cell], kind, patients.stratum, n)
     share = n.sum(axis=(1, 2)) / n.sum()
     effects = stratum_effects(n, mean, variance, share)
-    bound = cell_bound(patients.own, patients.decision, cell, int(np.prod(shape)))
-    changes = _changes(mean, n, share, Interval(*(end.reshape(shape) for end in bound)))
+    changes = _changes(mean, n, share, _ends(patients, kind, shape))
     return Strata(
         names,
         _levels(patients, loss, names, effects),
@@ -141,6 +140,20 @@ def _variance(
     square = np.bincount(place, (loss - own) ** 2, minlength=_CLASSES * n_strata)
     free = (n - (n > 0)).sum(axis=1)
     return np.asarray(square.reshape(_CLASSES, n_strata) / np.maximum(free, 1.0))
+
+
+def _ends(patients: Predicted, kind: IntArray, shape: tuple[int, int, int]) -> Interval:
+    """Return the intervals of all cells; how losses scatter is another matter in each class."""
+    ends = [np.full(shape, np.nan) for _ in Interval._fields]
+    for number in range(_CLASSES):
+        rows = np.flatnonzero(kind == number)
+        if not len(rows):
+            continue
+        cell = patients.code[rows] * shape[2] + patients.stratum[rows]
+        found = cell_bound(patients.own[rows], patients.decision[rows], cell, shape[1] * shape[2])
+        for all_cells, values in zip(ends, found, strict=True):
+            all_cells[number] = values.reshape(shape[1:])
+    return Interval(*ends)
 
 
 def _levels(
@@ -223,7 +236,7 @@ def _trend_of_all(effects: Effects) -> tuple[float, float, float]:
 def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval) -> pl.DataFrame:
     """Return the change of every physician, compared with themselves on patients alike."""
     used = share > 0
-    enough = (n[used] >= FEWEST_IN_A_CELL).all(axis=(0, 2))
+    enough: BoolArray = np.asarray((n[used] >= FEWEST_IN_A_CELL).all(axis=(0, 2)))
     filled = np.where(enough[None, :, None], n, 1.0)
     weight = share[:, None, None] * _trend(filled) * enough[None, :, None]
 

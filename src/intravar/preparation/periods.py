@@ -134,8 +134,8 @@ def by_period(column: pl.Series, period: str) -> Dealt:
     names = tuple(named.drop_nulls().unique().sort())
     if len(names) > MOST_STRATA:
         raise InputError(
-            f"'{column.name}' covers {len(names):,} periods; {MOST_STRATA} are the most, take longer "
-            f"ones with {option('period', 'year')}"
+            f"'{column.name}' covers {len(names):,} periods; {MOST_STRATA} are the most, take "
+            f"longer ones with {option('period', 'year')}"
         )
     if len(names) < 2:
         raise InputError(
@@ -159,7 +159,7 @@ def _days(column: pl.Series, period: str) -> pl.Series:
                 f"column '{column.name}' holds years; {option('period')} is '{period}', years can "
                 f"only be compared as years: {option('period', 'year')}"
             )
-        return pl.select(pl.date(column, 1, 1)).to_series()
+        return pl.select(pl.date(pl.lit(column), 1, 1)).to_series()
     example = f", '{shortened(str(present[0]), 30)}' for instance" if len(present) else ""
     raise InputError(
         f"column '{column.name}' (the date) does not hold dates{example}; write them as 2024-12-31"

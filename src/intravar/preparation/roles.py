@@ -84,17 +84,20 @@ def assign_roles(
     }
     case = None if case is None else clean_name(case)
     patient = case if patient is None else clean_name(patient)
-    date, by = (None if name is None else clean_name(name) for name in (date, by))
+    date = None if date is None else clean_name(date)
+    by = None if by is None else clean_name(by)
     asked = (physician, decision, *(each for names in named.values() for each in names or ()))
     for name in (*asked, *(name for name in (patient, case, date, by) if name is not None)):
         if name not in columns:
             raise missing_column(name, columns)
     if physician == decision:
         raise InputError(f"column '{physician}' cannot be both the physician and the decision")
-    for name, role in ((date, "date"), (by, "by")):
-        if name in (physician, decision):
-            other = "physician" if name == physician else "decision"
-            raise InputError(f"{option(role)} names '{name}', which is the {other}; name another")
+    for asked_for, role in ((date, "date"), (by, "by")):
+        if asked_for in (physician, decision):
+            other = "physician" if asked_for == physician else "decision"
+            raise InputError(
+                f"{option(role)} names '{asked_for}', which is the {other}; name another"
+            )
     listed = named["covariates"]
     for name in listed or ():
         if name in (physician, decision):

@@ -110,8 +110,8 @@ def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[F
 
 
 def _group(summaries: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, float | None]:
-    groups = [each.get("group") for each in summaries]
-    if None in groups or any(group["discordance"] is None for group in groups):
+    groups = [each.get("group") or {} for each in summaries]
+    if any(group.get("discordance") is None for group in groups):
         return dict.fromkeys(("first", "second", "change", "low", "high"))
     value, low, high = (np.array([[group[name] for group in groups]]) for name in _ENDS)
     found = _difference(value, low, high)
@@ -125,8 +125,8 @@ def _group(summaries: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, float 
 
 def _noise(summaries: tuple[dict[str, Any], dict[str, Any]]) -> pl.DataFrame:
     schema = {"component": pl.String, "first": pl.Float64, "second": pl.Float64}
-    parts = [(each.get("group") or {}).get("noise") for each in summaries]
-    if None in parts:
+    parts = [(each.get("group") or {}).get("noise") or {} for each in summaries]
+    if not all(parts):
         return pl.DataFrame(schema=schema)
     rows = [(name, *(each[name]["value"] for each in parts)) for name in parts[0]]
     return pl.DataFrame(rows, schema=schema, orient="row")

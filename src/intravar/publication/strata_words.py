@@ -150,14 +150,14 @@ def strata_tables(
 
 
 def strata_lines(found: Mapping[str, Any], column: str) -> list[str]:
-    """Say in words how subgroups compare.
+    r"""Say in words how subgroups compare.
 
     Examples
     --------
     >>> told = {"strata": [{"stratum": "F", "discordance": 0.2, "alike": 0.21},
     ...                    {"stratum": "M", "discordance": 0.3, "alike": 0.27}],
     ...         "p_value": 0.001, "n_left_out": 0}
-    >>> print("\\n".join(strata_lines(told, "sex")))
+    >>> print("\n".join(strata_lines(told, "sex")))
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
     As if as many were indicated in each: F 21, M 27. They differ (p = 0.001).
     """
@@ -166,7 +166,8 @@ def strata_lines(found: Mapping[str, Any], column: str) -> list[str]:
         return [f"By {column}: too few patients in each to say anything."]
     crude = ", ".join(f"{row['stratum']} {_percent(row['discordance'])}" for row in rows)
     lines = [
-        f"By {column}, of 100 pairs of comparable patients so many get different decisions: {crude}."
+        f"By {column}, of 100 pairs of comparable patients so many get different decisions: "
+        f"{crude}."
     ]
     if found["n_left_out"]:
         lines.append(f"{found['n_left_out']} with few patients are left out.")

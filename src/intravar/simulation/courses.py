@@ -35,7 +35,8 @@ class WholeDays:
 
     def from_normal(self, standard_normal: FloatArray) -> FloatArray:
         """See :class:`intravar.simulation.covariates.Marginal`."""
-        return np.minimum(np.floor(ndtr(standard_normal) * self.n_days), self.n_days - 1.0)
+        days = np.floor(ndtr(standard_normal) * self.n_days)
+        return np.asarray(np.minimum(days, self.n_days - 1.0))
 
     def quantile(self, probability: float) -> float:
         """See :class:`intravar.simulation.covariates.Marginal`."""
@@ -51,7 +52,7 @@ class FallsAtOnce:
 
     def fall(self, covariates: pl.DataFrame) -> FloatArray:
         """See :class:`intravar.simulation.departures.Steadiness`."""
-        return self.size * (covariates[DAY].to_numpy() >= self.day)
+        return np.where(covariates[DAY].to_numpy() >= self.day, self.size, 0.0)
 
     def describe(self) -> str:
         """See :class:`intravar.simulation.departures.Steadiness`."""
