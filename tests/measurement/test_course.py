@@ -9,7 +9,7 @@ import pytest
 import intravar
 from intravar.arrays import FloatArray, IntArray
 from intravar.cohort import Cohort
-from intravar.measurement.strata import Predicted, Strata, strata_of
+from intravar.measurement.strata import DealtPatients, Strata, strata_of
 from intravar.simulation.courses import MIDDLE
 
 ASKED: dict[str, Any] = {"physician": "physician", "decision": "decision"}
@@ -23,7 +23,7 @@ def _known(cohort: Cohort, stratum: IntArray) -> tuple[Strata, FloatArray]:
     names = named.unique().sort()
     code = named.replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
     eligible = truth.eligible.astype(np.int64)
-    patients = Predicted(
+    patients = DealtPatients(
         cohort.decision.astype(np.float64),
         truth.probability,
         np.where(truth.eligible, 0.7, 0.05),
@@ -98,7 +98,7 @@ def test_a_stratum_seen_by_one_physician_only() -> None:
     random = np.random.default_rng(0)
     n = 200
     code = np.repeat([0, 1], n // 2)
-    patients = Predicted(
+    patients = DealtPatients(
         random.integers(0, 2, n).astype(np.float64),
         np.full(n, 0.5),
         np.full(n, 0.5),

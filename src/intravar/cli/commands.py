@@ -10,7 +10,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from intravar.cli import benchmark, check, endings, explain, measure, omop, report, simulation
+from intravar.cli import (
+    benchmark,
+    check,
+    compare,
+    endings,
+    explain,
+    measure,
+    omop,
+    report,
+    simulation,
+)
 from intravar.version import __version__
 
 
@@ -52,6 +62,7 @@ benchmark.register(app)
 check.register(app)
 measure.register(app)
 explain.register(app)
+compare.register(app)
 omop.register(app)
 report.register(app)
 

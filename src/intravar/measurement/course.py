@@ -15,7 +15,7 @@ import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
 from intravar.estimators.noise import Noise, noise_of
-from intravar.measurement.strata import Predicted, Strata, strata_of
+from intravar.measurement.strata import DealtPatients, Strata, strata_of
 from intravar.observed import Observed
 from intravar.prediction.held_out import HeldOut, held_out
 from intravar.preparation.periods import Dealt
@@ -111,7 +111,7 @@ def _log_likelihood(found: HeldOut) -> FloatArray:
 
 
 def _compared(observed: Observed, found: HeldOut, dealt: Dealt) -> Strata:
-    patients = Predicted(
+    patients = DealtPatients(
         observed.decision.astype(np.float64),
         _in_given_order(found, found.personal),
         _in_given_order(found, found.pooled),

@@ -57,7 +57,7 @@ class Strata:
 
 
 @dataclass(frozen=True, eq=False)
-class Predicted:
+class DealtPatients:
     """Decisions of patients with what was predicted of them, one entry each."""
 
     decision: FloatArray
@@ -67,7 +67,7 @@ class Predicted:
     stratum: IntArray
 
 
-def strata_of(patients: Predicted, physicians: pl.Series, names: tuple[str, ...]) -> Strata:
+def strata_of(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...]) -> Strata:
     """Compare strata.
 
     Parameters
@@ -142,7 +142,7 @@ def _variance(
     return np.asarray(square.reshape(_CLASSES, n_strata) / np.maximum(free, 1.0))
 
 
-def _ends(patients: Predicted, kind: IntArray, shape: tuple[int, int, int]) -> Interval:
+def _ends(patients: DealtPatients, kind: IntArray, shape: tuple[int, int, int]) -> Interval:
     """Return the intervals of all cells; how losses scatter is another matter in each class."""
     ends = [np.full(shape, np.nan) for _ in Interval._fields]
     for number in range(_CLASSES):
@@ -157,7 +157,7 @@ def _ends(patients: Predicted, kind: IntArray, shape: tuple[int, int, int]) -> I
 
 
 def _levels(
-    patients: Predicted, loss: FloatArray, names: tuple[str, ...], effects: Effects
+    patients: DealtPatients, loss: FloatArray, names: tuple[str, ...], effects: Effects
 ) -> pl.DataFrame:
     n = np.bincount(patients.stratum, minlength=len(names)).astype(np.float64)
     safe = np.maximum(n, 1.0)
@@ -187,7 +187,7 @@ def _levels(
     ).fill_nan(None)
 
 
-def _cells(patients: Predicted, physicians: pl.Series, names: tuple[str, ...]) -> pl.DataFrame:
+def _cells(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...]) -> pl.DataFrame:
     n_strata = len(names)
     cell = patients.code * n_strata + patients.stratum
     n_cells = len(physicians) * n_strata

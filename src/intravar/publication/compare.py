@@ -6,7 +6,9 @@ measured with one key; patients are taken to be others the second time.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,9 @@ from intravar.errors import InputError, option
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.strata import MATTERS
+from intravar.publication.folders import read_summary
 from intravar.publication.rounding import fraction
+from intravar.publication.strata_words import SURE
 
 _ENDS = ("discordance", "low", "high")
 #: Entries of the request that make two measurements measure different things.
@@ -26,7 +30,7 @@ _MEANING = ("decision", "decision_positive", "covariates", "exclude", "after", "
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Change:
     """What changed from one measurement to another.
 
     Attributes
@@ -46,12 +50,60 @@ class Comparison:
     noise: pl.DataFrame
     notes: tuple[str, ...]
 
+    def lines(self) -> list[str]:
+        """Say it in words."""
+        lines = []
+        if self.group["change"] is not None:
+            first, second, change, low, high = (
+                round(100 * float(self.group[name] or 0.0))
+                for name in ("first", "second", "change", "low", "high")
+            )
+            lines.append(
+                f"All together: of 100 pairs of comparable patients {first} were decided "
+                f"differently the first time and {second} the second, a change of {change:+d} "
+                f"[{low:+d}, {high:+d}]."
+            )
+        for row in self.noise.iter_rows(named=True):
+            before, after = (round(200 * row[name]) for name in ("first", "second"))
+            lines.append(f"{row['component']}: {before} -> {after} of 100 patients seen by two.")
+        sure = self.physicians.filter(pl.col("probability") >= SURE).height
+        lines.append(
+            f"{self.physicians.height:,} physicians are in both; {sure:,} of them changed by more "
+            f"than {100 * MATTERS:.0f} of 100, with a probability of {100 * SURE:.0f} % or more."
+        )
+        return [*lines, *(f"note: {note}" for note in self.notes)]
+
+
+def compare(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Change:
+    """Compare two stored measurements.
+
+    Parameters
+    ----------
+    first, second
+        The folders that `intravar measure --out` wrote, under one key.
+    """
+    tables, summaries = zip(*(_stored(Path(folder)) for folder in (first, second)), strict=True)
+    return compare_published(tables[0], tables[1], (summaries[0], summaries[1]))
+
+
+def _stored(folder: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
+    summary = read_summary(folder)
+    try:
+        if summary is None or not {"method", "request", "group"} <= set(summary):
+            raise ValueError
+        return pl.read_parquet(folder / "physicians.parquet"), summary
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"'{folder}' does not hold a whole measurement; name a folder that 'intravar measure "
+            "--out' wrote"
+        ) from error
+
 
 def compare_published(
     first: pl.DataFrame,
     second: pl.DataFrame,
     summaries: tuple[dict[str, Any], dict[str, Any]],
-) -> Comparison:
+) -> Change:
     """Compare what two measurements published.
 
     Parameters
@@ -74,7 +126,7 @@ def compare_published(
             f"second time with {option('key')} and the key.json of the first one's private folder"
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
-    return Comparison(
+    return Change(
         _physicians(known),
         _group(summaries),
         _noise(summaries),
