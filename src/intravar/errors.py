@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 #: How near a name must be to be offered instead of one that is not known.
 NEAR = 0.6
 #: Arguments that are called otherwise on the command line.
-_FLAGS = {"most": "--pairs"}
+_FLAGS = {"most": "--pairs", "labels": "--label"}
 _LISTS = ("covariates", "exclude", "after", "categorical", "methods")
 # Marks that no name and no value of a user holds.
+THEIRS = "\ue003", "\ue004"
 _OPTION = re.compile("\ue000([a-z_]+)(?:\ue001([^\ue002]*))?\ue002")
 
 
@@ -34,8 +35,23 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(_OPTION.sub(_in_python, message))
-        self.on_command_line: str = _OPTION.sub(_as_flag, message)
+        plain = message.replace(THEIRS[0], "").replace(THEIRS[1], "")
+        super().__init__(_OPTION.sub(_in_python, plain))
+        self.on_command_line: str = _OPTION.sub(_as_flag, plain)
+        self._message: str | None = message
+
+    def reworded(self, change: Callable[[str], str]) -> InputError:
+        """Return the error in other words; once is enough."""
+        if self._message is None:
+            return self
+        told = InputError(change(self._message))
+        told._message = None
+        return told
+
+
+def theirs(text: str) -> str:
+    """Mark text of others within a sentence of ours; whoever rewords it leaves that as it is."""
+    return f"{THEIRS[0]}{text}{THEIRS[1]}"
 
 
 def option(name: str, value: str | None = None) -> str:

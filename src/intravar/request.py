@@ -18,10 +18,13 @@ import tomli_w
 
 from intravar.errors import InputError, option, unknown_name
 from intravar.where import columns_of, parse_population
+from intravar.wording import LONGEST_LABEL, LONGEST_TITLE, Words, checked_pair, checked_word
 
 Missing = Literal["indicator", "drop", "impute"]
 MISSING_POLICIES: tuple[Missing, ...] = get_args(Missing)
 Repeated = Literal["once", "all"]
+#: Columns and what to call them.
+Labels = tuple[tuple[str, str], ...]
 REPEATED_POLICIES: tuple[Repeated, ...] = get_args(Repeated)
 #: Patients below which a physician's result is not reported.
 MIN_PANEL = 30
@@ -31,6 +34,8 @@ MIN_RELIABILITY = 0.4
 SMALLEST_CELL = 11
 
 SUFFIX = ".toml"
+#: Words that are given for one and for several.
+_PAIRS = ("decider_word", "case_word")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -105,6 +110,17 @@ class Request:
     smallest_cell: int = _asked(
         "limits", "Smallest count of patients or events that is shown.", SMALLEST_CELL
     )
+    decider_word: str | None = _asked(
+        "words", "Whoever decides, one and several. Default: physician,physicians."
+    )
+    case_word: str | None = _asked(
+        "words", "Whoever is decided about, one and several. Default: patient,patients."
+    )
+    decision_word: str | None = _asked("words", "What is decided for, thrombolysis say.")
+    labels: Labels = _asked(  # noqa: RUF009
+        "words", "What to call a column, as COLUMN=label; may be given again.", ()
+    )
+    title: str | None = _asked("words", "Title of the page.")
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -116,6 +132,16 @@ class Request:
         _refuse_unknown("policy for repeated patients", self.repeated, REPEATED_POLICIES)
         self._check_population()
         self._check_limits()
+        self._check_words()
+
+    def _check_words(self) -> None:
+        told = {name: checked_pair(name, getattr(self, name)) for name in _PAIRS}
+        told["decision_word"] = checked_word("decision_word", self.decision_word)
+        told["title"] = checked_word("title", self.title, LONGEST_TITLE)
+        for name, word in told.items():
+            object.__setattr__(self, name, word)
+        for _, label in self.labels:
+            checked_word("labels", label, LONGEST_LABEL)
 
     def _check_population(self) -> None:
         if self.period is not None and self.date is None:
@@ -149,6 +175,11 @@ class Request:
         """What tells how to read the source."""
         return {each.name: getattr(self, each.name) for each in in_section("reading")}
 
+    @property
+    def words(self) -> Words:
+        """What things are called."""
+        return Words.of({each.name: getattr(self, each.name) for each in in_section("words")})
+
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """Return the request by sections, in a form that fits into JSON and TOML.
 
@@ -162,6 +193,8 @@ class Request:
             value = getattr(self, each.name)
             if value is not None and value != ():
                 plain = list(value) if isinstance(value, tuple) else value
+                if each.type == "Labels":
+                    plain = dict(value)
                 found.setdefault(each.metadata["section"], {})[each.name] = plain
         return found
 
@@ -171,9 +204,12 @@ class Request:
         return tomli_w.dumps(head | self.as_dict())
 
     def differences(self, other: Mapping[str, Any]) -> list[str]:
-        """Name the fields in which a stored request, by sections, differs from this one."""
+        """Name the fields in which a stored request, by sections, differs from this one.
+
+        What things are called changes no result.
+        """
         mine = self.as_dict()
-        sections = {**mine, **other}
+        sections = [section for section in {**mine, **other} if section != "words"]
         return [
             name
             for section in sections
@@ -204,6 +240,8 @@ def _checked(asked: Field[Any], value: Any) -> Any:
         return None
     if kind.startswith("tuple"):
         return _names(asked.name, value)
+    if kind == "Labels":
+        return _labels(asked.name, value)
     if kind.startswith("int") and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind.startswith("float") and isinstance(value, int | float):
@@ -223,6 +261,23 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(each, str):
             raise InputError(f"{option(name)} has {each!r}; give a list of names")
     return names
+
+
+def _labels(name: str, value: Any) -> Labels:
+    """Return columns with their labels: of a table, of pairs, or of texts COLUMN=label."""
+    listed = value.items() if isinstance(value, Mapping) else value
+    if isinstance(listed, str) or not isinstance(listed, Iterable):
+        listed = [listed]
+    found: dict[str, str] = {}
+    for each in listed:
+        pair = each.partition("=")[::2] if isinstance(each, str) and "=" in each else each
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
+        column, label = pair
+        if not (isinstance(column, str) and isinstance(label, str) and column.strip()):
+            raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
+        found[column.strip()] = label.strip()
+    return tuple(found.items())
 
 
 def is_request_file(source: Any) -> bool:

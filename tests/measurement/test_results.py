@@ -171,7 +171,7 @@ def test_the_measurement_explains_itself(measured: Measurement) -> None:
     text = repr(measured)
     assert text.splitlines()[0] == str(measured.judged)
     assert text.splitlines()[1].startswith("euclidean: ")
-    assert "of 100 pairs of comparable patients, about" in text
+    assert "of 100 pairs of similar patients, about" in text
     page = measured._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page

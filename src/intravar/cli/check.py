@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from intravar.preparation.check import Check
+    from intravar.wording import Words
 
 #: Physicians that cannot be measured and are named for one reason; --json names all.
 MOST_NAMED = 10
@@ -33,6 +35,8 @@ def check(
     request: Request,
     show_names: options.ShowNames = False,
     key: options.Key = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Look at your own table: its quality, panel sizes, leaks, and what measuring would take.
@@ -46,28 +50,48 @@ def check(
         asked = publication.check_json(found) | {"not_measurable": cannot}
         typer.echo(json.dumps(asked, indent=1, default=str))
         return
-    console = cli.Console(highlight=False)
+    console = cli.Console(highlight=False, quiet=quiet)
     _print_columns(console, found)
     for line in publication.check_lines(found):
         console.print(line, markup=False, soft_wrap=False)
-    _print_unmeasurable(console, cannot)
-    print_leaks(console, found.leak_lines())
+    _print_unmeasurable(console, cannot, request.words)
+    print_leaks(console, found.leak_lines(), request.words)
+    if verbose:
+        print_request(console, request)
 
 
 def _print_columns(console: Console, found: Check) -> None:
     table = cli.Table(box=None, pad_edge=False)
-    names = ["column", "use", "kind", "missing", "note"]
-    if console.width < 70:
-        names = ["column", "use", "missing"]
+    every = ["column", "use", "kind", "missing", "note"]
+    names = ["column", "use", "missing"] if console.width < 70 else every
     for name in names:
         table.add_column(name, overflow="fold", justify="right" if name == "missing" else "left")
     leaking = {leak.column for leak in found.prepared.leaks}
     for row in publication.column_rows(found):
         style = "bold red" if row["column"] in leaking else ""
+        row["use"] = found.request.words.said(row["use"])
         cells = [cli.Text(str(row[name] or ("0" if name == "missing" else ""))) for name in names]
         table.add_row(*cells, style=style)
     console.print(table)
+    print_left_out(console, [name for name in every if name not in names], "--json has them")
     console.print()
+
+
+def print_left_out(console: Console, names: list[str], where: str) -> None:
+    """Say which columns the terminal has no room for."""
+    if names:
+        told = f"({', '.join(names)} not shown in {console.width} columns; {where})"
+        console.print(cli.Text(told))
+
+
+def print_request(
+    console: Console, request: Request, seconds: Mapping[str, float] | None = None
+) -> None:
+    """Print what was asked for, and what the steps took if that is known."""
+    console.print()
+    console.print(cli.Text(request.to_toml().rstrip()))
+    for name, value in (seconds or {}).items():
+        console.print(cli.Text(f"{name}: {value:.1f} s"))
 
 
 def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
@@ -78,15 +102,14 @@ def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str,
     return None if key is None else publication.Pseudonyms.of(names, key).by_name
 
 
-def _print_unmeasurable(console: Console, rows: list[dict[str, Any]]) -> None:
+def _print_unmeasurable(console: Console, rows: list[dict[str, Any]], words: Words) -> None:
     """Say how many physicians cannot be measured and why; and who, if they have been named."""
     if not rows:
         return
     console.print()
     console.print("not measurable:")
     for row in rows:
-        n = row["n_physicians"]
-        count = f"{n:,} physician" if n == 1 else f"{n:,} physicians"
+        count = words.counted(row["n_physicians"])
         console.print(f"  {count}: {row['reason']} ({row['n_patients']})", markup=False)
         named = row.get("physicians", [])
         for name in named[:MOST_NAMED]:
@@ -99,7 +122,7 @@ def _print_unmeasurable(console: Console, rows: list[dict[str, Any]]) -> None:
         )
 
 
-def print_leaks(console: Console, lines: list[str]) -> None:
+def print_leaks(console: Console, lines: list[str], words: Words) -> None:
     """Say loudly which columns may give the decision away."""
     if not lines:
         return
@@ -107,7 +130,8 @@ def print_leaks(console: Console, lines: list[str]) -> None:
     console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
     for line in lines:
         console.print(cli.Text(f"  {line}", style="red"))
-    console.print(
+    told = (
         "If a column is known only after the decision, name it with --after; compared by it, every "
         "physician looks consistent."
     )
+    console.print(cli.Text(words.said(told)))

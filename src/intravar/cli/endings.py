@@ -1,7 +1,8 @@
 """How a command ends: in what words and with which exit code, whatever ended it.
 
-0 all went well; 2 the input or the machine, with what to do about it; 1 a defect of intravar; 128
-and the number of a signal that ended it, as is usual.
+0 all went well; 2 the input or the machine, with what to do about it; 3 a study in which some
+methods failed; 4 a measurement in which nobody can be reported one by one; 1 a defect of intravar;
+128 and the number of a signal that ended it, as is usual.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from intravar.printable import printable
 from intravar.version import __version__
 
 BAD_INPUT, DEFECT = 2, 1
+NOBODY_REPORTABLE = 4
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 #: Signals that ask a program to end; Windows has not all of them.

@@ -12,6 +12,7 @@ import intravar
 from intravar import cli, publication
 from intravar.cli.options import Json
 from intravar.errors import InputError
+from intravar.wording import Words
 from intravar.writing import checked_target, privacy_words, whole_file, write_private
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def explain(
         else:
             _print_rule(console, summary)
         return
-    table, warning = intravar.explain(folder, physician, most=most), publication.WARNING
+    with Words.in_summary(summary).in_errors():
+        table = intravar.explain(folder, physician, most=most)
+    warning = Words.in_summary(summary).said(publication.WARNING)
     if out is not None:
         with whole_file(out) as beside:
             write_private(beside, f"# {warning}\n{publication.safe_csv(table)}".encode())
@@ -70,12 +73,13 @@ def explain(
 
 
 def _print_rule(console: Console, summary: dict[str, Any]) -> None:
-    rule = summary["rule"]
-    positive = summary["request"]["columns"]["decision"]
+    rule, words = summary["rule"], Words.in_summary(summary)
+    positive = words.decision or summary["request"]["columns"]["decision"]
     console.print("What the decisions depend on (loss of AUC when shuffled):")
     for row in rule["importance"][:8]:
         bar = "█" * round(20 * max(0.0, row["importance"]) / _largest(rule["importance"]))
-        console.print(cli.Text(f"  {row['importance']:6.3f} {bar} {row['covariate']}"))
+        name = words.label(row["covariate"])
+        console.print(cli.Text(f"  {row['importance']:6.3f} {bar} {name}"))
     console.print()
     console.print(cli.Text(f"A short tree, by the share of '{positive}':"))
     leaves = cli.Table.grid(padding=(0, 2))
@@ -85,7 +89,8 @@ def _print_rule(console: Console, summary: dict[str, Any]) -> None:
         leaves.add_row(leaf["words"], cli.Text(leaf["when"]))
     console.print(leaves)
     console.print()
-    console.print("It describes what the physicians did on the whole, not what is right.")
+    told = "It describes what the physicians did on the whole, not what is right."
+    console.print(cli.Text(words.said(told)))
 
 
 def _largest(rows: list[dict[str, Any]]) -> float:
@@ -93,11 +98,13 @@ def _largest(rows: list[dict[str, Any]]) -> float:
 
 
 def _print_pairs(console: Console, table: pl.DataFrame, summary: dict[str, Any]) -> None:
-    console.print(publication.WARNING, style="bold red")
+    words = Words.in_summary(summary)
+    console.print(cli.Text(words.said(publication.WARNING), style="bold red"))
     if not table.height:
-        console.print("No discordant pair: comparable patients got the same decision.")
+        told = "No discordant pair: comparable patients got the same decision."
+        console.print(cli.Text(words.said(told)))
         return
-    decision = summary["request"]["columns"]["decision"]
+    decision = words.decision or summary["request"]["columns"]["decision"]
     for (number,), rows in table.group_by("pair", maintain_order=True):
         first = rows.row(0, named=True)
         console.print()
@@ -113,7 +120,10 @@ def _print_pairs(console: Console, table: pl.DataFrame, summary: dict[str, Any])
             shown.add_column(cli.Text(heading), overflow="fold")
         for row in rows.iter_rows(named=True):
             style = "dim" if row["difference"] == "same" else ""
-            cells = (row[name] for name in ("covariate", "decided_for", "decided_against"))
+            cells = (
+                words.label(row["covariate"]),
+                *(row[name] for name in ("decided_for", "decided_against")),
+            )
             shown.add_row(
                 *(cli.Text(cell) for cell in cells), cli.Text(row["difference"]), style=style
             )

@@ -10,8 +10,8 @@ import typer
 
 import intravar
 from intravar import cli, measurement, publication, sources
-from intravar.cli import options
-from intravar.cli.check import print_leaks
+from intravar.cli import endings, options
+from intravar.cli.check import print_leaks, print_left_out, print_request
 from intravar.cli.options import Json
 from intravar.request import Request
 from intravar.writing import privacy_words
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from intravar.measurement.result import Measurement
     from intravar.publication import Outputs
+    from intravar.wording import Words
 
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24
@@ -49,17 +51,21 @@ def measure(
         bool,
         typer.Option("--pairs-in-report", help="Embed discordant pairs (patient-level!)."),
     ] = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Measure how consistently each physician in your own table decides.
 
     Results for others to read go to the folder of --out, under pseudonyms and without small
     counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
+    Exit code 4: nobody can be reported one by one; all files are written.
     """
     publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
         publication.read_key(key)
-    with cli.StepProgress(cli.Console(stderr=True, highlight=False)) as progress:
+    errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
+    with cli.StepProgress(errors, every=verbose) as progress:
         found = intravar.measure(source, request, progress=progress)
         progress.step("writing the report")
         outputs = intravar.write_measurement(
@@ -73,10 +79,18 @@ def measure(
     if as_json:
         rows = outputs.physicians.to_dicts()
         typer.echo(json.dumps(outputs.summary | {"physicians": rows}, default=str))
-        return
-    console = cli.Console(highlight=False)
+    else:
+        console = cli.Console(highlight=False, quiet=quiet)
+        _print_all(console, found, outputs, out)
+        if verbose:
+            print_request(console, request, found.seconds)
+    if not outputs.summary["n_reportable"]:
+        raise typer.Exit(endings.NOBODY_REPORTABLE)
+
+
+def _print_all(console: Console, found: Measurement, outputs: Outputs, out: Path) -> None:
     _print_results(console, outputs)
-    print_leaks(console, found.check.leak_lines())
+    print_leaks(console, found.check.leak_lines(), found.request.words)
     for warning in found.warnings:
         console.print(cli.Text(f"warning: {warning}"))
     console.print()
@@ -90,31 +104,39 @@ def measure(
 
 
 def _print_results(console: Console, outputs: Outputs) -> None:
-    table, summary = outputs.physicians, outputs.summary
+    table, summary, words = outputs.physicians, outputs.summary, outputs.words
     verdict = cli.Text(summary["verdict"].upper(), style="bold")
     console.print(verdict.append(f": {'; '.join(summary['verdict_reasons'])}", style="not bold"))
     console.print()
     ranked = table["rank"].null_count() < table.height
     reportable = table.filter(table["reportable"]).sort("rank" if ranked else "physician")
     if reportable.height:
-        console.print(_result_table(reportable, console.width, ranked=ranked))
+        every = _headings(reportable, ranked=ranked)
+        shown = _fitting(every, console.width)
+        console.print(_result_table(reportable, shown, words))
+        left_out = [words.said(name) for name in every if name not in shown]
+        print_left_out(console, left_out, "physicians.csv has them")
         console.print()
         if not ranked:
-            console.print(cli.Text(NOT_RANKED))
+            console.print(cli.Text(words.said(NOT_RANKED)))
         first = reportable.row(0, named=True)["physician"]
         console.print(cli.Text(f"{first}: {outputs.summary['lines'][first]}"))
     for reason, count in (
         table.filter(~table["reportable"])["reason"].value_counts(sort=True).iter_rows()
     ):
-        plural = "physician" if count == 1 else "physicians"
-        console.print(cli.Text(f"not reportable: {count:,} {plural}: {reason}"))
+        console.print(cli.Text(f"not reportable: {words.counted(count)}: {reason}"))
     console.print()
     for line in publication.group_lines(
-        summary["group"], summary["n_physicians"], summary["claim"]
+        summary["group"],
+        summary["n_physicians"],
+        summary["claim"],
+        words,
+        summary["compared"],
     ):
         console.print(cli.Text(line))
     if not reportable.height:
-        console.print(f"No physician is reportable. {_bars(table['reason'].to_list())}")
+        told = f"No physician is reportable. {_bars(table['reason'].to_list())}"
+        console.print(cli.Text(words.said(told)))
 
 
 def _bars(reasons: list[str | None]) -> str:
@@ -133,15 +155,27 @@ def _bars(reasons: list[str | None]) -> str:
     return f"The bar is set by {' and '.join(found)}.{other}"
 
 
-def _result_table(rows: pl.DataFrame, width: int, *, ranked: bool) -> Table:
+def _headings(rows: pl.DataFrame, *, ranked: bool) -> list[str]:
+    """Return the columns that there is something for, the physician's name apart."""
+    rate = "rate" in rows.columns and rows["rate"].null_count() < rows.height
+    names = ["patients", *(["rate"] * rate), "discordance", "95 %", "shrunken"]
+    return [*names, *(["rank"] * ranked), "reliability"]
+
+
+def _fitting(names: list[str], width: int) -> list[str]:
+    """Return the columns that a terminal has room for."""
+    if width < 70:
+        return ["discordance", "95 %"]
+    if width >= 90 or len(names) <= 5:
+        return names
+    return [name for name in names if name != "reliability"]
+
+
+def _result_table(rows: pl.DataFrame, shown: list[str], words: Words) -> Table:
     table = cli.Table(box=None, pad_edge=False)
-    table.add_column("physician", overflow="fold", min_width=9)
-    names = ["patients", "discordance", "95 %", "shrunken", "reliability"]
-    if ranked:
-        names.insert(4, "rank")
-    shown = names[1:3] if width < 70 else names[:5] if width < 90 else names
+    table.add_column(cli.Text(words.decider), overflow="fold", min_width=9)
     for name in shown:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(cli.Text(words.said(name)), justify="right", no_wrap=True)
     for position, row in enumerate(rows.iter_rows(named=True)):
         if rows.height > MOST_PRINTED and position == MOST_PRINTED // 2:
             between = rows.height - MOST_PRINTED
@@ -158,6 +192,7 @@ def _cells(row: dict[str, Any]) -> dict[str, str]:
     shown = {name: measurement.by_name(name).text(value) for name, value in row.items()}
     return {
         "patients": "hidden" if row["n_patients"] is None else shown["n_patients"],
+        "rate": shown.get("rate", "–"),
         "discordance": shown["discordance"],
         "95 %": f"{row['low']:.2f}–{row['high']:.2f}",
         "shrunken": shown["shrunken"],

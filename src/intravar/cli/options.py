@@ -23,6 +23,12 @@ Input = Annotated[
         show_default=False,
     ),
 ]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors only, and what --json asks for.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print every step, what it took and the request.")
+]
 ShowNames = Annotated[bool, typer.Option("--show-names", help="Write names instead of pseudonyms.")]
 Key = Annotated[
     Path | None,
@@ -57,7 +63,7 @@ def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., 
             options = {
                 name: _value(asked[name], value)
                 for name, value in values.items()
-                if value is not None
+                if value not in (None, [])
             }
             found, request = resolved(source, None, options)
             command(source=found, request=request, **given)
@@ -72,15 +78,15 @@ def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., 
 def _option(asked: Field[Any]) -> inspect.Parameter:
     """Make an option of a field; what is not given stays None."""
     kind = str(asked.type)
-    several = kind.startswith("tuple")
-    python = int if kind.startswith("int") else float if kind.startswith("float") else str
+    several, again = kind.startswith("tuple"), kind == "Labels"
+    python: Any = int if kind.startswith("int") else float if kind.startswith("float") else str
     words = asked.metadata["words"]
     if several:
         words = words.replace(".", ", with commas between.", 1)
     if asked.default not in (None, "", ()):
         words = f"{words} Default: {asked.default}."
     declared = typer.Option(
-        f"--{asked.name.replace('_', '-')}",
+        "--label" if again else f"--{asked.name.replace('_', '-')}",
         help=words,
         show_default=False,
         rich_help_panel=f"{asked.metadata['section'].capitalize()}",
@@ -89,7 +95,7 @@ def _option(asked: Field[Any]) -> inspect.Parameter:
         asked.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[python | None, declared],
+        annotation=Annotated[(list[str] if again else python) | None, declared],
     )
 
 

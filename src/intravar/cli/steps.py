@@ -16,10 +16,13 @@ class StepProgress:
     ----------
     console
         Where to show it; a terminal gets a line that moves, anything else one line per step.
+    every
+        Whether short steps make a plain line too.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, every: bool = False) -> None:
         self._console = console
+        self._every = every
         self._words = ""
         self._started = self._begun = time.monotonic()
         self._expected: float | None = None
@@ -48,7 +51,7 @@ class StepProgress:
         """
         self._finish()
         self._words, self._expected, self._begun = words, seconds, time.monotonic()
-        if self._live is None and seconds is not None:
+        if self._live is None and (seconds is not None or self._every):
             about = f" (about {_time(seconds)})" if seconds and seconds >= 10 else ""
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
 

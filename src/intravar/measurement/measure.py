@@ -25,12 +25,13 @@ from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
-from intravar.measurement.scores import Scores, result_table, scores_of
+from intravar.measurement.scores import Scores, in_their_words, result_table, scores_of
 from intravar.measurement.verdict import RULE_FOUND, judge
 from intravar.observed import Observed
 from intravar.preparation.check import checked
 from intravar.preparation.cost import estimate_cost
 from intravar.request import Request, resolved, takes_request
+from intravar.wording import Words
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -97,6 +98,12 @@ def measure(
 
 def measured(source: Any, request: Request, tell: Listener) -> Measurement:
     """Measure the physicians of a table as a request says."""
+    with request.words.in_errors():
+        return _measured(source, request, tell)
+
+
+def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
+    words = request.words
     names = chosen_methods(request)
     started = time.perf_counter()
     tell.step("reading and checking the table")
@@ -121,23 +128,26 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
         fitted[name], caught = _fit(name, prepared.observed, request.seed)
         seconds[name] = time.perf_counter() - begun
         said += caught
-    main = fitted[names[0]]
+    main = fitted[names[0]] = _labelled(fitted[names[0]], words)
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
     halves = None
     if isinstance(main.estimator, Estimator):
-        tell.step("measuring two halves of the patients", seconds.get(names[0]))
+        tell.step(words.said("measuring two halves of the patients"), seconds.get(names[0]))
         halves = _halves(main.estimator, prepared.observed, request.seed)
     if isinstance(main.evidence, Predictions):
         main = fitted[names[0]] = replace(main, scores=_down_to_limit(main.scores, halves))
-    tell.step("assessing the physicians")
-    table = result_table(
-        main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
+    tell.step(words.said("assessing the physicians"))
+    table = in_their_words(
+        result_table(
+            main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
+        ),
+        words,
     )
     pairs = pairs_behind(main.evidence, prepared.observed)
     tell.step("looking for the rule in the data", 8)
-    rule = suggest_rule(prepared, request.seed)
+    rule = suggest_rule(prepared, request.seed, words)
     tell.step("diagnostics", 5)
     by_method = {name: each.scores for name, each in fitted.items()}
     diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
@@ -172,7 +182,7 @@ def measured(source: Any, request: Request, tell: Listener) -> Measurement:
         judged,
         by,
         course,
-        tuple(said),
+        tuple(words.said(each) for each in said),
         seconds,
     )
 
@@ -228,6 +238,15 @@ def _halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of was said of the whole
         return compare_halves(estimator, observed, seed)
+
+
+def _labelled(fitted: Fitted, words: Words) -> Fitted:
+    """Say in what way a physician's rule differs with the labels of the covariates."""
+    evidence = fitted.evidence
+    if not isinstance(evidence, Predictions) or not words.labels:
+        return fitted
+    told = tuple(None if each is None else words.labelled(each) for each in evidence.words)
+    return replace(fitted, evidence=replace(evidence, words=told))
 
 
 def _identified(evidence: Evidence) -> tuple[FloatArray, FloatArray] | None:

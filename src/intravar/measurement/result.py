@@ -17,6 +17,7 @@ from intravar.frames import handed_back
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.course import Course
 from intravar.measurement.diagnostics import Diagnostics
+from intravar.measurement.estimand import compared_in
 from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
 from intravar.measurement.repeated import SeenTwice
@@ -114,6 +115,11 @@ class Measurement:
         return "not interpretable" if self.judged is None else self.judged.level
 
     @property
+    def compared(self) -> str:
+        """What a score compares, to stand behind "of 100"."""
+        return compared_in(self.main.evidence, self.judged)
+
+    @property
     def physicians(self) -> Any:
         """The table as a frame of pandas if one was measured, else of polars."""
         observed = self.check.prepared.observed
@@ -122,8 +128,10 @@ class Measurement:
     def __repr__(self) -> str:
         lines = [self._headline()]
         first = self.table.head(MOST_PRINTED).iter_rows(named=True)
-        claim = claim_of(self.main.evidence)
-        lines += [f"{row['physician']}: {in_words(row, claim)}" for row in first]
+        claim, words = claim_of(self.main.evidence), self.request.words
+        lines += [
+            f"{row['physician']}: {in_words(row, claim, words, self.compared)}" for row in first
+        ]
         if self.table.height > MOST_PRINTED:
             lines.append(f"... and {self.table.height - MOST_PRINTED} more")
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
@@ -133,12 +141,16 @@ class Measurement:
         return f"{self.judged}\n{self._counted(reportable)}"
 
     def _counted(self, reportable: int) -> str:
-        return f"{self.method}: {reportable} of {self.table.height} physicians reportable"
+        deciders = self.request.words.deciders
+        return f"{self.method}: {reportable} of {self.table.height} {deciders} reportable"
 
     def _repr_html_(self) -> str:
         """Show the measurement as a table in a notebook."""
         filled = [each for each in COLUMNS if self.table[each.name].null_count() < len(self.table)]
-        heads = "".join(f'<th title="{escape(c.words)}">{escape(c.heading)}</th>' for c in filled)
+        said = self.request.words.said
+        heads = "".join(
+            f'<th title="{escape(said(c.words))}">{escape(said(c.heading))}</th>' for c in filled
+        )
         rows = "".join(
             "<tr>"
             + "".join(f"<td>{escape(column.text(row[column.name]))}</td>" for column in filled)

@@ -20,6 +20,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.preparation.encoding import ABSENT
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import derived_seed, stream
+from intravar.wording import USUAL, Words
 
 #: Patients that suffice to learn from and to test on.
 LEARN, TEST = 20_000, 10_000
@@ -57,14 +58,14 @@ class SuggestedRule:
     probability: FloatArray
 
 
-def suggest_rule(prepared: Prepared, seed: int = 0) -> SuggestedRule:
+def suggest_rule(prepared: Prepared, seed: int = 0, words: Words = USUAL) -> SuggestedRule:
     """Learn how the decisions depend on the covariates, over all physicians."""
     # One thread: the model is small, and threads that wait for each other cost more than they do.
     with threadpool_limits(limits=1):
-        return _learned(prepared, seed)
+        return _learned(prepared, seed, words)
 
 
-def _learned(prepared: Prepared, seed: int) -> SuggestedRule:
+def _learned(prepared: Prepared, seed: int, words: Words) -> SuggestedRule:
     observed = prepared.observed
     x, y = observed.covariates, observed.decision
     order = stream(seed, "rule", "rows").permutation(len(y))
@@ -84,7 +85,7 @@ def _learned(prepared: Prepared, seed: int) -> SuggestedRule:
         auc=_auc(y[test], predicted),
         importance=_importance(model, prepared, test, predicted, seed),
         dependence=_dependence(model, prepared, learn[:2000]),
-        tree=_short_tree(prepared),
+        tree=_short_tree(prepared, words),
         calibration=_calibration(y[test], predicted),
         probability=model.predict_proba(x)[:, 1],
     )
@@ -159,7 +160,7 @@ def _calibration(y: npt.NDArray[np.int8], predicted: FloatArray) -> pl.DataFrame
     )
 
 
-def _short_tree(prepared: Prepared) -> list[dict[str, Any]]:
+def _short_tree(prepared: Prepared, words: Words) -> list[dict[str, Any]]:
     observed = prepared.observed
     smallest = max(30, observed.n_patients // 50)
     tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=smallest, random_state=0)
@@ -175,7 +176,7 @@ def _short_tree(prepared: Prepared) -> list[dict[str, Any]]:
         if inner.children_left[node] == -1:
             n = int(inner.n_node_samples[node])
             decided_for = round(float(inner.value[node][0][1]) * n)
-            when = _conditions(bounds, observed.names, prepared.origin, binary)
+            when = _conditions(bounds, observed.names, prepared.origin, binary, words)
             leaves.append({"when": when, "n_patients": n, "n_for": decided_for})
             return
         column, cut = int(inner.feature[node]), float(inner.threshold[node])
@@ -191,18 +192,31 @@ def _conditions(
     names: tuple[str, ...],
     origin: tuple[str, ...],
     binary: set[str],
+    words: Words = USUAL,
 ) -> str:
     """Write the conditions of a leaf; bounds on one column are drawn together."""
     if not bounds:
-        return "all patients"
-    words = []
+        return f"all {words.cases}"
+    found = []
     for column in dict.fromkeys(column for column, _, _ in bounds):
         above = [cut for position, sign, cut in bounds if position == column and sign == ">"]
         below = [cut for position, sign, cut in bounds if position == column and sign == "<="]
-        words.append(
-            _condition(names[column], origin[column], above, below, names[column] in binary)
+        found.append(
+            _condition(
+                _labelled(names[column], origin[column], words),
+                words.label(origin[column]),
+                above,
+                below,
+                names[column] in binary,
+            )
         )
-    return " and ".join(words)
+    return " and ".join(found)
+
+
+def _labelled(name: str, covariate: str, words: Words) -> str:
+    """Return a coded column with the label of its covariate."""
+    coded = name.startswith(covariate)
+    return f"{words.label(covariate)}{name[len(covariate) :]}" if coded else name
 
 
 def _condition(

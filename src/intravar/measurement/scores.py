@@ -22,6 +22,10 @@ from intravar.measurement.columns import typed
 from intravar.observed import Observed
 from intravar.preparation.panels import too_small
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
+from intravar.wording import USUAL, Words
+
+#: What is compared, where nobody knows it better.
+COMPARABLE = "pairs of comparable patients"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,12 +166,23 @@ def _reason(
     return None
 
 
+def in_their_words(table: pl.DataFrame, words: Words) -> pl.DataFrame:
+    """Return a result whose reasons are said in the words of whoever asked."""
+    reasons = [None if reason is None else words.said(reason) for reason in table["reason"]]
+    return table.with_columns(pl.Series("reason", reasons, dtype=pl.String))
+
+
 def claim_of(evidence: Evidence) -> str:
     """Return how a score of this kind is to be read: as it is, or as an upper limit."""
     return "at most about" if isinstance(evidence, Predictions) else "about"
 
 
-def in_words(row: Mapping[str, Any], claim: str = "about") -> str:
+def in_words(
+    row: Mapping[str, Any],
+    claim: str = "about",
+    words: Words = USUAL,
+    compared: str = COMPARABLE,
+) -> str:
     """Say one physician's result in a line that needs no statistics.
 
     Examples
@@ -178,7 +193,4 @@ def in_words(row: Mapping[str, Any], claim: str = "about") -> str:
     if not row["reportable"]:
         return f"not reportable: {row['reason']}"
     about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
-    return (
-        f"of 100 pairs of comparable patients, {claim} {about} [{low}, {high}] get different "
-        "decisions"
-    )
+    return f"of 100 {words.said(compared)}, {claim} {about} [{low}, {high}] get different decisions"

@@ -6,7 +6,7 @@ often each verdict was right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -59,7 +59,15 @@ class Verdict:
 
 
 def judge(check: Check, evidence: Evidence, group: Group | None, halves: Halves | None) -> Verdict:
-    """Return the verdict, with the reasons for not going further."""
+    """Return the verdict, with the reasons for not going further, in the request's words."""
+    found = _judged(check, evidence, group, halves)
+    words = check.request.words
+    return replace(found, reasons=tuple(words.said(reason) for reason in found.reasons))
+
+
+def _judged(
+    check: Check, evidence: Evidence, group: Group | None, halves: Halves | None
+) -> Verdict:
     observed = check.prepared.observed
     found = rule_strength(evidence, observed)
     leak = [each.column for each in check.prepared.leaks if each.certain]

@@ -10,17 +10,26 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
+from jinja2.lexer import Token, TokenStream
 from markupsafe import Markup
 
 from intravar.pages.colours import INKS, Look, style_of
+from intravar.wording import USUAL, Words
 
 _BASE = "intravar.pages"
+# In the text of a template: what programs read, not people.
+_FOR_PROGRAMS = re.compile(
+    r"(\b(?:id|class|for|href|name|scope|role|type|aria-(?:describedby|labelledby|controls)"
+    r'|data-[\w-]+)="[^"]*|<code>[^<]*)'
+)
 
 
 def render_html(
@@ -31,6 +40,7 @@ def render_html(
     filters: Mapping[str, Callable[..., str]] | None = None,
     looks: Mapping[str, Look] | None = None,
     libraries: Sequence[str] = (),
+    words: Words = USUAL,
 ) -> str:
     """Return a page that extends `base.html.j2`.
 
@@ -48,12 +58,15 @@ def render_html(
         Colours of its own, beside those that every page has.
     libraries
         Scripts that go before the page's own.
+    words
+        What whoever asked calls things; the template's own text is said in them, and `said` says
+        what else is ours.
     """
     style = style_of(INKS | dict(looks or {})) + _text(_BASE, "base.css")
     style += _text(package, f"{name}.css")
     scripts = [*libraries, _text(_BASE, "base.js") + _text(package, f"{name}.js")]
     page: str = (
-        _environment(package, filters or {})
+        _environment(package, filters or {}, words)
         .get_template(f"{name}.html.j2")
         .render(
             dict(content),
@@ -66,7 +79,25 @@ def render_html(
     return page
 
 
-def _environment(package: str, filters: Mapping[str, Callable[..., str]]) -> Environment:
+class _TheirWords(Extension):
+    """Says the text of a template, never its data, in the words of whoever asked."""
+
+    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
+        """Pass the template on, its text in other words."""
+        words = self.environment.globals["words"]
+        escaped = words.escaped() if isinstance(words, Words) else USUAL
+        for token in stream:
+            if token.type == "data":
+                parts = _FOR_PROGRAMS.split(token.value)
+                parts[::2] = [escaped.said(part) for part in parts[::2]]
+                yield Token(token.lineno, token.type, "".join(parts))
+            else:
+                yield token
+
+
+def _environment(
+    package: str, filters: Mapping[str, Callable[..., str]], words: Words
+) -> Environment:
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader(_BASE)]),
         autoescape=True,
@@ -74,7 +105,9 @@ def _environment(package: str, filters: Mapping[str, Callable[..., str]]) -> Env
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters)
+    environment.filters.update({"said": words.said, **filters})
+    environment.globals["words"] = words
+    environment.add_extension(_TheirWords)
     return environment
 
 

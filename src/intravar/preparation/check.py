@@ -12,7 +12,7 @@ from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import Prepared, prepare
-from intravar.preparation.roles import assign_roles
+from intravar.preparation.roles import assign_roles, missing_column
 from intravar.request import Request, resolved, takes_request
 from intravar.sources import Source, read_source
 
@@ -47,11 +47,13 @@ class Check:
     cost: Cost
 
     def __repr__(self) -> str:
-        observed = self.prepared.observed
+        observed, words = self.prepared.observed, self.request.words
+        covariates = self.prepared.covariates
         lines = [
-            f"{self.source}: {observed.n_patients:,} patients of {len(observed.physicians):,} "
-            f"physicians, {self.panels.n_measurable:,} of whom can be measured",
-            f"{len(self.prepared.covariates)} covariates: {', '.join(self.prepared.covariates)}",
+            f"{self.source}: {observed.n_patients:,} {words.cases} of "
+            f"{words.counted(len(observed.physicians))}, {self.panels.n_measurable:,} of whom can "
+            "be measured",
+            f"{len(covariates)} covariates: {', '.join(words.label(name) for name in covariates)}",
             f"measuring with {self.method} will take {self.cost.in_words()}",
             *(f"possible leak: {line}" for line in self.leak_lines()),
         ]
@@ -90,6 +92,11 @@ def check(source: Any, request: Request | None = None, **options: Any) -> Check:
 
 def checked(source: Any, request: Request) -> Check:
     """Look at a table of patients as a request says."""
+    with request.words.in_errors():
+        return _checked(source, request)
+
+
+def _checked(source: Any, request: Request) -> Check:
     method = request.method or default_method()
     if method != Repeats.name:
         make_estimator(method)  # an unknown name is refused before a long file is read
@@ -100,6 +107,9 @@ def checked(source: Any, request: Request) -> Check:
         if isinstance(source, Source)
         else read_source(source, as_text=columns, where=request.where, **request.reading)
     )
+    for name, _ in request.labels:
+        if name not in read.table.columns:
+            raise missing_column(name, read.table.columns)
     prepared = prepare(
         read.table,
         assign_roles(

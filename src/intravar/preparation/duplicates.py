@@ -38,6 +38,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Why rows are not measured, in the words that results print.
 COPIES = "they copy another row"
 AGAIN = "the same patient is in another row of the physician"
+CASE_AGAIN = "the same case is in another row of the physician (seen twice, and counted there)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,8 @@ def each_once(table: pl.DataFrame, roles: Roles, rows: IntArray) -> tuple[IntArr
     _, first = np.unique(np.column_stack([who, found.group])[order], axis=0, return_index=True)
     kept = np.sort(order[first])
     n_again = len(rows) - len(kept) - found.n_copies
-    dropped = {COPIES: min(found.n_copies, len(rows) - len(kept)), AGAIN: max(0, n_again)}
+    again = AGAIN if roles.case is None or roles.patient != roles.case else CASE_AGAIN
+    dropped = {COPIES: min(found.n_copies, len(rows) - len(kept)), again: max(0, n_again)}
     return rows[kept], {reason: count for reason, count in dropped.items() if count}
 
 

@@ -38,7 +38,8 @@ class ColumnReport:
     column, kind
         Its name and what it holds.
     use
-        "physician", "decision", "covariate", "set aside", "after the decision" or "excluded".
+        "physician", "decision", "covariate", "set aside", "after the decision", "case", "patient",
+        "excluded" or "not chosen".
     n_missing, n_distinct
         Rows without a value, and different values.
     note
@@ -325,6 +326,10 @@ def _use(name: str, roles: Roles) -> str:
         return "date"
     if name in roles.after:
         return "after the decision"
+    if name == roles.case:
+        return "case"
+    if name == roles.patient:
+        return "patient"
     return "excluded" if name in roles.excluded else "not chosen"
 
 

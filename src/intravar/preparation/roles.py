@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from intravar.errors import NEAR, InputError, option
+from intravar.errors import NEAR, InputError, option, theirs
 from intravar.text import clean_name, shortened
 
 #: Beyond this many, an error names only the first columns of a table.
@@ -146,4 +146,4 @@ def missing_column(name: str, columns: Sequence[str]) -> InputError:
     guess = f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else "."
     first = ", ".join(shortened(column, 30) for column in columns[:NAMED_COLUMNS])
     more = f" and {len(columns) - NAMED_COLUMNS} more" if len(columns) > NAMED_COLUMNS else ""
-    return InputError(f"there is no column '{name}'{guess} The table has {first}{more}")
+    return InputError(f"there is no column '{name}'{guess} The table has {theirs(first)}{more}")

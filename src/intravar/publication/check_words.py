@@ -30,7 +30,7 @@ def check_lines(check: Check) -> list[str]:
     smaller = f"{hidden:,} physicians with {shown(1, smallest)} patients each"
     covariates, columns = check.prepared.covariates, check.prepared.origin
     coded = f", coded in {len(columns)} columns" if len(columns) != len(covariates) else ""
-    return [
+    lines = [
         ", and ".join([larger] * (hidden < n_physicians) + [smaller] * (hidden > 0)),
         *_panel_lines(check),
         _decision_line(check),
@@ -40,14 +40,16 @@ def check_lines(check: Check) -> list[str]:
         f"{check.panels.n_measurable:,} of {n_physicians:,} physicians can be measured "
         f"({check.request.min_panel} patients or more)",
         f"measuring with {check.method} will take {check.cost.in_words()}",
-        *(f"read with {note}" for note in check.notes),
     ]
+    said = check.request.words.said
+    return [*(said(line) for line in lines), *(f"read with {note}" for note in check.notes)]
 
 
 def check_json(check: Check) -> dict[str, Any]:
     """Return what was found in a form that fits into JSON, without small counts."""
     total, hidden = _rounded_total(check)
     name, positive, negative = check.prepared.decision
+    said = check.request.words.said
     return {
         "source": check.source,
         "read_with": list(check.notes),
@@ -62,8 +64,8 @@ def check_json(check: Check) -> dict[str, Any]:
         "covariates": list(check.prepared.covariates),
         "columns": column_rows(check),
         "missing_policy": check.prepared.missing,
-        "missing": _missing_line(check),
-        "dropped": _dropped_lines(check),
+        "missing": said(_missing_line(check)),
+        "dropped": [said(line) for line in _dropped_lines(check)],
         "leaks": [{"column": leak.column, "why": leak.why} for leak in check.prepared.leaks],
         "method": check.method,
         "estimated_seconds": round(check.cost.seconds, 1),
@@ -83,15 +85,15 @@ def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict
     """
     cannot = check.panels.table.filter(pl.col("reason").is_not_null())
     few, upper = check.request.smallest_cell, check.request.min_panel - 1
-    rows = []
+    rows, words = [], check.request.words
     for hidden in (True, False):
         chosen = cannot.filter(pl.col("n_patients").is_between(1, few - 1) == hidden)
         if not chosen.height:
             continue
         sizes = shown(1, few) if hidden else f"{few} to {upper}" if few < upper else f"{upper}"
         row: dict[str, Any] = {
-            "reason": chosen["reason"][0],
-            "n_patients": f"{sizes} patients each",
+            "reason": words.said(chosen["reason"][0]),
+            "n_patients": f"{sizes} {words.cases} each",
             "n_physicians": chosen.height,
         }
         if names is not None:
@@ -115,7 +117,7 @@ def column_rows(check: Check) -> list[dict[str, Any]]:
                     report.n_missing or 0, check.prepared.n_rows, check.request.smallest_cell
                 ),
                 "distinct": f"{MOST_DISTINCT}+" if many else distinct,
-                "note": report.note,
+                "note": check.request.words.said(report.note),
             }
         )
     return rows
@@ -155,6 +157,8 @@ def _panel_lines(check: Check) -> list[str]:
         round(value, -1) if smallest > 1 else value
         for value in (min(sizes), int(median(sizes)), max(sizes))
     )
+    if low == high:
+        return [f"panels of {'about ' if smallest > 1 else ''}{low:,} patients"]
     return [f"panels of {low:,} to {high:,} patients, {middle:,} in the middle"]
 
 

@@ -48,6 +48,7 @@ SUMMARY = {
     "n_physicians_partly_hidden": "how many, not who",
     "median_discordance": "of what is shown",
     "claim": "fixed words of the method",
+    "compared": "fixed words of the method",
     "lines.*": "the table in words",
     "leaks[].column": "name of a column",
     "leaks[].why": "two digits at the most",

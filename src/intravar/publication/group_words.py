@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from intravar.errors import theirs
 from intravar.estimators.noise import Noise
+from intravar.measurement.estimand import rates_in_words, with_rates
 from intravar.measurement.result import Measurement
+from intravar.measurement.scores import COMPARABLE
 from intravar.measurement.verdict import DIFFER
 from intravar.publication.rounding import fraction
+from intravar.wording import USUAL, Words
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
@@ -19,12 +23,15 @@ def group_json(measurement: Measurement) -> dict[str, Any] | None:
     if group is None:
         return None
     digits = GROUP_DIGITS if measurement.request.smallest_cell > 1 else 6
+    alike = with_rates(measurement.main.scores)
     told = ("discordance", "low", "high", "spread", "spread_low", "spread_high", "differ")
     return {
         **{name: fraction(getattr(group, name), digits) for name in told},
         "p_value": None if group.p_value != group.p_value else float(f"{group.p_value:.1g}"),
         "noise": None if measurement.noise is None else _noise(measurement.noise, digits),
         "repeats": _repeats(measurement, digits),
+        "with_rate": None if alike is None else fraction(alike[0], 1),
+        "with_half": None if alike is None else fraction(alike[1], 1),
     }
 
 
@@ -51,8 +58,25 @@ def _repeats(measurement: Measurement, digits: int) -> dict[str, Any] | None:
     }
 
 
-def group_lines(group: dict[str, Any] | None, n_physicians: int, claim: str = "about") -> list[str]:
+def group_lines(
+    group: dict[str, Any] | None,
+    n_physicians: int,
+    claim: str = "about",
+    words: Words = USUAL,
+    compared: str | None = None,
+) -> list[str]:
     """Say the group's figures in words that need no statistics.
+
+    Parameters
+    ----------
+    group, n_physicians
+        The figures, and over how many.
+    claim
+        How they are to be read: as they are, or as upper limits.
+    words
+        What whoever asked calls things.
+    compared
+        What is compared, in their words already.
 
     Examples
     --------
@@ -65,8 +89,9 @@ def group_lines(group: dict[str, Any] | None, n_physicians: int, claim: str = "a
         return []
     about, low, high = (_percent(group[name]) for name in ("discordance", "low", "high"))
     lines = [
-        f"All {n_physicians:,} physicians together: of 100 pairs of comparable patients, {claim} "
-        f"{about} [{low}, {high}] get different decisions."
+        f"All {n_physicians:,} physicians together: of 100 "
+        f"{COMPARABLE if compared is None else theirs(compared)}, {claim} {about} [{low}, {high}] "
+        "get different decisions."
     ]
     if group["differ"] is not None:
         lines.append(_difference(group))
@@ -74,7 +99,9 @@ def group_lines(group: dict[str, Any] | None, n_physicians: int, claim: str = "a
         lines.append(_noise_line(group["noise"]))
     if group["repeats"] is not None and group["repeats"]["contradiction"] is not None:
         lines.append(_repeats_line(group["repeats"]))
-    return lines
+    if told := rates_in_words(group.get("with_rate"), group.get("with_half")):
+        lines.append(told)
+    return [words.said(line) for line in lines]
 
 
 def _percent(value: float) -> int:

@@ -14,7 +14,7 @@ from intravar.arrays import BoolArray
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import claim_of, in_words
+from intravar.measurement.scores import claim_of, in_their_words, in_words
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.check_words import check_json
 from intravar.publication.folders import shown_source
@@ -24,6 +24,7 @@ from intravar.publication.publish import Published, publish
 from intravar.publication.rounding import fraction, rows, significant, two_digits
 from intravar.publication.shown_diagnostics import shown_diagnostics
 from intravar.publication.suppression import is_small, part_is_safe
+from intravar.wording import Words
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Outputs:
     checks: dict[str, Any]
     diagnostics: dict[str, Any]
 
+    @property
+    def words(self) -> Words:
+        """What whoever asked calls things."""
+        return Words.in_summary(self.summary)
+
 
 def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
     """Return what may be handed on.
@@ -57,6 +63,7 @@ def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
     names
         What to call each physician.
     """
+    words = measurement.request.words
     published = _published(measurement)
     main = published[measurement.method]
     scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
@@ -68,8 +75,8 @@ def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
             pl.lit(None, physicians.schema[name]).alias(name) for name in ranks
         )
     return Outputs(
-        physicians,
-        _methods(published, scales, names) if len(published) > 1 else None,
+        in_their_words(physicians, words),
+        None if len(published) < 2 else _methods(published, scales, names, words),
         _summary(measurement, main, physicians),
         check_json(measurement.check)
         | {
@@ -138,7 +145,10 @@ def _share(measurement: Measurement, published: Published) -> float | None:
 
 
 def _methods(
-    published: Mapping[str, Published], scales: Mapping[str, str], names: Mapping[str, str]
+    published: Mapping[str, Published],
+    scales: Mapping[str, str],
+    names: Mapping[str, str],
+    words: Words,
 ) -> pl.DataFrame:
     tables = [
         _named(result.table, names).select(
@@ -152,7 +162,7 @@ def _methods(
         for name, result in published.items()
     ]
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return pl.concat(tables).sort("method", "physician")
+    return in_their_words(pl.concat(tables).sort("method", "physician"), words)
 
 
 def _summary(
@@ -160,7 +170,7 @@ def _summary(
 ) -> dict[str, Any]:
     reportable = physicians.filter(pl.col("reportable"))
     middle = reportable["discordance"].median() if reportable.height else None
-    claim = claim_of(measurement.main.evidence)
+    claim, words = claim_of(measurement.main.evidence), measurement.request.words
     return {
         "what": "measurement",
         "verdict": measurement.verdict,
@@ -176,8 +186,10 @@ def _summary(
         "n_physicians_partly_hidden": published.n_hidden,
         "median_discordance": middle,
         "claim": claim,
+        "compared": words.said(measurement.compared),
         "lines": {
-            row["physician"]: in_words(row, claim) for row in physicians.iter_rows(named=True)
+            row["physician"]: in_words(row, claim, words, measurement.compared)
+            for row in in_their_words(physicians, words).iter_rows(named=True)
         },
         "leaks": [
             {"column": leak.column, "why": leak.why} for leak in measurement.check.prepared.leaks

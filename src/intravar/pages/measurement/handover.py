@@ -106,7 +106,7 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
         KEY_FILE: pseudonyms.as_json().encode(),
         "pairs.parquet": _parquet(pairs_of(measurement)),
         "patients.parquet": _parquet(patients_of(measurement)),
-        "README.txt": PRIVATE_NOTE.encode(),
+        "README.txt": measurement.request.words.said(PRIVATE_NOTE).encode(),
     }
 
 

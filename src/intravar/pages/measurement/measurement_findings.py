@@ -14,26 +14,28 @@ def findings(outputs: Outputs) -> list[str]:
     reportable = table.filter(pl.col("reportable"))
     n, total = reportable.height, table.height
     summary = outputs.summary
+    words = outputs.words
     told = [
         f"{summary['verdict'].capitalize()}: {'; '.join(summary['verdict_reasons'])}.",
-        *group_lines(summary["group"], total, summary["claim"]),
+        *group_lines(summary["group"], total, summary["claim"], words, summary["compared"]),
     ]
     if not n:
-        return [*told, f"None of {total:,} physicians can be reported one by one."]
+        return [*told, f"None of {words.counted(total)} can be reported one by one."]
     others = "" if n == total else "; for the others the table gives the reason"
     middle = float(outputs.summary["median_discordance"])
     lines = [
         *told,
-        f"{n:,} of {total:,} physicians can be reported{others}.",
-        f"For the physician in the middle, of 100 pairs of comparable patients "
+        f"{n:,} of {words.counted(total)} can be reported{others}.",
+        f"For the {words.decider} in the middle, of 100 {summary['compared']}, "
         f"{summary['claim']} {100 * middle:.0f} get different decisions.",
     ]
     ranked = reportable["rank"].null_count() < n
     if n >= 2 and ranked:
         lines += _differences(reportable, middle)
     if not ranked:
-        return [*lines, "The single values are not for comparing physicians with each other."]
-    important = [row["covariate"] for row in outputs.summary["rule"]["importance"][:3]]
+        alone = f"The single values are not for comparing {words.deciders} with each other."
+        return [*lines, alone]
+    important = [words.label(row["covariate"]) for row in outputs.summary["rule"]["importance"][:3]]
     if important:
         lines.append(f"Decisions depend most on {', '.join(important)}.")
     return lines
@@ -46,5 +48,5 @@ def _differences(reportable: pl.DataFrame, middle: float) -> list[str]:
     return [
         f"From the most to the least consistent: {100 * low:.0f} to {100 * high:.0f} of 100.",
         f"For {outside:,} of {n:,}, the 95 % interval leaves out the one in the middle; by "
-        f"chance alone about {0.05 * n:.0f} would.",
+        f"chance alone {'fewer than 1' if n < 20 else f'about {0.05 * n:.0f}'} would.",
     ]

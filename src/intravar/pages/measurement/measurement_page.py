@@ -41,7 +41,11 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
         "physicians": table.sort("reportable", "rank", descending=[True, False]).to_dicts(),
         "findings": findings(outputs),
         "pictures": pictures_of(outputs),
-        "method": {"name": method.name, "label": method.label, "idea": method.idea},
+        "method": {
+            "name": method.name,
+            "label": method.label,
+            "idea": outputs.words.said(method.idea),
+        },
         "pairs": pairs,
         "filled": filled,
         "rates": [name for name in RATES if name in filled],
@@ -52,6 +56,7 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
         content,
         filters={"number": _number, "share": _share, "count": _count},
         looks=LOOKS,
+        words=outputs.words,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from intravar.errors import theirs
 from intravar.pages.measurement.plot import Plot, row_plot
 from intravar.publication.outputs import Outputs
 
@@ -12,7 +13,12 @@ _PARTS = ("bar", "second", "third", "fourth")
 
 def love_rows(outputs: Outputs) -> list[dict[str, Any]]:
     """Return the covariates whose difference within pairs is known."""
-    return [row for row in outputs.diagnostics["love"] if row["within_pairs"] is not None]
+    label = outputs.words.label
+    return [
+        row | {"covariate": label(row["covariate"])}
+        for row in outputs.diagnostics["love"]
+        if row["within_pairs"] is not None
+    ]
 
 
 def plot_love(rows: list[dict[str, Any]], width: int) -> Plot:
@@ -23,8 +29,8 @@ def plot_love(rows: list[dict[str, Any]], width: int) -> Plot:
     for position, row in enumerate(rows, 1):
         plot.label(position, row["covariate"])
         plot.line([(row["within_pairs"], position), (row["at_random"], position)], "interval")
-        at_random = f"{row['covariate']}: {row['at_random']:.3f} at random"
-        within = f"{row['covariate']}: {row['within_pairs']:.3f} within pairs"
+        at_random = f"{theirs(row['covariate'])}: {row['at_random']:.3f} at random"
+        within = f"{theirs(row['covariate'])}: {row['within_pairs']:.3f} within pairs"
         plot.point(row["at_random"], position, at_random, "hollow")
         plot.point(row["within_pairs"], position, within)
     return plot
@@ -40,7 +46,7 @@ def plot_attrition(rows: list[dict[str, Any]], width: int) -> Plot:
         total, below = sum(row[part] for part in parts) or 1, 0.0
         for part, kind in zip(parts, _PARTS, strict=False):
             share = row[part] / total
-            hint = f"{row['physician']}: {row[part]:,} {part.replace('_', ' ')}"
+            hint = f"{theirs(row['physician'])}: {row[part]:,} {part.replace('_', ' ')}"
             if share:
                 plot.bar((position + 0.08, position + 0.92), (below, below + share), hint, kind)
             below += share

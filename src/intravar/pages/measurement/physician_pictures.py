@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from intravar.errors import theirs
 from intravar.pages.measurement.plot import Plot
 from intravar.publication.outputs import Outputs
 
@@ -37,7 +38,7 @@ def plot_physicians(rows: list[dict[str, Any]], width: int) -> Plot:
         plot.line([(position, row["low"]), (position, row["high"])], "interval")
     for position, row in enumerate(rows, 1):
         hint = (
-            f"{row['physician']}: {row['discordance']:.3f} "
+            f"{theirs(row['physician'])}: {row['discordance']:.3f} "
             f"[{row['low']:.3f}, {row['high']:.3f}], shrunken {row['shrunken']:.3f}"
         )
         plot.point(position, row["shrunken"], hint, "hollow")
@@ -105,7 +106,7 @@ def plot_funnel(data: Funnel, width: int) -> Plot:
     for row in () if data.chance_is_known else data.rows:
         plot.line([(row[size], row["low"]), (row[size], row["high"])], "interval")
     for row in data.rows:
-        hint = f"{row['physician']}: {row['discordance']:.3f}, {row[size]:,} {data.by}"
+        hint = f"{theirs(row['physician'])}: {row['discordance']:.3f}, {row[size]:,} {data.by}"
         plot.point(row[size], row["discordance"], hint)
     return plot
 

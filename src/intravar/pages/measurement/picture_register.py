@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from intravar.errors import theirs
 from intravar.pages.measurement import pair_pictures as pairs
 from intravar.pages.measurement import physician_pictures as physicians
 from intravar.pages.measurement import rule_pictures as rule
@@ -20,6 +21,9 @@ from intravar.publication.outputs import Outputs
 @dataclass(frozen=True)
 class Picture:
     """A picture of the page. A text may depend on the data.
+
+    Texts speak of physicians and patients; they are shown in the words of whoever asked. Text of
+    theirs within one is marked with :func:`intravar.errors.theirs`.
 
     Parameters
     ----------
@@ -58,9 +62,13 @@ class Picture:
         data = self.data(outputs)
         if not data:
             return None
-        texts = _said(self.title, data), _said(self.alternative, data)
-        svgs = tuple(self.plot(data, width).svg(*texts) for width in self.widths)
-        return ShownPicture(self.name, _said(self.reading, data), svgs, self.key)
+        words = outputs.words
+        title, alternative, reading = (
+            words.said(_told(text, data)) for text in (self.title, self.alternative, self.reading)
+        )
+        svgs = tuple(self.plot(data, width).svg(title, alternative, words) for width in self.widths)
+        key = tuple((look, words.said(told)) for look, told in self.key)
+        return ShownPicture(self.name, reading, svgs, key)
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class ShownPicture:
     key: tuple[tuple[str, str], ...]
 
 
-def _said(text: str | Callable[[Any], str], data: Any) -> str:
+def _told(text: str | Callable[[Any], str], data: Any) -> str:
     return text if isinstance(text, str) else text(data)
 
 
@@ -85,8 +93,8 @@ def _dependence(place: int) -> Picture:
     return Picture(
         f"dependence-{place + 1}",
         "dependence",
-        lambda data: f"How decisions depend on {data.covariate}",
-        lambda data: f"How decisions depend on {data.covariate}, all else as it is.",
+        lambda data: f"How decisions depend on {theirs(data.covariate)}",
+        lambda data: f"How decisions depend on {theirs(data.covariate)}, all else as it is.",
         partial(rule.dependence_data, place=place),
         rule.plot_dependence,
         rule.dependence_in_words,

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
+from intravar.errors import theirs
+from intravar.wording import USUAL, Words
+
 #: Widths of a picture in pixels: on a desk and on a telephone.
 WIDE, NARROW, HEIGHT = 640, 350, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 46
@@ -34,7 +37,7 @@ class Plot:
     width: int = WIDE
     height: int = HEIGHT
     labelled: bool = False
-    parts: list[Markup] = field(default_factory=list)
+    parts: list[tuple[str, dict[str, object]]] = field(default_factory=list)
 
     @property
     def left(self) -> int:
@@ -51,8 +54,8 @@ class Plot:
         )
 
     def add(self, element: str, /, **values: object) -> None:
-        """Add an element; values are escaped."""
-        self.parts.append(Markup(element).format(**values))
+        """Add an element; values are escaped, and sentences of ours said in their words."""
+        self.parts.append((element, values))
 
     def point(self, x: float, y: float, hint: str, kind: str = "point") -> None:
         """Add a point that says its numbers when pointed at."""
@@ -145,8 +148,11 @@ class Plot:
                 name=y_name,
             )
 
-    def svg(self, title: str, words: str) -> Markup:
-        """Return the picture with what it shows in words, for those who cannot see it."""
+    def svg(self, title: str, alternative: str, words: Words = USUAL) -> Markup:
+        """Return the picture with what it shows in words, for those who cannot see it.
+
+        Names of axes and hints are sentences of ours; labels are not.
+        """
         head = Markup(
             '<svg class="{kind}" viewBox="0 0 {w} {h}" role="img" xmlns="http://www.w3.org/2000/svg">'
             "<title>{title}</title><desc>{words}</desc>"
@@ -155,9 +161,18 @@ class Plot:
             h=self.height,
             kind="wide" if self.width == WIDE else "narrow",
             title=title,
-            words=words,
+            words=alternative,
         )
-        return Markup("").join([head, *self.parts, Markup("</svg>")])
+        shown = (
+            Markup(element).format(
+                **{
+                    key: words.said(str(value)) if key in ("hint", "name") else value
+                    for key, value in values.items()
+                }
+            )
+            for element, values in self.parts
+        )
+        return Markup("").join([head, *shown, Markup("</svg>")])
 
 
 def row_plot(rows: int, most: float, width: int) -> Plot:
@@ -173,7 +188,7 @@ def bar_plot(axis: str, rows: list[tuple[str, float]], width: int) -> Plot:
     for position, (name, value) in enumerate(rows, 1):
         plot.label(position, name)
         across, down = (0, max(value, 0.0)), (position + 0.35, position - 0.35)
-        plot.bar(across, down, f"{name}: {value:.3g}", "bar")
+        plot.bar(across, down, f"{theirs(name)}: {value:.3g}", "bar")
     return plot
 
 

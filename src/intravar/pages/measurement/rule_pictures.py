@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from intravar.errors import theirs
 from intravar.pages.measurement.plot import Plot, bar_plot
 from intravar.publication.outputs import Outputs
 
@@ -14,7 +15,7 @@ MOST_IMPORTANT, MOST_DEPENDENCE = 12, 4
 def importance_rows(outputs: Outputs) -> list[tuple[str, float]]:
     """Return the most important covariates with their loss of AUC."""
     rows = outputs.summary["rule"]["importance"][:MOST_IMPORTANT]
-    return [(row["covariate"], row["importance"]) for row in rows]
+    return [(outputs.words.label(row["covariate"]), row["importance"]) for row in rows]
 
 
 def plot_importance(rows: list[tuple[str, float]], width: int) -> Plot:
@@ -36,7 +37,7 @@ def dependence_data(outputs: Outputs, place: int) -> Dependence | None:
         return None
     name = str(rule["importance"][place]["covariate"])
     rows = [row for row in rule["dependence"] if row["covariate"] == name]
-    return Dependence(name, rows) if len(rows) > 1 else None
+    return Dependence(outputs.words.label(name), rows) if len(rows) > 1 else None
 
 
 def dependence_in_words(data: Dependence) -> str:
@@ -53,7 +54,7 @@ def plot_dependence(data: Dependence, width: int) -> Plot:
     points = [(row["value"], row["share"]) for row in data.rows]
     values = [value for value, _ in points]
     plot = Plot((min(values), max(values)), (0, 1), width, height=220)
-    plot.axes(data.covariate[:40], "share decided for")
+    plot.axes(theirs(data.covariate[:40]), "share decided for")
     plot.line(points)
     for value, share in points:
         plot.point(value, share, f"{value:g}: {share:.2f}")

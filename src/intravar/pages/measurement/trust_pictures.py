@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from intravar.errors import theirs
 from intravar.pages.measurement.plot import BOTTOM, TOP, Plot, bar_plot
 from intravar.publication.outputs import Outputs
 
@@ -55,7 +56,7 @@ def _add_cell(plot: Plot, x: int, y: int, row: dict[str, Any]) -> None:
 def balance_rows(outputs: Outputs) -> list[tuple[str, float]]:
     """Return the covariates in which physicians' patients differ most."""
     rows = [
-        (str(row["covariate"]), float(row["between_physicians"]))
+        (outputs.words.label(str(row["covariate"])), float(row["between_physicians"]))
         for row in outputs.diagnostics["balance"]
     ]
     return sorted(rows, key=lambda row: -row[1])[:MOST_BALANCE]
@@ -78,7 +79,7 @@ def plot_overlap(rows: list[dict[str, Any]], width: int) -> Plot:
     plot = Plot((0, len(rows) + 1), (0, 1), width)
     plot.axes("physicians, least overlap first", "overlap", count=len(rows))
     for position, row in enumerate(rows, 1):
-        plot.point(position, row["overlap"], f"{row['physician']}: {row['overlap']:.2f}")
+        plot.point(position, row["overlap"], f"{theirs(row['physician'])}: {row['overlap']:.2f}")
     return plot
 
 

@@ -34,6 +34,6 @@
       row.hidden = !row.textContent.toLowerCase().includes(wanted);
       if (!row.hidden) shown += 1;
     }
-    status.textContent = `${shown} of ${body.rows.length} physicians`;
+    status.textContent = `${shown} of ${body.rows.length} ${table.dataset.several}`;
   });
 })();

@@ -1,0 +1,166 @@
+"""Their words: what things are called, everywhere that anything is said."""
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import intravar
+from intravar import InputError, Request
+from intravar.cli import app, endings
+from intravar.errors import option, theirs
+from intravar.measurement.columns import COLUMNS
+from intravar.pages import rebuild_page
+from intravar.publication import check_lines, unmeasurable
+from intravar.request import read_request
+from intravar.wording import USUAL, Words
+
+BASE: dict[str, Any] = {"physician": "physician", "decision": "decision"}
+HOSPITALS: dict[str, Any] = {
+    "decider_word": "hospital,hospitals",
+    "case_word": "admission <b>,admissions <b>",
+    "decision_word": "thrombolysis",
+    "labels": {"age": "age of the patient", "sbp": "systolic <script>"},
+    "title": "Stroke & <i>care</i>",
+}
+USUAL_NOUNS = re.compile(r"physician|patient", re.IGNORECASE)
+#: Where the usual nouns stay: names of columns and files, and a label of the user's own.
+KEPT = re.compile(r"physicians?\.(csv|parquet)|age of the patient|--physician|'physician'")
+
+
+@pytest.fixture(scope="module")
+def table() -> Any:
+    return intravar.simulate("score2", n_patients=600, n_physicians=5, seed=3).to_polars()
+
+
+@pytest.fixture(scope="module")
+def measured(table: Any) -> intravar.Measurement:
+    return intravar.measure(table, **BASE, **HOSPITALS)
+
+
+def usual_nouns(text: str) -> list[str]:
+    return [
+        text[max(0, found.start() - 40) : found.end() + 20]
+        for found in USUAL_NOUNS.finditer(KEPT.sub("", text))
+    ]
+
+
+@given(st.text(max_size=60))
+def test_the_usual_words_change_nothing(text: str) -> None:
+    if not set(text) & set("\ue000\ue002\ue003\ue004"):
+        assert USUAL.said(text) == re.sub(r"\b([Aa])n (?=physician|patient)", r"\1 ", text)
+
+
+def test_text_of_theirs_stays() -> None:
+    words = Words("judge", "judges", "patient visit", "patient visits", "bail")
+    said = words.said(f"physicians' patients in 'patient' and {theirs('patient')}: decided for")
+    assert said == "judges' patient visits in 'patient' and patient: decided for bail"
+    with pytest.raises(InputError) as refused, words.in_errors(), words.in_errors():
+        raise InputError(f"no patient of a physician; see {option('physician')}")
+    assert str(refused.value) == "no patient visit of a judge; see physician"
+    assert refused.value.on_command_line.endswith("see --physician")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"decider_word": "judge"}, "decider_word is 'judge'; give one and several"),
+        ({"decider_word": "judge,"}, "decider_word is empty; give a word, or leave it out"),
+        ({"case_word": " "}, "case_word is empty"),
+        ({"decision_word": "a\x1b[2J"}, r"decision_word is 'a.x1b.2J'; it holds characters"),
+        ({"decision_word": "a\u202eb"}, "it holds characters that are not text"),
+        ({"title": "t" * 121}, "title has 121 letters"),
+        ({"title": 3}, "title is 3; give a text"),
+        ({"labels": {"age": ""}}, "labels is empty"),
+        ({"labels": ["age"]}, "labels has 'age'; give COLUMN=label"),
+        ({"labels": {"age": 3}}, "give COLUMN=label"),
+    ],
+)
+def test_words_that_cannot_be_said_are_refused(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Request(**(BASE | fields))
+
+
+def test_a_file_gives_the_words_back(tmp_path: Path) -> None:
+    request = Request(**BASE, **HOSPITALS)
+    file = tmp_path / "study.toml"
+    file.write_text(request.to_toml("patients.csv"), "utf-8")
+    assert read_request(file)[1] == request
+    assert Request(**BASE).differences(request.as_dict()) == []
+    assert Words.of(request.as_dict()["words"]) == request.words
+
+
+def test_a_label_for_no_column_is_refused(table: Any) -> None:
+    with pytest.raises(InputError, match="there is no column 'agee'; did you mean 'age'"):
+        intravar.check(table, **BASE, labels={"agee": "age"})
+
+
+def test_everything_in_memory_speaks_their_words(measured: intravar.Measurement) -> None:
+    shown = [
+        repr(measured),
+        str(measured.judged),
+        repr(measured.check),
+        *measured.warnings,
+        *check_lines(measured.check),
+        json.dumps(unmeasurable(measured.check)),
+    ]
+    assert usual_nouns(re.sub("<[^b>]*>", "", measured._repr_html_())) == []
+    assert usual_nouns("\n".join(shown)) == []
+    assert "hospital" in shown[0]
+    assert "admissions <b>" in shown[0]
+
+
+def test_everything_that_is_handed_on_speaks_their_words(
+    measured: intravar.Measurement, tmp_path: Path
+) -> None:
+    outputs = intravar.write_measurement(measured, tmp_path / "out", pairs_in_report=True)
+    first = (tmp_path / "out" / "report.html").read_text("utf-8")
+    second = rebuild_page(tmp_path / "out").read_text("utf-8")
+    for page in (first, second):
+        assert "<script>systolic" not in page
+        assert "systolic <script>" not in page
+        assert "<i>care" not in page
+        assert "admissions <b>" not in page
+        body = re.sub(r"<(style|script)>.*?</\1>", "", page, flags=re.DOTALL)
+        text = html.unescape(re.sub(r"<(?!title|desc)[^>]*>", " ", body))
+        labels = " ".join(re.findall(r'aria-label="([^"]*)"', body))
+        told = text + labels
+        # The table of the file's columns names them as the file does.
+        assert usual_nouns(re.sub(r"\bphysician\s+hospital\b", "", told)) == []
+        assert "Stroke & <i>care</i>" in text
+        assert "systolic <script>" in text
+    lines = [*outputs.summary["lines"].values(), *outputs.summary["verdict_reasons"]]
+    lines += [*outputs.summary["warnings"], *outputs.checks["dropped"], outputs.checks["missing"]]
+    assert usual_nouns("\n".join(lines)) == []
+    assert outputs.physicians.columns == [column.name for column in COLUMNS]
+
+
+def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:
+    table.write_csv(tmp_path / "t.csv")
+    asked = ["--physician", "physician", "--decision", "decision"]
+    asked += ["--decider-word", "hospital,hospitals", "--case-word", "stay,stays"]
+    asked += ["--label", "age=age of the patient", "--label", "sbp=systolic = pressure"]
+    source, out = str(tmp_path / "t.csv"), str(tmp_path / "out")
+    run = CliRunner().invoke
+    said = [
+        run(app, ["check", source, *asked]),
+        run(app, ["measure", source, *asked, "--out", out, "--method", "mahalanobis"]),
+    ]
+    said += [run(app, ["explain", out])]
+    names = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["lines"]
+    said += [run(app, ["explain", out, "--physician", next(iter(names))])]
+    for result in said:
+        assert result.exit_code in (0, endings.NOBODY_REPORTABLE), result.output
+        rest = re.sub(r"^physician +hospital.*$", "", result.output, flags=re.MULTILINE)
+        assert usual_nouns(rest) == []
+    assert "age of the patient" in said[2].output
+    assert "hospitals" in said[0].output
+    refused = run(app, ["explain", out, "--physician", "nobody"])
+    assert isinstance(refused.exception, InputError)
+    assert "unknown hospital 'nobody'" in str(refused.exception)
