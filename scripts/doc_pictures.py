@@ -51,9 +51,15 @@ def take_study(browser: Browser, folder: Path, out: Path) -> None:
 
 
 def take_measurement(browser: Browser, folder: Path, out: Path) -> None:
-    """Take the findings and three pictures."""
-    page = opened(browser, folder / "report.html", 960, 560)
-    page.screenshot(path=out / "measure-findings.png")
+    """Take page one on a desk, in the dark and on a telephone, and three pictures."""
+    report = folder / "report.html"
+    for name, width, height, scheme in (
+        ("findings", 1280, 800, "light"),
+        ("dark", 1280, 800, "dark"),
+        ("phone", 390, 844, "light"),
+    ):
+        opened(browser, report, width, height, scheme).screenshot(path=out / f"measure-{name}.png")
+    page = opened(browser, report, 1280, 800)
     for anchor, name in PICTURES.items():
         page.locator(f"figure#{anchor}").screenshot(path=out / f"measure-{name}.png")
 

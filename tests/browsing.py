@@ -48,10 +48,18 @@ def launched() -> Iterator[Any]:
 
 def serious_problems(page: Any, left_out: str = "[]", rules: str = "undefined") -> list[Any]:
     """Return what axe-core finds serious or critical in an open page."""
+    return [
+        problem[1:]
+        for problem in all_problems(page, left_out, rules)
+        if problem[0] in ("serious", "critical")
+    ]
+
+
+def all_problems(page: Any, left_out: str = "[]", rules: str = "undefined") -> list[Any]:
+    """Return all that axe-core finds in an open page, and how grave it is."""
     page.evaluate(AXE.read_text("utf-8") + "; undefined")
     found = page.evaluate(f"axe.run({{exclude: {left_out}}}, {{runOnly: {rules}}})")
     return [
-        (problem["id"], [node["target"] for node in problem["nodes"]][:3])
+        (problem["impact"], problem["id"], [node["target"] for node in problem["nodes"]][:3])
         for problem in found["violations"]
-        if problem["impact"] in ("serious", "critical")
     ]

@@ -16,7 +16,7 @@ from intravar import InputError, Request
 from intravar.cli import app, endings
 from intravar.errors import option, theirs
 from intravar.measurement.columns import COLUMNS
-from intravar.pages import rebuild_page
+from intravar.pages import write_measurement_files
 from intravar.publication import check_lines, unmeasurable
 from intravar.request import read_request
 from intravar.wording import USUAL, Words
@@ -31,7 +31,7 @@ HOSPITALS: dict[str, Any] = {
 }
 USUAL_NOUNS = re.compile(r"physician|patient", re.IGNORECASE)
 #: Where the usual nouns stay: names of columns and files, and a label of the user's own.
-KEPT = re.compile(r"physicians?\.(csv|parquet)|age of the patient|--physician|'physician'")
+KEPT = re.compile(r"physicians?\.(csv|html|parquet)|age of the patient|--physician|'physician'")
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_everything_that_is_handed_on_speaks_their_words(
 ) -> None:
     outputs = intravar.write_measurement(measured, tmp_path / "out", pairs_in_report=True)
     first = (tmp_path / "out" / "report.html").read_text("utf-8")
-    second = rebuild_page(tmp_path / "out").read_text("utf-8")
+    second = write_measurement_files(tmp_path / "out")[0].read_text("utf-8")
     for page in (first, second):
         assert "<script>systolic" not in page
         assert "systolic <script>" not in page

@@ -28,7 +28,7 @@ Labels = tuple[tuple[str, str], ...]
 REPEATED_POLICIES: tuple[Repeated, ...] = get_args(Repeated)
 #: Patients below which a physician's result is not reported.
 MIN_PANEL = 30
-#: Reliability below which a result is not reported.
+#: Reliability below which a physician is not ranked.
 MIN_RELIABILITY = 0.4
 #: The smallest count that is shown; the rule of many statistical offices and of CMS.
 SMALLEST_CELL = 11
@@ -105,7 +105,7 @@ class Request:
         "limits", "Patients below which a physician is not reported.", MIN_PANEL
     )
     min_reliability: float = _asked(
-        "limits", "Reliability below which none is reported.", MIN_RELIABILITY
+        "limits", "Reliability below which a physician is not ranked.", MIN_RELIABILITY
     )
     smallest_cell: int = _asked(
         "limits", "Smallest count of patients or events that is shown.", SMALLEST_CELL

@@ -12,7 +12,7 @@ import pytest
 import intravar
 from intravar.measurement.columns import COLUMNS as RESULT
 from omop_writer import DRUG, covariates_of, write_csv_folder
-from own_tables import COLUMNS, FAST, Run
+from own_tables import COLUMNS, FAST, Run, refused
 
 # --- what they do ---
 
@@ -85,6 +85,7 @@ def test_measure_writes_everything(run: Run, table: pl.DataFrame) -> None:
         "diagnostics.json",
         "intravar.json",
         "physicians.csv",
+        "physicians.html",
         "physicians.parquet",
         "report.html",
         "request.toml",
@@ -140,15 +141,48 @@ def test_report_makes_the_page_of_a_measurement_again(run: Run, table: pl.DataFr
     Path("out/report.html").unlink()
     assert run("report", "out").out == "out/report.html\n"
     assert Path("out/report.html").read_text() == page
-    refused = run("report", "out", "--format", "svg")
-    assert (refused.code, refused.err) == (
-        2,
-        "intravar: 'out' holds a measurement, which has a page only; use html\n",
-    )
+    words = refused(run, "report", "out", "--format", "svg")
+    assert words == "unknown format 'svg' (there are html, pdf, xlsx, docx)"
     Path("out/checks.json").write_text("{}")
     damaged = run("report", "out")
     assert damaged.code == 2
     assert "is damaged or of another version; measure again" in damaged.err
+
+
+def test_report_makes_files_and_sheet_a_page_for_each(
+    run: Run, table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("measure", "patients.csv", *COLUMNS, *FAST, "--out", "out", "--decider-word", "gp,gps")
+    made = run("report", "out", "--format", "xlsx,pdf", "--json")
+    assert json.loads(made.out) == ["out/report.xlsx", "out/report.pdf"]
+    sheets = run("sheet", "out", "--all", "--out", "sheets")
+    assert (sheets.code, sheets.err) == (0, "")
+    assert len(sheets.out.splitlines()) == 12
+    one = run("sheet", "out", "--physician", "P01", "--out", "one", "--cases", "--names", "--json")
+    assert [Path(path).suffix for path in json.loads(one.out)] == [".html", ".pdf"]
+    assert one.err.startswith("PATIENT-LEVEL: ")
+    assert "P01" in Path(json.loads(one.out)[0]).read_text("utf-8")
+    monkeypatch.setattr("intravar.pages.files.extra_packages.find_spec", lambda _name: None)
+    page = run("sheet", "out", "--physician", "P01", "--out", "page")
+    assert page.out.endswith(".html\n")
+    assert page.err == 'no PDF: get it with pip install "intravar[files]"\n'
+    words = refused(run, "sheet", "out", "--all", "--out", "more", "--format", "pdf")
+    assert words == 'pdf needs typst; get it with: pip install "intravar[files]"'
+    words = refused(run, "report", "out", "--format", "docx")
+    assert words.startswith("docx needs python-docx, typst; get it with: ")
+
+
+def test_a_sheet_that_cannot_be_made_is_refused(run: Run, table: pl.DataFrame) -> None:
+    run("measure", "patients.csv", *COLUMNS, *FAST, "--out", "out")
+    for options, words in (
+        ("", "name one with --physician, or ask for everybody's sheet with --all"),
+        ("--all --physician P01", "name one with --physician"),
+        ("--physician P99", "unknown physician 'P99'"),
+        ("--all --format docx", "unknown format 'docx'"),
+        ("--all --paper a5", "unknown paper 'a5'; there are a4, letter"),
+    ):
+        told = refused(run, "sheet", "out", "--out", "sheets", *options.split())
+        assert told.startswith(words)
 
 
 def test_omop(run: Run, cohort: intravar.Cohort, here: Path) -> None:

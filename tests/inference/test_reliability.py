@@ -1,9 +1,19 @@
 """Reliability, rankability and split halves."""
 
 import numpy as np
+import polars as pl
 import pytest
 
-from intravar.inference import rankability, reliability, share_interval, spearman_brown, split_half
+from intravar.inference import (
+    assess,
+    discordance_interval,
+    even_errors,
+    rankability,
+    reliability,
+    share_interval,
+    spearman_brown,
+    split_half,
+)
 
 
 def test_formulas():
@@ -52,3 +62,69 @@ def test_halves_are_halves():
     assert all(abs(np.sum(physician[rows] == "b") - 2) == 0 for rows in seen)
     assert not np.array_equal(seen[0], seen[2])
     assert np.isnan(split_half(lambda rows: [1.0, 1.0], physician).full)
+
+
+def halves_of(most_common, seed):
+    """Draw physicians around a discordance, and two halves of the patients of each."""
+    random = np.random.default_rng(seed)
+    share = np.clip(random.normal(most_common, 0.35, 1500), 0.02, np.pi / 2 - 0.02)
+    p, n = np.sin(share / 2) ** 2, random.integers(60, 240, share.size)  # 2 p (1 - p) = D
+    drawn = [random.binomial(n // 2, p) for _ in range(2)]
+    return 2 * p * (1 - p), n // 2 * 2, drawn
+
+
+@pytest.mark.parametrize("most_common", [0.45, 0.8, 1.15])
+def test_halves_agree_as_often_as_reliability_says_at_any_discordance(most_common):
+    truth, n, (first, second) = halves_of(most_common, seed=3)
+    k = first + second
+    whole = discordance_interval(k, n)
+    found = even_errors(2 * k / n * (1 - k / n), whole.standard_error, n, most=0.5)
+    said = reliability(found.between_variance, found.standard_error)
+    # The error that a reliability stands for, and what it says of two halves of a panel.
+    error = np.sqrt(found.between_variance * (1 - said) / said)
+    m = n / 2
+    half = [
+        even_errors(
+            2 * j / m * (1 - j / m), discordance_interval(j, m).standard_error, m, 0.5
+        ).value
+        for j in (first, second)
+    ]
+    apart = np.abs(np.subtract(*half))
+    agree = apart < 1.96 * 2 * error
+    low, high = np.quantile(truth, [1 / 3, 2 / 3])
+    for part in (truth < low, (low <= truth) & (truth < high), truth >= high):
+        assert 0.91 < agree[part].mean() < 0.995
+    assert spearman_brown(np.corrcoef(half[0], half[1])[0, 1]) == pytest.approx(
+        said.mean(), abs=0.04
+    )
+
+
+def test_reliability_depends_on_the_panel_and_not_on_the_score():
+    k = np.array([2, 10, 30, 50, 70, 90, 98] * 4)
+    n = np.full(28, 100)
+    score = 2 * k / n * (1 - k / n)
+    table = pl.DataFrame(
+        {
+            "physician": [f"P{j}" for j in range(28)],
+            "n_patients": n,
+            "score": score,
+            **discordance_interval(k, n)._asdict(),
+        }
+    )
+    even, own = (assess(table, most=most).table["reliability"].to_numpy() for most in (0.5, 1.0))
+    assert np.ptp(even) == 0
+    assert 0.5 < even[0] < 1
+    # Without it, whoever tosses a coin would be measured best.
+    assert own[3] == own.max() > own[0]
+    twice = assess(table.with_columns(n_patients=n * np.where(k == 2, 2, 1)), most=0.5).table
+    assert twice["reliability"][0] > twice["reliability"][1]
+
+
+def test_even_errors_at_the_ends():
+    n = np.full(6, 80)
+    for k in (np.zeros(6), np.full(6, 40)):
+        score = 2 * k / n * (1 - k / n)
+        found = even_errors(score, discordance_interval(k, n).standard_error, n, most=0.5)
+        assert found.between_variance == 0
+        assert (found.standard_error > 0.04).all()
+        assert (found.standard_error < 0.15).all()

@@ -46,6 +46,7 @@ def test_contradictions_are_counted(readings: pl.DataFrame, found: intravar.Meas
     # The methods get one occasion of each case.
     assert found.physicians["n_patients"].to_list() == [90, 80, 70]
     assert found.repeats is not None
+    assert found.unrecorded is None  # it is measured
     assert found.noise is not None
     assert found.noise.system == found.noise.level + found.noise.pattern + found.noise.occasion
 

@@ -55,12 +55,15 @@ def test_it_measures_by_default_and_all_it_knows_is_written(tmp_path: Path) -> N
     assert found.method == "latent-rule"
     np.testing.assert_allclose(found.physicians["p_high"], np.linspace(0.6, 0.95, 5))
     assert found.physicians["n_pairs"].null_count() == 5
-    np.testing.assert_allclose(found.physicians["high"] - found.physicians["low"], np.full(5, 0.08))
+    score = found.physicians["discordance"].to_numpy()
+    np.testing.assert_allclose(found.physicians["low"], score - 0.04)
+    # Two decisions differ with probability one half at the most.
+    np.testing.assert_allclose(found.physicians["high"], np.minimum(score + 0.04, 0.5))
     assert intravar.explain(found, found.physicians["physician"][0]).height > 0
     intravar.write_measurement(found, tmp_path / "out")
     written = pl.read_parquet(tmp_path / "out" / "physicians.parquet").filter(pl.col("reportable"))
     assert written.height == 5
     assert written.select("p_high", "p_low", "discrimination").null_count().sum_horizontal()[0] == 0
+    assert "p high" in (tmp_path / "out" / "physicians.html").read_text()
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "p high" in page
     assert "Anchor mass of the latent rule: 25 % of the eligible are surely so" in page

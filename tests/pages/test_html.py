@@ -15,14 +15,25 @@ from intravar.pages.html import render_html
 PAGES = Path(intravar.pages.__file__).parent
 
 
-@pytest.mark.parametrize("page", ["study/templates/study", "measurement/templates/measurement"])
-def test_pages_extend_the_base_and_style_with_its_colours_alone(page: str) -> None:
-    template = (PAGES / f"{page}.html.j2").read_text("utf-8")
-    assert template.startswith('{% extends "base.html.j2" %}')
+TEMPLATES = sorted(PAGES.glob("*/templates/*.j2"))
+STYLES = sorted(PAGES.glob("*/templates/*.css"))
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+def test_templates_are_pages_on_the_base_or_parts_of_one(template: Path) -> None:
+    text = template.read_text("utf-8")
+    assert text.startswith('{% extends "base.html.j2" %}') or any(
+        f'"{template.name}"' in other.read_text("utf-8")
+        for other in TEMPLATES
+        if other.parent == template.parent
+    )
     # Neither a page of its own, nor text that is not escaped, nor a style that the policy forbids.
-    assert not re.search(r"<!doctype|<html|<head|\|\s*safe|\bstyle=", template)
-    style = (PAGES / f"{page}.css").read_text("utf-8")
-    assert not re.search(r"#[0-9a-fA-F]{3,6}\b(?![^{]*\{)", style)
+    assert not re.search(r"<!doctype|<html|<head\b|\|\s*safe|\bstyle=", text)
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda path: path.name)
+def test_styles_have_no_colours_but_those_of_the_base(style: Path) -> None:
+    assert not re.search(r"#[0-9a-fA-F]{3,6}\b(?![^{]*\{)", style.read_text("utf-8"))
 
 
 def test_what_a_template_lacks_is_an_error() -> None:

@@ -10,7 +10,7 @@ import intravar
 from intravar.publication.fields import FIELDS, paths, rule_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "privacy.md"
-OTHERS = {"intravar.json", "report.html", "request.toml"}
+OTHERS = {"intravar.json", "physicians.html", "report.html", "request.toml"}
 
 
 @pytest.fixture(scope="module", params=["latent-rule", "euclidean"])

@@ -10,7 +10,7 @@ from filelock import FileLock
 
 from intravar import InputError, Request
 from intravar.publication import folders
-from intravar.publication.folders import add_file, checked_out, recover, write_folders
+from intravar.publication.folders import add_files, checked_out, recover, write_folders
 
 REQUEST = Request(physician="doctor", decision="drug")
 SUMMARY = json.dumps({"what": "measurement", "source": "t.csv", "request": REQUEST.as_dict()})
@@ -146,12 +146,13 @@ def test_impossible_names_are_refused_in_words(tmp_path: Path, name: str) -> Non
 def test_one_more_file(tmp_path: Path) -> None:
     write_folders(tmp_path / "res", *content("one"))
     for text in (b"page", b"page again"):
-        add_file(tmp_path / "res", "report.html", text)
+        add_files(tmp_path / "res", {"report.html": text})
         assert (tmp_path / "res/report.html").read_bytes() == text
     checked_out(tmp_path / "res")
     (tmp_path / "res/report.html").write_text("edited")
     with pytest.raises(InputError, match="was changed or is not of intravar"):
-        add_file(tmp_path / "res", "report.html", b"page")
+        add_files(tmp_path / "res", {"report.pdf": b"new", "report.html": b"page"})
+    assert not (tmp_path / "res/report.pdf").exists()
 
 
 def test_whoever_writes_is_alone(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_few_exceptions_among_the_eligible_hide_the_score() -> None:
     for name in ("discordance", "low", "high", "shrunken", "p_high", "p_low", "discrimination"):
         assert row[name] is None
     assert row["reason"] == (
-        "1 to 10 eligible patients decided one way or the other, too few to publish"
+        "at most 11 eligible patients decided one way or the other, too few to publish"
     )
 
 
@@ -269,7 +269,7 @@ def test_few_discordant_pairs_hide_the_score() -> None:
     assert row["n_patients"] == 200
     for name in ("discordance", "low", "high", "shrunken", "rank", "reliability", "n_pairs"):
         assert row[name] is None
-    assert row["reason"] == "1 to 10 discordant or concordant pairs, too few to publish"
+    assert row["reason"] == "at most 11 discordant or concordant pairs, too few to publish"
     assert not row["reportable"]
     # Ranks are counted among those shown: a gap would tell the order of the hidden one.
     assert seen.table["rank"].to_list() == [None, 1.0]

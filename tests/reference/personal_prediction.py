@@ -57,3 +57,31 @@ def posterior_mode(
         if not moved:
             step /= 2
     return theta
+
+
+def turned_once(
+    patients: Sequence[Sequence[float]],
+    decisions: Sequence[int],
+    theta: Sequence[float],
+    mean: Sequence[float],
+    move: Sequence[float],
+    chances: Sequence[float],
+) -> list[float]:
+    """Move along an ellipse to a point likelier than a random level (elliptical slice sampling)."""
+    flat = [[0.0] * len(theta)] * len(theta)
+    level = log_posterior(patients, decisions, theta, mean, flat) + math.log(chances[0])
+    angle = 2 * math.pi * chances[1]
+    left, right = angle - 2 * math.pi, angle
+    for chance in chances[2:]:
+        there = [
+            centre + (here - centre) * math.cos(angle) + step * math.sin(angle)
+            for here, centre, step in zip(theta, mean, move, strict=True)
+        ]
+        if log_posterior(patients, decisions, there, mean, flat) > level:
+            return there
+        if angle < 0:
+            left = angle
+        else:
+            right = angle
+        angle = left + (right - left) * chance
+    return list(theta)

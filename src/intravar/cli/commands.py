@@ -19,6 +19,7 @@ from intravar.cli import (
     measure,
     omop,
     report,
+    sheet,
     simulation,
 )
 from intravar.version import __version__
@@ -65,6 +66,7 @@ explain.register(app)
 compare.register(app)
 omop.register(app)
 report.register(app)
+sheet.register(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""The command `explain`: the pairs behind a physician, and the rule that the data suggest."""
+"""The command `explain`: the cases behind a physician, and the rule that the data suggest."""
 
 from __future__ import annotations
 
@@ -33,16 +33,19 @@ def explain(
         str | None,
         typer.Option("--physician", help="Pseudonym, or name. Default: the rule of all."),
     ] = None,
-    most: Annotated[int, typer.Option("--pairs", help="Pairs to show, the closest first.")] = 5,
+    most: Annotated[
+        int, typer.Option("--pairs", help="Cases to show, the most telling first.")
+    ] = 5,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the pairs to this CSV file instead.")
+        Path | None, typer.Option("--out", help="Write them to this CSV file instead.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the discordant pairs behind a physician side by side, or the rule the data suggest.
+    """Show the decisions behind a physician's score, or the rule the data suggest.
 
-    Pairs are patient-level data: they are read from the private folder beside DIR and are never
-    part of the report unless it was asked for.
+    The decisions that surprised most stand beside patients alike who were decided the other way.
+    They are patient-level data, are read from the private folder beside DIR and are never part of
+    the report unless it was asked for.
     """
     path, _ = publication.measurement_folders(folder)
     if out is not None:
@@ -69,7 +72,7 @@ def explain(
     elif as_json:
         typer.echo(json.dumps({"warning": warning, "pairs": table.to_dicts()}, indent=1))
     else:
-        _print_pairs(console, table, summary)
+        _print_cases(console, table, summary)
 
 
 def _print_rule(console: Console, summary: dict[str, Any]) -> None:
@@ -97,34 +100,69 @@ def _largest(rows: list[dict[str, Any]]) -> float:
     return max((row["importance"] for row in rows), default=0) or 1.0
 
 
-def _print_pairs(console: Console, table: pl.DataFrame, summary: dict[str, Any]) -> None:
+def _print_cases(console: Console, table: pl.DataFrame, summary: dict[str, Any]) -> None:
     words = Words.in_summary(summary)
     console.print(cli.Text(words.said(publication.WARNING), style="bold red"))
     if not table.height:
-        told = "No discordant pair: comparable patients got the same decision."
+        told = "No such decision: none goes against what comparable patients got."
         console.print(cli.Text(words.said(told)))
-        return
-    decision = words.decision or summary["request"]["columns"]["decision"]
-    for (number,), rows in table.group_by("pair", maintain_order=True):
-        first = rows.row(0, named=True)
+    for _, rows in table.group_by("case", maintain_order=True):
+        pairs = [pair.to_dicts() for _, pair in rows.group_by("pair", maintain_order=True)]
         console.print()
-        console.print(
-            cli.Text(
-                f"pair {number}: data rows {first['row_for']:,} and {first['row_against']:,}, "
-                f"distance {first['distance']:.3g}"
-            )
-        )
-        shown = cli.Table(box=None, pad_edge=False)
-        headings = ("", f"{decision}: yes", f"{decision}: no", "difference")
-        for heading in headings:
-            shown.add_column(cli.Text(heading), overflow="fold")
-        for row in rows.iter_rows(named=True):
-            style = "dim" if row["difference"] == "same" else ""
-            cells = (
-                words.label(row["covariate"]),
-                *(row[name] for name in ("decided_for", "decided_against")),
-            )
-            shown.add_row(
-                *(cli.Text(cell) for cell in cells), cli.Text(row["difference"]), style=style
-            )
+        _print_case(console, pairs[: 2 if console.width < 80 else 3], summary, words)
+
+
+def _print_case(
+    console: Console, pairs: list[list[dict[str, Any]]], summary: dict[str, Any], words: Words
+) -> None:
+    """Print a patient beside those alike; covariates in which nobody differs in one line."""
+    first = pairs[0][0]
+    own, other = ("for", "against") if first["row"] == first["row_for"] else ("against", "for")
+    decision = words.decision or summary["request"]["columns"]["decision"]
+    console.print(cli.Text(_heading(first, decision, words, yes=own == "for")))
+    alone = first[f"row_{other}"] is None
+    if alone:
+        console.print(cli.Text("Nobody alike was decided the other way."))
+    shown = cli.Table(box=None, pad_edge=False)
+    said = {"for": "yes", "against": "no"}
+    heads = ["", f"row {first['row']:,}: {said[own]}"]
+    heads += [f"row {pair[0][f'row_{other}']:,}: {said[other]}" for pair in pairs if not alone]
+    for head in heads:
+        shown.add_column(cli.Text(head), overflow="fold")
+    same = []
+    for lines in zip(*pairs, strict=True):
+        if all(line["difference"] == "same" for line in lines):
+            same.append(f"{words.label(lines[0]['covariate'])} {lines[0][f'decided_{own}']}")
+            continue
+        cells = [words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]]
+        cells += [_beside(line, other) for line in lines if not alone]
+        shown.add_row(*(cli.Text(cell) for cell in cells))
+    if shown.row_count:
         console.print(shown)
+    if same:
+        console.print(cli.Text(f"the same: {', '.join(same)}"), style="dim")
+
+
+def _heading(case: dict[str, Any], decision: str, words: Words, *, yes: bool) -> str:
+    said = f"{decision}: {'yes' if yes else 'no'}"
+    if case["kind"] == "pair":
+        return f"pair {case['case']}: two {words.cases} alike, distance {case['distance']:.3g}"
+    if case["kind"] == "surprise":
+        likely = round(100 * (1 - case["predicted"] if yes else case["predicted"]))
+        otherwise = "no" if yes else "yes"
+        return (
+            f"{case['case']}. Data row {case['row']:,}, {said}; predicted was {otherwise}, with "
+            f"{likely} of 100."
+        )
+    rule = "surely not eligible" if yes else "surely eligible"
+    return f"{case['case']}. Data row {case['row']:,}, {said}, though {rule} by the rule."
+
+
+def _beside(line: dict[str, Any], side: str) -> str:
+    """Return the value of the other patient, and by how much it lies above the first one's."""
+    value, apart = str(line[f"decided_{side}"]), line["difference"]
+    if apart[0] not in "+-":
+        return value
+    if side == "against":
+        apart = ("-" if apart[0] == "+" else "+") + apart[1:]
+    return f"{value} ({apart})"

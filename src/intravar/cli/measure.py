@@ -84,7 +84,7 @@ def measure(
         _print_all(console, found, outputs, out)
         if verbose:
             print_request(console, request, found.seconds)
-    if not outputs.summary["n_reportable"]:
+    if not outputs.summary["n_reportable"] + outputs.summary["n_banded"]:
         raise typer.Exit(endings.NOBODY_REPORTABLE)
 
 
@@ -108,23 +108,22 @@ def _print_results(console: Console, outputs: Outputs) -> None:
     verdict = cli.Text(summary["verdict"].upper(), style="bold")
     console.print(verdict.append(f": {'; '.join(summary['verdict_reasons'])}", style="not bold"))
     console.print()
-    ranked = table["rank"].null_count() < table.height
-    reportable = table.filter(table["reportable"]).sort("rank" if ranked else "physician")
-    if reportable.height:
-        every = _headings(reportable, ranked=ranked)
+    ranked = summary["n_ranked"] > 0
+    told = _in_order(table.filter(table["reportable"] | table["band"].is_not_null()))
+    if told.height:
+        every = _headings(told, ranked=ranked)
         shown = _fitting(every, console.width)
-        console.print(_result_table(reportable, shown, words))
+        console.print(_result_table(told, shown, words))
         left_out = [words.said(name) for name in every if name not in shown]
         print_left_out(console, left_out, "physicians.csv has them")
         console.print()
         if not ranked:
             console.print(cli.Text(words.said(NOT_RANKED)))
-        first = reportable.row(0, named=True)["physician"]
+        first = told.row(0, named=True)["physician"]
         console.print(cli.Text(f"{first}: {outputs.summary['lines'][first]}"))
-    for reason, count in (
-        table.filter(~table["reportable"])["reason"].value_counts(sort=True).iter_rows()
-    ):
-        console.print(cli.Text(f"not reportable: {words.counted(count)}: {reason}"))
+        if summary["banded"] is not None:
+            console.print(cli.Text(f"{summary['banded']}."))
+    _print_reasons(console, table, words)
     console.print()
     for line in publication.group_lines(
         summary["group"],
@@ -134,30 +133,35 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         summary["compared"],
     ):
         console.print(cli.Text(line))
-    if not reportable.height:
-        told = f"No physician is reportable. {_bars(table['reason'].to_list())}"
-        console.print(cli.Text(words.said(told)))
+    if summary["unrecorded"] is not None:
+        console.print(cli.Text(summary["unrecorded"]["words"]))
+    if not told.height:
+        nobody = f"No physician is reportable. {_bars(table['reason'].to_list())}"
+        console.print(cli.Text(words.said(nobody)))
+
+
+def _print_reasons(console: Console, table: pl.DataFrame, words: Words) -> None:
+    """Say why some have no rank, a range or nothing."""
+    for kind, rows in {
+        "reported": table.filter(table["reportable"]).drop_nulls("reason"),
+        "not reportable": table.filter(~table["reportable"] & table["band"].is_null()),
+    }.items():
+        for reason, count in rows["reason"].value_counts(sort=True).iter_rows():
+            console.print(cli.Text(f"{kind}: {words.counted(count)}: {reason}"))
 
 
 def _bars(reasons: list[str | None]) -> str:
     """Name the settings that decide, for the reasons that there are."""
-    told = {
-        "--min-panel": "fewer than",
-        "--min-reliability": "reliability",
-        "--smallest-cell": "too few to publish",
-    }
+    told = {"--min-panel": "fewer than", "--smallest-cell": "too few to publish"}
     found = [
         option for option, words in told.items() if any(words in (each or "") for each in reasons)
     ]
-    if not found:
-        return ""
-    other = " Another method may tell physicians apart." if "--min-reliability" in found else ""
-    return f"The bar is set by {' and '.join(found)}.{other}"
+    return f"The bar is set by {' and '.join(found)}." if found else ""
 
 
 def _headings(rows: pl.DataFrame, *, ranked: bool) -> list[str]:
     """Return the columns that there is something for, the physician's name apart."""
-    rate = "rate" in rows.columns and rows["rate"].null_count() < rows.height
+    rate = rows["rate"].null_count() < rows.height
     names = ["patients", *(["rate"] * rate), "discordance", "95 %", "shrunken"]
     return [*names, *(["rank"] * ranked), "reliability"]
 
@@ -169,6 +173,12 @@ def _fitting(names: list[str], width: int) -> list[str]:
     if width >= 90 or len(names) <= 5:
         return names
     return [name for name in names if name != "reliability"]
+
+
+def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Put whoever is ranked first, then those with a value or a range, then those with a band."""
+    order = ["rank", "reportable", "physician"]
+    return rows.sort(order, descending=[False, True, False], nulls_last=True)
 
 
 def _result_table(rows: pl.DataFrame, shown: list[str], words: Words) -> Table:
@@ -190,12 +200,20 @@ def _result_table(rows: pl.DataFrame, shown: list[str], words: Words) -> Table:
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
     shown = {name: measurement.by_name(name).text(value) for name, value in row.items()}
+    ranked, known = row["rank"] is not None, row["low"] is not None
     return {
         "patients": "hidden" if row["n_patients"] is None else shown["n_patients"],
-        "rate": shown.get("rate", "–"),
-        "discordance": shown["discordance"],
-        "95 %": f"{row['low']:.2f}–{row['high']:.2f}",
+        "rate": shown["rate"],
+        "discordance": _told(row, shown),
+        "95 %": f"{row['low']:.2f}–{row['high']:.2f}" if known else "–",
         "shrunken": shown["shrunken"],
         "reliability": shown["reliability"],
-        "rank": f"{shown['rank']} ({row['rank_low']}–{row['rank_high']})",
+        "rank": f"{shown['rank']} ({row['rank_low']}–{row['rank_high']})" if ranked else "–",
     }
+
+
+def _told(row: dict[str, Any], shown: dict[str, str]) -> str:
+    """Write a number, the range that stands for it, or the band."""
+    if row["discordance"] is not None or row["identified_low"] is None:
+        return row["band"] or shown["discordance"]
+    return f"{row['identified_low']:.2f}–{row['identified_high']:.2f}"

@@ -11,7 +11,6 @@ import typer
 
 from intravar import cli, pages, publication
 from intravar.cli.options import Json
-from intravar.errors import InputError
 
 
 def register(app: typer.Typer) -> None:
@@ -26,21 +25,26 @@ def report(
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     formats: Annotated[
         str,
-        typer.Option("--format", help="Some of html, svg, png, pdf, latex, with commas between."),
+        typer.Option(
+            "--format",
+            help="With commas between: html, svg, png, pdf, latex of a study; html, pdf, xlsx, "
+            "docx of a measurement.",
+        ),
     ] = "html",
+    paper: Annotated[
+        str, typer.Option("--paper", help="Of a measurement's PDF: a4 or letter.")
+    ] = "a4",
     as_json: Json = False,
 ) -> None:
-    """Make figures, tables and the page again from stored results; nothing is run.
+    """Make the report again from stored results, as page or as files; nothing is run.
 
-    Of a measurement there is the page alone.
+    Of a measurement it reads what was published, never the private folder.
     """
-    asked = pages.parse_formats(formats)
     if publication.read_summary(folder) is not None:
-        if asked != ["html"]:
-            raise InputError(f"'{folder}' holds a measurement, which has a page only; use html")
-        written = [pages.rebuild_page(folder)]
+        asked = pages.parse_formats(formats, pages.MEASUREMENT_FORMATS)
+        written = pages.write_measurement_files(folder, asked, paper)
     else:
-        written = pages.write_report(folder, asked)
+        written = pages.write_report(folder, pages.parse_formats(formats))
     if as_json:
         typer.echo(json.dumps([str(path) for path in written]))
     else:

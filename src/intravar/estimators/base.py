@@ -49,6 +49,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     estimand: ClassVar[Estimand] = "comparable"
     #: What the score measures.
     scale: ClassVar[Scale] = "discordance"
+    #: What a discordance can tend to at the most: a share of pairs may be 1, 2 p (1 - p) one half.
+    most: ClassVar[float] = 1.0
     #: Whether covariates may be missing.
     accepts_missing: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.

@@ -83,6 +83,12 @@ class EligibleRates:
         Per patient: whether the rule surely applies.
     anchors
         What pins the level of the rates; None where no rule was found.
+    follows
+        Whether the rule explains what physicians do differently; if not, another rule may look
+        like inconsistency.
+    probability
+        Per patient: of being eligible, not informed by the patient's own decision; None where a
+        method knows no more than the core.
     """
 
     p_high: FloatArray
@@ -91,6 +97,8 @@ class EligibleRates:
     n_eligible_for: FloatArray
     core: BoolArray
     anchors: Anchors | None
+    follows: bool = True
+    probability: FloatArray | None = None
 
     events = "eligible patients decided one way or the other"
 
@@ -100,7 +108,13 @@ class EligibleRates:
             "p_high": self.p_high,
             "p_low": self.p_low,
             "discrimination": self.p_high - self.p_low,
+            **({} if self.anchors is None else self.anchors.columns()),
         }
+
+
+def no_differences() -> pl.DataFrame:
+    """Return a table in which nobody weighs anything otherwise."""
+    return pl.DataFrame(schema=dict.fromkeys(("physician", "covariate", "how"), pl.String))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +133,16 @@ class Predictions:
         Per physician: how much better, in nats a patient, the personal prediction is.
     words
         Per physician: in what way the physician's rule differs.
+    differences
+        The same as a table, the surest first: physician, covariate, how it is weighed.
     """
 
     probability: FloatArray
     pooled: FloatArray
     expected: FloatArray
     gain: FloatArray
-    words: tuple[str | None, ...] = field(default=())
+    words: tuple[str | None, ...] = ()
+    differences: pl.DataFrame = field(default_factory=no_differences)
 
     events = "decisions of one kind"
 

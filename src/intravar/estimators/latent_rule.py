@@ -151,6 +151,7 @@ class LatentRule(Estimator):
     shares = "latent"
     estimand: ClassVar[Estimand] = "eligible"
     accepts_missing = True
+    most = 0.5
 
     p_high_: FloatArray
     p_low_: FloatArray
@@ -382,6 +383,8 @@ class LatentRule(Estimator):
             np.bincount(code, share * decided_for, minlength=n).astype(np.float64),
             self.core_,
             self.anchors_ if self.two_classes_ else None,
+            self.follows_,
+            self.eligible_probability_,
         )
 
     @classmethod
@@ -407,8 +410,7 @@ class LatentRule(Estimator):
             "p_low": self.p_low_,
             "discrimination": self.discrimination_,
             "n_core": self.n_core_,
-            "identified_low": self.anchors_.identified_low,
-            "identified_high": self.anchors_.identified_high,
+            **self.anchors_.columns(),
         }
 
     def details(self) -> dict[str, Any]:

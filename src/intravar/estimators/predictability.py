@@ -18,9 +18,10 @@ from intravar.observed import Observed
 from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.canonical import Canonical
 from intravar.prediction.colleagues import expected_losses
+from intravar.prediction.explained import left_by_own_rules
 from intravar.prediction.held_out import HeldOut, held_out
 from intravar.prediction.stacking import log_likelihood
-from intravar.prediction.weights import in_words, personal_weights
+from intravar.prediction.weights import in_words, notable, personal_weights
 
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000
@@ -43,7 +44,7 @@ class Predictability(Estimator):
     n_folds
         Number of folds, at least three.
     random_state
-        Seed of the folds; nothing else is random.
+        Seed of the folds, and of draws of rules; nothing else is random.
 
     Attributes
     ----------
@@ -61,8 +62,10 @@ class Predictability(Estimator):
     words_
         Which covariates the physician weighs more or less than the others; None where nothing
         stands out.
+    differences_
+        The same as a table: physician, covariate, how.
     weights_
-        The same as a table.
+        Every weight beside that of the others.
     predicted_
         P(yes) per patient, never informed by the patient's own decision.
     pooled_
@@ -85,6 +88,7 @@ class Predictability(Estimator):
     supervised = True
     shares = "prediction"
     accepts_missing = True
+    most = 0.5
 
     low_: FloatArray
     high_: FloatArray
@@ -92,6 +96,7 @@ class Predictability(Estimator):
     ratio_: FloatArray
     gain_: FloatArray
     words_: list[str | None]
+    differences_: pl.DataFrame
     weights_: pl.DataFrame
     predicted_: FloatArray
     pooled_: FloatArray
@@ -107,14 +112,18 @@ class Predictability(Estimator):
         found = held_out(observed, self.n_folds, self.random_state)
         cohort, task = found.task.cohort, found.task
         prediction, pooled, gain = self._predictions(observed, found)
-        scored = bound(prediction, cohort.decision, cohort.code, cohort.n_physicians)
         loss = (cohort.decision - prediction) ** 2
         with threadpool_limits(limits=1, user_api="blas"):
+            left = None
+            if found.fit is not None:
+                left = left_by_own_rules(task, prediction, pooled, self.random_state)
+            scored = bound(prediction, cohort.decision, cohort.code, cohort.n_physicians, left)
             colleagues = expected_losses(
                 task.bins, loss, cohort.code, cohort.n_physicians, self.random_state
             )
             self.weights_ = personal_weights(task, observed.names, observed.physicians)
-        self.words_ = in_words(self.weights_, observed.physicians)
+        self.differences_ = notable(self.weights_)
+        self.words_ = in_words(self.differences_, observed.physicians)
         self.predicted_, self.pooled_ = np.empty(len(prediction)), np.empty(len(prediction))
         self.predicted_[cohort.row], self.pooled_[cohort.row] = prediction, pooled
         size = self.n_patients_[cohort.physician].astype(np.float64)
@@ -165,7 +174,12 @@ class Predictability(Estimator):
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""
         return Predictions(
-            self.predicted_, self.pooled_, self.expected_, self.gain_, tuple(self.words_)
+            self.predicted_,
+            self.pooled_,
+            self.expected_,
+            self.gain_,
+            tuple(self.words_),
+            self.differences_,
         )
 
     @classmethod

@@ -3,7 +3,9 @@ from .intervals import Interval, discordance_interval, share_interval
 from .pairs import effective_pairs, pair_interval
 from .ranking import Ranks, expected_ranks, rank_draws, rank_normal
 from .reliability import (
+    EvenErrors,
     SplitHalf,
+    even_errors,
     rankability,
     reliability,
     spearman_brown,
@@ -14,6 +16,7 @@ from .shrinkage import Shrunken, between_variance, shrink
 
 __all__ = [
     "Assessment",
+    "EvenErrors",
     "Interval",
     "Ranks",
     "Shrunken",
@@ -22,6 +25,7 @@ __all__ = [
     "between_variance",
     "discordance_interval",
     "effective_pairs",
+    "even_errors",
     "expected_ranks",
     "overdispersion_interval",
     "overdispersion_standard_error",

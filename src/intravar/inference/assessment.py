@@ -13,7 +13,7 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL
 from intravar.inference.ranking import rank_normal
-from intravar.inference.reliability import rankability, reliability
+from intravar.inference.reliability import even_errors, rankability, reliability
 from intravar.inference.scales import Scale, from_scale, to_scale
 from intravar.inference.shrinkage import Method, shrink
 
@@ -86,6 +86,7 @@ def assess(
     *,
     level: float = LEVEL,
     scale: Scale | None = None,
+    most: float | None = None,
     method: Method = "paule-mandel",
     seed: int = 0,
 ) -> Assessment:
@@ -101,6 +102,10 @@ def assess(
     scale
         What the score is. By default the estimator's own word for it, and a discordance in a
         table.
+    most
+        What the score can tend to at the most; by default the estimator's own word for it, and 1
+        in a table. Below 1, and with `n_patients` known, reliability depends on them and not on
+        the score; see :func:`intravar.inference.even_errors`.
     method
         How the variance between physicians is estimated.
     seed
@@ -122,12 +127,17 @@ def assess(
     known = np.isfinite(score) & np.isfinite(error)
     value, noise = to_scale(score[known], error[known], used)
     shrunken = shrink(value, noise, level=level, method=method)
+    between, even = shrunken.between_variance, noise
+    ceiling = getattr(profile, "most", 1.0) if most is None else most
+    if used == "discordance" and ceiling < 1 and not table["n_patients"].has_nulls():
+        size = table["n_patients"].to_numpy()[known]
+        _, even, between = even_errors(score[known], error[known], size, ceiling)
     ranks = rank_normal(shrunken.value, shrunken.spread, level=level, seed=seed)
     derived = (
         from_scale(shrunken.value, used),
         from_scale(shrunken.low, used),
         from_scale(shrunken.high, used),
-        reliability(shrunken.between_variance, noise),
+        reliability(between, even),
         ranks.expected,
         ranks.low,
         ranks.high,
@@ -139,7 +149,7 @@ def assess(
     reason = pl.when(no_error).then(pl.lit(NO_ERROR)).otherwise(table["reason"]).alias("reason")
     return Assessment(
         found.with_columns(pl.col(pl.Float64).fill_nan(None)).with_columns(reason),
-        rankability(shrunken.between_variance, noise),
+        rankability(between, even),
         float(from_scale(shrunken.mean, used)),
         shrunken.between_variance,
         used,

@@ -8,6 +8,8 @@ Leiden 1999; Lingsma et al., Comparing and ranking hospitals based on outcome: r
 Netherlands Stroke Survey, QJM 2010;103:99-108 (rankability).
 Spearman, Correlation calculated from faulty data, Br J Psychol 1910;3:271-295; Brown, Some
 experimental results in the correlation of mental abilities, ibid. 296-322.
+Anscombe, The transformation of Poisson, binomial and negative-binomial data, Biometrika
+1948;35:246-254.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intravar.arrays import FloatArray
+from intravar.inference.shrinkage import between_variance
 from intravar.seeds import stream
 
 
@@ -44,6 +47,65 @@ def reliability(between_variance: float, standard_error: npt.ArrayLike) -> Float
     undefined = np.full(noise.shape, np.nan)
     total = between_variance + noise
     return np.asarray(np.divide(between_variance, total, out=undefined, where=total > 0))
+
+
+class EvenErrors(NamedTuple):
+    """Errors that depend on the size of a panel and not on its score.
+
+    Attributes
+    ----------
+    value
+        Scores on the scale on which chance moves all alike, the arcsine of the root.
+    standard_error
+        Of every physician on that scale: that of a panel of this size, whatever its score.
+    between_variance
+        tau^2 on that scale.
+    """
+
+    value: FloatArray
+    standard_error: FloatArray
+    between_variance: float
+
+
+def even_errors(
+    score: npt.ArrayLike, standard_error: npt.ArrayLike, size: npt.ArrayLike, most: float
+) -> EvenErrors:
+    """Return scores and errors on a scale on which no score is surer than another.
+
+    A discordance 2 p (1 - p) has the variance 2 D (1 - 2 D) / n: nearly none at one half, where it
+    cannot rise. On the scale arcsin(sqrt(2 D)) it is 1 / n everywhere. How many patients a
+    patient is worth there (some are no close calls, some not eligible) is one number for all:
+    the sum of the variances over the sum of what they are for one patient.
+
+    Parameters
+    ----------
+    score, standard_error
+        One finite entry per physician.
+    size
+        Patients of every physician.
+    most
+        What a score can tend to at the most, one half for 2 p (1 - p).
+
+    Examples
+    --------
+    >>> found = even_errors([0.1, 0.3, 0.49], [0.04, 0.05, 0.014], [100, 100, 100], most=0.5)
+    >>> found.standard_error.round(2).tolist()
+    [0.1, 0.1, 0.1]
+    """
+    s, error, n = (np.asarray(each, dtype=np.float64) for each in (score, standard_error, size))
+    share = np.clip(s / most, 0.0, 1.0)
+    # A score at an end of the scale stands for one that is about its error away from it.
+    margin = np.minimum(error / most, 0.5)
+    inner = np.clip(share, margin, 1 - margin)
+    of_one = float(np.sum(most**2 * 4 * inner * (1 - inner)))
+    worth = float(np.sum(n * error**2)) / of_one if of_one > 0 else 0.0
+    # As p of n trials, with Anscombe's correction: few events scatter like many.
+    trials = n / worth if worth > 0 else np.full(len(n), np.inf)
+    p = (1 - np.sqrt(1 - share)) / 2
+    with np.errstate(invalid="ignore"):
+        centre = np.where(np.isinf(trials), p, (p * trials + 0.375) / (trials + 0.75))
+    value, even = 2 * np.arcsin(np.sqrt(centre)), 1 / np.sqrt(trials + 0.5)
+    return EvenErrors(value, even, between_variance(value, even))
 
 
 def rankability(between_variance: float, standard_error: npt.ArrayLike) -> float:

@@ -53,6 +53,10 @@ class Anchors:
             identified_high=np.maximum(self.identified_high, score),
         )
 
+    def columns(self) -> dict[str, FloatArray]:
+        """Return the ranges as columns of a result."""
+        return {"identified_low": self.identified_low, "identified_high": self.identified_high}
+
     def complaints(self, least: float) -> list[str]:
         """Say what is thin: fewer than a share `least` of the eligible or of the others sure."""
         found = {

@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
-#: only with a reportable one; only where those who are not eligible are not few either; or only
-#: where neither contradictions nor agreements on cases seen twice are few.
-Shown = Literal["always", "reportable", "others", "repeats"]
+#: only with a reportable one; only where those who are not eligible are not few either; only where
+#: no small count follows from how many were decided for; or only where neither contradictions nor
+#: agreements on cases seen twice are few.
+Shown = Literal["always", "reportable", "others", "rates", "repeats"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,14 @@ COLUMNS = (
         "discordance",
         "probability that two comparable patients get different decisions",
     ),
+    ResultColumn(
+        "band",
+        pl.String,
+        None,
+        "band",
+        "where it lies, when the number itself would give a small count away",
+        "always",
+    ),
     ResultColumn("low", pl.Float64, 3, "low", "lower end of its 95 % interval"),
     ResultColumn("high", pl.Float64, 3, "high", "upper end of its 95 % interval"),
     ResultColumn(
@@ -87,6 +97,15 @@ COLUMNS = (
         "shrunken",
         "drawn towards the mean of all, the more the less is known",
     ),
+    ResultColumn(
+        "identified_low",
+        pl.Float64,
+        3,
+        "level from",
+        "lowest level that fits the data as well, where levels differ in that",
+    ),
+    ResultColumn("identified_high", pl.Float64, 3, "level to", "highest level that fits as well"),
+    ResultColumn("rate", pl.Float64, 3, "rate", "share of the patients decided for", "rates"),
     ResultColumn("p_high", pl.Float64, 3, "p high", "how often eligible patients are decided for"),
     ResultColumn(
         "p_low", pl.Float64, 3, "p low", "how often the other patients are decided for", "others"
@@ -138,9 +157,16 @@ COLUMNS = (
     ResultColumn("rank_low", pl.Int64, None, "rank low", "lower end of the rank's interval"),
     ResultColumn("rank_high", pl.Int64, None, "rank high", "upper end of the rank's interval"),
     ResultColumn(
-        "reportable", pl.Boolean, None, "reportable", "whether the result may stand", "always"
+        "reportable",
+        pl.Boolean,
+        None,
+        "reportable",
+        "whether a number, or a range of levels, may stand",
+        "always",
     ),
-    ResultColumn("reason", pl.String, None, "reason", "why it may not", "always"),
+    ResultColumn(
+        "reason", pl.String, None, "reason", "why there is no number, or no rank", "always"
+    ),
 )
 _BY_NAME = {column.name: column for column in COLUMNS}
 
@@ -162,8 +188,11 @@ def typed(columns: Mapping[str, Any]) -> pl.DataFrame:
     found = []
     for column in COLUMNS[1:]:
         values = columns.get(column.name)
-        series = pl.Series(column.name, [None] * len(physician) if values is None else values)
-        if series.dtype.is_float():
+        if values is None:
+            found.append(pl.Series(column.name, [None] * len(physician), column.dtype))
+            continue
+        series = pl.Series(column.name, values, nan_to_null=True)
+        if series.dtype.is_float() and not isinstance(values, np.ndarray):
             series = series.fill_nan(None)
         found.append(series.cast(column.dtype))
     return pl.DataFrame([physician, *found])

@@ -31,6 +31,8 @@ SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 #: Distances, over all panels, up to which pairing once more without a caliper takes seconds.
 FEW_DISTANCES = 4e7
 SPLITS = 20
+#: Times that patients are dealt at random, to see how far panels overlap then.
+DEALS = 5
 DISTANCE_BINS = 20
 
 
@@ -270,22 +272,53 @@ def _balance(prepared: Prepared) -> pl.DataFrame:
 
 def _overlap(observed: Observed, probability: FloatArray) -> pl.DataFrame:
     """Overlap of each panel's predicted probabilities with those of all, in tenths."""
-    edges = np.unique(np.quantile(probability, np.linspace(0.1, 0.9, 9)))
-    bins = np.searchsorted(edges, probability, side="right")
-    everyone = np.bincount(bins, minlength=len(edges) + 1) / len(bins)
+    counts = _tenths(observed, probability, observed.code)
     return pl.DataFrame(
-        {
-            "physician": observed.named,
-            "overlap": [
-                float(
-                    np.minimum(
-                        np.bincount(bins[panel], minlength=len(edges) + 1) / len(panel), everyone
-                    ).sum()
-                )
-                for panel in observed.panels
-            ],
-        }
+        {"physician": observed.named, "overlap": _shared(counts, counts.sum(axis=0))}
     )
+
+
+def _tenths(observed: Observed, probability: FloatArray, code: IntArray) -> FloatArray:
+    """Count the patients of every panel in each tenth of the probabilities."""
+    edges = np.unique(np.quantile(probability, np.linspace(0.1, 0.9, 9)))
+    counts = np.zeros((len(observed.physicians), len(edges) + 1))
+    np.add.at(counts, (code, np.searchsorted(edges, probability, side="right")), 1.0)
+    return counts
+
+
+def _shared(counts: FloatArray, others: FloatArray) -> FloatArray:
+    """Return how much of its distribution each panel shares with that of others."""
+    own, theirs = (each / each.sum(axis=-1, keepdims=True) for each in (counts, others))
+    return np.asarray(np.minimum(own, theirs).sum(axis=1))
+
+
+def case_mix(observed: Observed, probability: FloatArray) -> float:
+    """Return the overlap of a usual panel with the others, over what chance would give.
+
+    Patients whom the rule gives the same probability are comparable as far as it goes. A small
+    panel fills few tenths, whoever its patients are; dealing all patients at random makes up for
+    that. 1 for a single physician.
+
+    Examples
+    --------
+    >>> from intravar.observed import Observed
+    >>> chance = np.repeat([0.1, 0.9], 50)
+    >>> apart = Observed.of(chance[:, None], np.tile([0, 1], 50), np.repeat(["A", "B"], 50))
+    >>> mixed = Observed.of(chance[:, None], np.tile([0, 1], 50), np.tile(["A", "B"], 50))
+    >>> round(case_mix(apart, chance), 1), round(case_mix(mixed, chance), 1)
+    (0.0, 1.0)
+    """
+    if len(observed.physicians) < 2:
+        return 1.0
+
+    def usual(code: IntArray) -> float:
+        counts = _tenths(observed, probability, code)
+        return float(np.median(_shared(counts, counts.sum(axis=0) - counts)))
+
+    dealt = [
+        usual(stream(0, "case mix", str(deal)).permutation(observed.code)) for deal in range(DEALS)
+    ]
+    return min(usual(observed.code) / float(np.mean(dealt)), 1.0)
 
 
 def _split_half(pairs: pl.DataFrame) -> float | None:

@@ -1,7 +1,9 @@
-"""Why this score: the discordant pairs behind a physician, side by side. Patient-level data."""
+"""Why this score: the cases behind a physician, side by side. Patient-level data."""
 
 from __future__ import annotations
 
+import datetime
+import math
 from typing import Any
 
 import polars as pl
@@ -10,110 +12,141 @@ from intravar.errors import InputError, option
 from intravar.measurement.result import Measurement
 from intravar.preparation.kinds import understand
 
-#: Pairs that can be asked for.
+#: Cases that can be asked for.
 MOST_PAIRS = 1_000_000
 _KEPT = ("row", "physician", "decision")
+SHOWN_SCHEMA = {
+    "kind": pl.String,
+    "case": pl.Int64,
+    "row": pl.Int64,
+    "pair": pl.Int64,
+    "predicted": pl.Float64,
+    "distance": pl.Float64,
+    "row_for": pl.Int64,
+    "row_against": pl.Int64,
+    "covariate": pl.String,
+    "decided_for": pl.String,
+    "decided_against": pl.String,
+    "difference": pl.String,
+}
 
 
 def patients_of(measurement: Measurement) -> pl.DataFrame:
-    """Return the patients that were measured: source row, physician, decision, covariates."""
+    """Return the patients: source row, physician, decision, covariates by importance."""
     prepared = measurement.check.prepared
     observed = prepared.observed
-    renamed = {name: f"{name} (covariate)" for name in prepared.raw.columns if name in _KEPT}
+    kinds = {report.column: report.kind for report in prepared.columns}
+    ranked = measurement.rule.importance["covariate"].to_list()
+    names = [*(name for name in ranked if name in prepared.raw.columns)]
+    names += [name for name in prepared.raw.columns if name not in names]
     return pl.DataFrame(
         [
             pl.Series("row", prepared.rows + 1),
             observed.named[observed.code].cast(pl.String).alias("physician"),
             pl.Series("decision", observed.decision),
+            *(
+                _typed(prepared.raw[name], kinds.get(name, "")).alias(
+                    f"{name} (covariate)" if name in _KEPT else name
+                )
+                for name in names
+            ),
         ]
-    ).hstack(prepared.raw.rename(renamed))
+    )
 
 
-def pairs_of(measurement: Measurement) -> pl.DataFrame:
-    """Return the pairs: physician, rows of the source, distance, discordant."""
-    prepared, pairs = measurement.check.prepared, measurement.pairs
+def _typed(column: pl.Series, kind: str) -> pl.Series:
+    """Return numbers and dates as such, and codes of a category as labels."""
+    if kind == "category":
+        return column.cast(pl.String)
+    if column.dtype != pl.String or kind not in ("number", "date", "yes/no"):
+        return column
+    try:
+        values = understand(column, chosen=True).values
+    except InputError:
+        return column
+    if values.dtype != pl.Float64:
+        return column
+    return values.cast(pl.Int32).cast(pl.Date) if kind == "date" else values
+
+
+def cases_of(measurement: Measurement) -> pl.DataFrame:
+    """Return the cases: physician, kind, number, rows of the source, distance, predicted."""
+    prepared, cases = measurement.check.prepared, measurement.cases
     names = prepared.observed.named.cast(pl.String)
-    return pairs.select(
-        names[pairs["panel"]].alias("physician"),
-        *(
-            pl.Series(name, prepared.rows[pairs[name].to_numpy()] + 1)
-            for name in ("first", "second")
+    source = pl.Series(prepared.rows + 1)
+    return cases.select(
+        names[cases["panel"]].alias("physician"),
+        "kind",
+        "case",
+        source[cases["patient"]].alias("patient"),
+        pl.col("other").replace_strict(
+            pl.Series(range(len(source)), dtype=pl.Int64), source, return_dtype=pl.Int64
         ),
         "distance",
-        "discordant",
+        "predicted",
     )
 
 
 def side_by_side(
-    pairs: pl.DataFrame, patients: pl.DataFrame, physician: str, *, most: int = 5
+    cases: pl.DataFrame, patients: pl.DataFrame, physician: str, *, most: int = 5
 ) -> pl.DataFrame:
-    """Set the two patients of each discordant pair side by side, the closest pair first."""
+    """Set each case beside patients who were decided otherwise, what tells most first.
+
+    Where nobody alike was decided otherwise, the patient stands alone.
+    """
     if not 1 <= most <= MOST_PAIRS:
         raise InputError(f"{option('most')} is {most}; give 1 to {MOST_PAIRS:,}")
-    chosen = (
-        pairs.filter((pl.col("physician") == physician) & pl.col("discordant"))
-        .sort("distance", "first", "second")
-        .head(most)
-    )
+    chosen = cases.filter((pl.col("physician") == physician) & (pl.col("case") <= most))
     covariates = [name for name in patients.columns if name not in _KEPT]
-    spread = {name: _spread(patients[name]) for name in covariates}
-    wanted = patients.filter(
-        pl.col("row").is_in(pl.concat([chosen["first"], chosen["second"]]).implode())
-    )
-    by_row = {row["row"]: row for row in wanted.iter_rows(named=True)}
+    wanted = pl.concat([chosen["patient"], chosen["other"]]).drop_nulls()
+    by_row = {
+        row["row"]: row
+        for row in patients.filter(pl.col("row").is_in(wanted.implode())).iter_rows(named=True)
+    }
     rows: list[dict[str, Any]] = []
-    for number, pair in enumerate(chosen.iter_rows(named=True), 1):
-        one, other = by_row[pair["first"]], by_row[pair["second"]]
-        if one["decision"] < other["decision"]:
-            one, other = other, one
+    for number, case in enumerate(chosen.sort("case", maintain_order=True).to_dicts(), 1):
+        one, other = by_row[case["patient"]], by_row.get(case["other"])
+        sides = (one, other) if one["decision"] else (other, one)
+        values = {key: case[key] for key in ("kind", "case", "predicted", "distance")}
         rows += [
             {
+                **values,
+                "row": one["row"],
                 "pair": number,
-                "distance": pair["distance"],
-                "row_for": one["row"],
-                "row_against": other["row"],
+                "row_for": sides[0] and sides[0]["row"],
+                "row_against": sides[1] and sides[1]["row"],
                 "covariate": name,
-                "decided_for": _text(one[name]),
-                "decided_against": _text(other[name]),
-                "difference": _difference(one[name], other[name], spread[name]),
+                "decided_for": sides[0] and _text(sides[0][name]),
+                "decided_against": sides[1] and _text(sides[1][name]),
+                "difference": _difference(sides[0][name], sides[1][name])
+                if sides[0] and sides[1]
+                else None,
             }
             for name in covariates
         ]
-    schema = {
-        "pair": pl.Int64,
-        "distance": pl.Float64,
-        "row_for": pl.Int64,
-        "row_against": pl.Int64,
-        "covariate": pl.String,
-        "decided_for": pl.String,
-        "decided_against": pl.String,
-        "difference": pl.String,
-    }
-    return pl.DataFrame(rows, schema=schema)
-
-
-def _spread(column: pl.Series) -> float | None:
-    """Return the standard deviation of a number column; None for a category."""
-    understood = understand(column)
-    if understood.kind not in ("number", "date"):
-        return None
-    found: Any = understood.values.std()
-    return float(found) if found else None
+    return pl.DataFrame(rows, schema=SHOWN_SCHEMA)
 
 
 def _text(value: Any) -> str:
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return _digits(value) if isinstance(value, float) else str(value)
 
 
-def _difference(one: Any, other: Any, spread: float | None) -> str:
+def _digits(value: float, sign: str = "") -> str:
+    """Return a whole number as it is, another with four digits that count."""
+    whole = value == round(value) and abs(value) < 1e15 if math.isfinite(value) else False
+    return f"{value:{sign}.0f}" if whole else f"{value:{sign}.4g}"
+
+
+def _difference(one: Any, other: Any) -> str:
+    """Return by how much one lies above the other, in the unit of the covariate."""
     if one == other:
         return "same"
-    if one is None or other is None or spread is None:
+    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
         return "differs"
-    try:
-        apart = (float(one) - float(other)) / spread
-    except (TypeError, ValueError):
-        return "differs"
-    return f"{apart:+.2f} SD"
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return _digits(float(f"{one - other:.3g}"), "+")
+    if isinstance(one, datetime.date) and isinstance(other, datetime.date):
+        return f"{(one - other) / datetime.timedelta(days=1):+.4g} days"
+    return "differs"

@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.estimators.noise import Noise
 from intravar.inference.intervals import LEVEL
 
 #: Before the data: as likely as not they do not differ; if they do, by spreads of about this size.
@@ -42,6 +43,8 @@ class Group:
         Of the test that they do not differ at all.
     n_physicians
         Physicians with a score.
+    noise
+        Why two of them decide differently for one patient; None with fewer than two.
     """
 
     discordance: float
@@ -53,6 +56,7 @@ class Group:
     differ: float
     p_value: float
     n_physicians: int
+    noise: Noise | None = None
 
 
 def group_of(
@@ -60,6 +64,9 @@ def group_of(
     error: FloatArray,
     n_patients: IntArray,
     identified: tuple[FloatArray, FloatArray] | None = None,
+    *,
+    fall: FloatArray | None = None,
+    doubt: float = 0.0,
 ) -> Group | None:
     """Say what the scores tell together; None where nobody has one.
 
@@ -72,6 +79,11 @@ def group_of(
     identified
         Lowest and highest values that fit equally well, where the level is not determined; the
         interval of the mean holds the means of both.
+    fall
+        How far each score may fall until patients are many; the interval reaches down to that.
+    doubt
+        Standard deviation of what all scores have in common; no number of physicians averages it
+        out.
 
     Examples
     --------
@@ -85,8 +97,9 @@ def group_of(
     score, error = score[known], np.maximum(error[known], 1e-9)
     weight = n_patients[known] / n_patients[known].sum()
     mean = float(weight @ score)
-    half = norm.ppf(0.5 + LEVEL / 2) * float(np.sqrt((weight**2) @ error**2))
-    low, high = max(0.0, mean - half), mean + half
+    half = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt((weight**2) @ error**2 + doubt**2))
+    falls = 0.0 if fall is None else float(weight @ fall[known])
+    low, high = max(0.0, mean - half - falls), min(mean + half, max(mean, 0.5))
     if identified is not None:
         low = min(low, float(weight @ identified[0][known]))
         high = max(high, float(weight @ identified[1][known]))

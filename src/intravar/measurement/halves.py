@@ -1,8 +1,9 @@
 """The same measurement on two halves of every panel, to see whether it says the same twice.
 
-Halves tell three things that no interval of a method knows. Whether physicians keep their order;
-whether the two intervals of a physician overlap as often as they should; and whether the level
-moves with the number of patients, which a bound that is still loose does.
+Halves tell what no interval of a method knows. Whether physicians keep their order; whether the
+level moves with the number of patients, which a bound that is still loose does; and how far the two
+lie apart beyond the sampling error that the method owns up to. The rest is doubt about what was
+learned, the rule or the predictions, and belongs into the interval of everybody.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import norm, spearmanr
 from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
+from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
+from intravar.inference import Interval
+from intravar.inference.intervals import LEVEL
+from intravar.inference.shrinkage import between_variance
 from intravar.observed import Observed
 from intravar.seeds import stream
 
@@ -26,6 +31,12 @@ FEWEST_PHYSICIANS = 3
 NEARLY = 0.005
 #: Patients beyond which a sample of physicians is halved.
 MOST_PATIENTS = 60_000
+#: What a bound lies above its limit falls at least with this power of the number of patients.
+SLOWEST = 0.25
+#: Standard errors above its estimate at which a fall is taken; 95 % of the time it is less.
+ONE_SIDED = 1.645
+_TINY = 1e-12
+_Z = float(norm.ppf(0.5 + LEVEL / 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +48,16 @@ class Halves:
     agreement
         Reliability of the order: the rank correlation of the halves, stepped up to the whole.
     overlap
-        Share of physicians whose two intervals overlap.
+        Share of physicians whose two intervals overlap, widened as those of the whole are.
     shift
         Mean of the halves less the whole: by so much the level falls when patients double.
+    pull
+        By which part of the way to one half the scores of halves lie above the whole, at most.
+    fall
+        How far a bound may still fall, mean over physicians.
+    own_doubt, common_doubt
+        Standard deviation that the halves show beyond the errors of the scores, as it is for the
+        whole: of each physician on their own, and of all in common.
     n_physicians
         Physicians that were compared.
     """
@@ -47,7 +65,49 @@ class Halves:
     agreement: float
     overlap: float
     shift: float
+    pull: float
+    fall: float
+    own_doubt: float
+    common_doubt: float
     n_physicians: int
+
+
+def falls(score: FloatArray, pull: float) -> FloatArray:
+    """Return how far every bound may still fall, if it nears its limit as slowly as any seen.
+
+    Predictions that are unsure draw every score towards one half by the same factor. With an excess
+    that goes with n to the power of -a, 1 / (2^a - 1) times what the last doubling took is left.
+    Nothing falls below 0; and nobody falls less than all do on average, because a score of one half
+    may also be that of a physician who could not be predicted at all.
+
+    Parameters
+    ----------
+    score
+        The bounds; NaN where there is none.
+    pull
+        By which part of the way to one half the last doubling has moved them.
+
+    Examples
+    --------
+    >>> falls(np.array([0.1, 0.3, 0.5]), 0.02).round(3).tolist()
+    [0.042, 0.021, 0.021]
+    """
+    to_come = max(pull, 0.0) / (2**SLOWEST - 1)
+    own = np.minimum(to_come * np.maximum(0.5 - score, 0.0), score)
+    usual = float(np.nanmean(own)) if np.isfinite(own).any() else 0.0
+    return np.asarray(np.maximum(own, usual))
+
+
+def _pull(shift: FloatArray, score: FloatArray) -> float:
+    """Return the upper limit of the part of the way to one half that halves lie above the whole."""
+    room = np.maximum(0.5 - score, 0.0)
+    squares = float(room @ room)
+    if squares == 0:
+        return 0.0
+    slope = float(shift @ room) / squares
+    rest = shift - slope * room
+    error = float(np.sqrt(rest @ rest / (len(rest) - 1) / squares))
+    return max(slope + ONE_SIDED * error, 0.0)
 
 
 def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | None:
@@ -56,42 +116,127 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     parts = [_subset(observed, half) for half in rows]
     if parts[0] is None or parts[1] is None:
         return None
-    fitted = [clone(estimator).fit_observed(part) for part in parts]
-    first, second = (_by_name(model, observed) for model in fitted)
+    first, second = (
+        _fitted(clone(estimator), part, observed) for part in parts if part is not None
+    )
     both = np.flatnonzero(np.isfinite(first.score) & np.isfinite(second.score))
     if len(both) < FEWEST_PHYSICIANS:
         return None
+    first, second = first.take(both), second.take(both)
     whole = np.asarray(estimator.score_, dtype=np.float64)[both]
-    shift = float(np.nanmean((first.score[both] + second.score[both]) / 2 - whole))
-    # What falls by so much from half to whole lies above its limit by twice that in a half.
-    loose = 2 * max(shift, 0.0) + NEARLY
-    apart = (first.low - loose > second.high) | (second.low - loose > first.high)
-    return Halves(
-        _stepped_up(first.score[both], second.score[both]),
-        float(1 - apart[both].mean()),
-        shift,
-        len(both),
+    shift = float(np.mean((first.score + second.score) / 2 - whole))
+    agreement = _stepped_up(first.score, second.score)
+    pull = _pull((first.score + second.score) / 2 - whole, whole)
+    fall = float(falls(whole, pull).mean())
+    found = Halves(agreement, 1.0, shift, pull, fall, *doubts(first, second), len(both))
+    return replace(found, overlap=_overlap(first, second, found))
+
+
+def _overlap(first: Half, second: Half, found: Halves) -> float:
+    """Return the share of physicians whose intervals overlap, widened as those of the whole are."""
+    # A half has twice the variance of the whole, and lies farther above its limit.
+    doubt = float(np.sqrt(2) * np.hypot(found.own_doubt, found.common_doubt))
+    pull = 2**SLOWEST * found.pull if first.is_bound else 0.0
+    one, other = (
+        widen(each.score, each.interval, falls(each.score, pull), doubt) for each in (first, second)
     )
+    apart = (one.low - NEARLY > other.high) | (other.low - NEARLY > one.high)
+    return float(1 - apart.mean())
 
 
 @dataclass(frozen=True, eq=False)
-class _Half:
+class Half:
+    """What a half of the patients says, in the places of all physicians.
+
+    Attributes
+    ----------
+    score, interval
+        Of every physician; NaN where there is none.
+    is_bound
+        Whether the score falls to its limit as patients are added.
+    """
+
     score: FloatArray
-    low: FloatArray
-    high: FloatArray
+    interval: Interval
+    is_bound: bool = False
+
+    def take(self, rows: IntArray) -> Half:
+        """Return what is said of some physicians."""
+        return Half(
+            self.score[rows], Interval(*(end[rows] for end in self.interval)), self.is_bound
+        )
 
 
-def _by_name(model: Estimator, observed: Observed) -> _Half:
-    """Put a half's results into the places of all physicians."""
+def doubts(first: Half, second: Half) -> tuple[float, float]:
+    """Return the own and the common doubt of the whole.
+
+    Two halves are independent but for what physicians are: the variance of their difference is
+    twice that of a half. What exceeds the errors of the scores is doubt about what was learned. It
+    falls with the number of patients as any sampling error, so that the whole has half the variance
+    of a half.
+
+    Examples
+    --------
+    >>> error = np.full(4, 0.01)
+    >>> halves = [Half(at, Interval(at, at, error)) for at in (np.full(4, 0.1), np.full(4, 0.3))]
+    >>> own, common = doubts(*halves)
+    >>> own, round(common, 2)
+    (0.0, 0.1)
+    """
+    apart = first.score - second.score
+    expected = first.interval.standard_error**2 + second.interval.standard_error**2
+    known = np.isfinite(expected)
+    if known.sum() < FEWEST_PHYSICIANS:
+        return 0.0, 0.0
+    apart, expected = apart[known], np.maximum(expected[known], _TINY)
+    # Weighted, lest a few small panels lend their doubt to the large ones.
+    own = between_variance(apart, np.sqrt(expected))
+    weight = 1 / (expected + own)
+    common = (weight @ apart / weight.sum()) ** 2 - 1 / weight.sum()
+    return float(np.sqrt(own) / 2), float(np.sqrt(max(common, 0.0)) / 2)
+
+
+def widen(score: FloatArray, interval: Interval, fall: FloatArray, doubt: float) -> Interval:
+    """Return intervals that carry a doubt, and reach down to where a bound tends.
+
+    Examples
+    --------
+    >>> given = Interval(np.array([0.2]), np.array([0.3]), np.array([0.03]))
+    >>> wide = widen(np.array([0.25]), given, np.array([0.02]), 0.03)
+    >>> wide.low.round(3).tolist(), wide.high.round(3).tolist()
+    ([0.153], [0.327])
+    """
+    low, high, error = interval
+    reach = _Z * doubt
+    low = score - np.hypot(np.maximum(score - low, 0.0), reach) - fall
+    high = score + np.hypot(np.maximum(high - score, 0.0), reach)
+    # Two decisions differ with probability one half at the most; shares of pairs may exceed it.
+    return Interval(np.maximum(low, 0.0), np.minimum(high, np.maximum(score, 0.5)), error)
+
+
+def own_interval(evidence: Evidence, interval: Interval) -> Interval:
+    """Return a method's intervals, with the range of levels that fit equally well in them."""
+    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
+        return interval
+    return Interval(
+        np.minimum(interval.low, evidence.anchors.identified_low),
+        np.maximum(interval.high, evidence.anchors.identified_high),
+        interval.standard_error,
+    )
+
+
+def _fitted(model: Estimator, part: Observed, observed: Observed) -> Half:
+    """Measure a half and put its results into the places of all physicians."""
+    model.fit_observed(part)
+    evidence = model.evidence(part)
     place = {name: at for at, name in enumerate(observed.physicians)}
     at = [place[name] for name in model.physicians_.tolist()]
-    ends = model.ends()
     columns = []
-    for values in (model.score_, ends.low, ends.high):
+    for values in (model.score_, *own_interval(evidence, model.ends())):
         column = np.full(len(observed.physicians), np.nan)
         column[at] = values
         columns.append(column)
-    return _Half(*columns)
+    return Half(columns[0], Interval(*columns[1:]), isinstance(evidence, Predictions))
 
 
 def _rows(observed: Observed, seed: int) -> tuple[IntArray, IntArray]:
@@ -134,4 +279,4 @@ def _stepped_up(first: FloatArray, second: FloatArray) -> float:
     if min(np.ptp(first), np.ptp(second)) == 0:
         return 0.0
     found = float(spearmanr(first, second)[0])
-    return 2 * found / (1 + found) if found > -1 else -1.0
+    return 2 * found / (1 + found) if found > 0 else found

@@ -8,25 +8,23 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import joblib
-import numpy as np
 
-from intravar.arrays import FloatArray
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
-from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
+from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
-from intravar.inference import Interval
+from intravar.measurement.appraisal import appraise
+from intravar.measurement.cases import cases_behind
 from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.diagnostics import diagnose
-from intravar.measurement.group import group_of
-from intravar.measurement.halves import Halves, compare_halves
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
-from intravar.measurement.scores import Scores, in_their_words, result_table, scores_of
-from intravar.measurement.verdict import RULE_FOUND, judge
+from intravar.measurement.scores import in_their_words, result_table, scores_of
+from intravar.measurement.unrecorded import unrecorded_reasons
+from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed
 from intravar.preparation.check import checked
 from intravar.preparation.cost import estimate_cost
@@ -37,10 +35,6 @@ from intravar.wording import Words
 MANY_PATIENTS = 10_000
 #: With fewer patients in every panel there is nothing to compare.
 FEWEST_IN_A_PANEL = 5
-NO_RULE = (
-    "no rule was found in these covariates: they hardly predict the decisions, and the numbers say "
-    "little more than how often each physician says yes"
-)
 
 
 class Listener(Protocol):
@@ -125,19 +119,18 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         cost = estimate_cost(Size.of(prepared.observed), METHODS[name])
         tell.step(f"measuring with {name}{count}", cost.seconds)
         begun = time.perf_counter()
-        fitted[name], caught = _fit(name, prepared.observed, request.seed)
+        fitted[name], caught = fit_method(name, prepared.observed, request.seed)
         seconds[name] = time.perf_counter() - begun
         said += caught
     main = fitted[names[0]] = _labelled(fitted[names[0]], words)
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
-    halves = None
-    if isinstance(main.estimator, Estimator):
-        tell.step(words.said("measuring two halves of the patients"), seconds.get(names[0]))
-        halves = _halves(main.estimator, prepared.observed, request.seed)
-    if isinstance(main.evidence, Predictions):
-        main = fitted[names[0]] = replace(main, scores=_down_to_limit(main.scores, halves))
+    tell.step("looking for the rule in the data", 8)
+    rule = suggest_rule(prepared, request.seed, words)
+    tell.step(words.said("measuring two halves of the patients"), seconds.get(names[0]))
+    appraised = appraise(found, fitted, rule)
+    main = fitted[names[0]] = replace(main, scores=appraised.scores)
     tell.step(words.said("assessing the physicians"))
     table = in_their_words(
         result_table(
@@ -146,25 +139,33 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         words,
     )
     pairs = pairs_behind(main.evidence, prepared.observed)
-    tell.step("looking for the rule in the data", 8)
-    rule = suggest_rule(prepared, request.seed, words)
+    importance = dict(rule.importance.select("covariate", "importance").iter_rows())
+    cases = cases_behind(main.evidence, prepared.observed, prepared.origin, importance, pairs)
     tell.step("diagnostics", 5)
     by_method = {name: each.scores for name, each in fitted.items()}
     diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
     tell.step("taking noise apart", 5)
     noise = noise_of(prepared.observed) if len(prepared.observed.physicians) > 1 else None
-    group = group_of(
-        main.scores.discordance,
-        main.scores.interval.standard_error,
-        main.scores.n_patients,
-        _identified(main.evidence),
-    )
+    group = None if appraised.group is None else replace(appraised.group, noise=noise)
+    unrecorded = None
+    if repeats is None and group is not None and isinstance(main.evidence, Predictions):
+        # Cases seen twice measure what can otherwise only be gauged.
+        tell.step("leaving covariates out in turn", 8)
+        begun = time.perf_counter()
+        unrecorded = unrecorded_reasons(
+            prepared.observed,
+            prepared.origin,
+            list(importance),
+            group.discordance,
+            request.seed,
+        )
+        seconds["unrecorded"] = time.perf_counter() - begun
     if prepared.by is not None or prepared.period is not None:
         tell.step("comparing subgroups and periods", seconds.get(names[0]))
     by = subgroups(prepared, request.seed)
     course = course_of(prepared, request.seed)
     seconds["total"] = time.perf_counter() - started
-    judged = judge(found, main.evidence, group, halves)
+    judged = appraised.verdict
     if judged.rule_found < RULE_FOUND:
         said.append(NO_RULE)
     return Measurement(
@@ -173,12 +174,14 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         table,
         fitted,
         pairs,
+        cases,
         rule,
         diagnostics,
         noise,
         group,
         repeats,
-        halves,
+        appraised.halves,
+        unrecorded,
         judged,
         by,
         course,
@@ -219,7 +222,7 @@ def chosen_methods(request: Request) -> list[str]:
     return names
 
 
-def _fit(name: str, observed: Observed, seed: int) -> tuple[Fitted, list[str]]:
+def fit_method(name: str, observed: Observed, seed: int) -> tuple[Fitted, list[str]]:
     """Fit a method; return it, and what it warned about."""
     estimator = make_estimator(name)
     _set_if_taken(estimator, "random_state", seed)
@@ -234,12 +237,6 @@ def _fit(name: str, observed: Observed, seed: int) -> tuple[Fitted, list[str]]:
     return fitted, sorted({str(warning.message) for warning in caught})
 
 
-def _halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it warns of was said of the whole
-        return compare_halves(estimator, observed, seed)
-
-
 def _labelled(fitted: Fitted, words: Words) -> Fitted:
     """Say in what way a physician's rule differs with the labels of the covariates."""
     evidence = fitted.evidence
@@ -247,25 +244,6 @@ def _labelled(fitted: Fitted, words: Words) -> Fitted:
         return fitted
     told = tuple(None if each is None else words.labelled(each) for each in evidence.words)
     return replace(fitted, evidence=replace(evidence, words=told))
-
-
-def _identified(evidence: Evidence) -> tuple[FloatArray, FloatArray] | None:
-    """Return the range of levels that fit equally well, where the level hangs on a rule."""
-    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
-        return None
-    return evidence.anchors.identified_low, evidence.anchors.identified_high
-
-
-def _down_to_limit(scores: Scores, halves: Halves | None) -> Scores:
-    """Let the intervals of a bound reach down to where it tends as patients are added."""
-    fall = 0.0 if halves is None else max(halves.shift, 0.0)
-    low, high, error = scores.interval
-    return replace(
-        scores,
-        # Two decisions differ with probability one half at the most, however badly predicted.
-        discordance=np.minimum(scores.discordance, 0.5),
-        interval=Interval(np.clip(low - fall, 0.0, 0.5), np.minimum(high, 0.5), error),
-    )
 
 
 def _set_if_taken(estimator: Estimator, name: str, value: Any) -> None:

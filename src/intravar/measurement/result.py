@@ -24,6 +24,7 @@ from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores, claim_of, in_words
 from intravar.measurement.strata import Strata
+from intravar.measurement.unrecorded import Unrecorded
 from intravar.measurement.verdict import Verdict
 from intravar.preparation.check import Check
 from intravar.request import Request
@@ -58,6 +59,8 @@ class Measurement:
     pairs
         Pairs of comparable patients: positions of the panel and of both patients among
         `check.prepared`, distance, discordant.
+    cases
+        Decisions that show the scores at work, see :mod:`intravar.measurement.cases`.
     rule
         The rule that the data suggest.
     diagnostics
@@ -70,6 +73,9 @@ class Measurement:
         Self-contradiction, where cases were seen twice.
     halves
         What two halves of the patients say; None where panels are too small.
+    unrecorded
+        How far a reason could go that is not recorded; None where cases were seen twice, which
+        measures it, and for methods without predictions.
     judged
         How much the data bear, and why.
     by
@@ -87,12 +93,14 @@ class Measurement:
     table: pl.DataFrame
     fitted: Mapping[str, Fitted]
     pairs: pl.DataFrame
+    cases: pl.DataFrame
     rule: SuggestedRule
     diagnostics: Diagnostics
     noise: Noise | None = None
     group: Group | None = None
     repeats: SeenTwice | None = None
     halves: Halves | None = None
+    unrecorded: Unrecorded | None = None
     judged: Verdict | None = None
     by: Strata | None = None
     course: Course | None = None

@@ -6,8 +6,9 @@ Rank 1 is the most consistent physician.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from intravar.estimators.evidence import Evidence, Predictions
 from intravar.inference import Interval, assess
 from intravar.inference.scales import Scale
 from intravar.measurement.columns import typed
+from intravar.measurement.verdict import DETERMINED
 from intravar.observed import Observed
 from intravar.preparation.panels import too_small
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
@@ -26,6 +28,11 @@ from intravar.wording import USUAL, Words
 
 #: What is compared, where nobody knows it better.
 COMPARABLE = "pairs of comparable patients"
+
+#: Columns that whoever cannot be ranked does not have.
+RANKS = ("rank", "rank_low", "rank_high")
+#: Why a range stands in the place of a number.
+RANGE = "the level is not determined: a range for a number"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +53,8 @@ class Scores:
         The method's interval of each score.
     columns
         Result columns that the method's evidence fills.
+    scale, most
+        What the score is, and what it can tend to at the most.
     """
 
     physician: pl.Series
@@ -56,6 +65,28 @@ class Scores:
     interval: Interval
     columns: Mapping[str, FloatArray]
     scale: Scale = "discordance"
+    most: float = 1.0
+
+    def between(self, low: FloatArray, high: FloatArray) -> Scores:
+        """Return the scores with the range of levels that fit equally well."""
+        found = {"identified_low": low, "identified_high": high}
+        return replace(self, columns={**self.columns, **found})
+
+    @property
+    def identified(self) -> tuple[FloatArray, FloatArray] | None:
+        """Lowest and highest levels that fit equally well, where the method tells."""
+        if "identified_low" not in self.columns:
+            return None
+        return self.columns["identified_low"], self.columns["identified_high"]
+
+    @property
+    def determined(self) -> bool:
+        """Whether levels that fit equally well are nearly the same."""
+        if self.identified is None:
+            return True
+        width = self.identified[1] - self.identified[0]
+        width = width[np.isfinite(width)]
+        return not len(width) or float(np.median(width)) <= DETERMINED
 
     def take(self, rows: IntArray) -> Scores:
         """Return the scores of some physicians."""
@@ -68,6 +99,7 @@ class Scores:
             Interval(*(end[rows] for end in self.interval)),
             {name: values[rows] for name, values in self.columns.items()},
             self.scale,
+            self.most,
         )
 
 
@@ -83,6 +115,7 @@ def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> S
         estimator.ends(),
         evidence.columns(),
         estimator.scale,
+        estimator.most,
     )
 
 
@@ -105,11 +138,13 @@ def assess_scores(scores: Scores) -> Assessed:
         pl.DataFrame(
             {
                 "physician": scores.physician,
+                "n_patients": scores.n_patients,
                 "score": scores.discordance,
                 **scores.interval._asdict(),
             }
         ),
         scale=scores.scale,
+        most=scores.most,
     ).table
 
     def column(name: str) -> FloatArray:
@@ -128,42 +163,79 @@ def _spread_out(assessed: Assessed, rows: IntArray, n: int) -> Assessed:
 
 
 def result_table(
-    scores: Scores, *, min_panel: int = MIN_PANEL, min_reliability: float = MIN_RELIABILITY
+    scores: Scores,
+    *,
+    min_panel: int = MIN_PANEL,
+    min_reliability: float = MIN_RELIABILITY,
+    determined: bool | None = None,
 ) -> pl.DataFrame:
     """Return one row per physician with all result columns.
 
-    Panels below the minimum have no part in what is said about the others.
+    Panels below the minimum have no part in what is said about the others. Whoever cannot be told
+    apart from the others has a value and no rank. Where the level is not determined, the range of
+    levels takes the place of the value.
+
+    Parameters
+    ----------
+    scores
+        Of the method that measures.
+    min_panel
+        Patients below which nothing is said of a physician.
+    min_reliability
+        Below which a physician is not ranked.
+    determined
+        Whether levels are; by default what the scores say.
     """
     large = np.flatnonzero(scores.n_patients >= min_panel)
     assessed = _spread_out(assess_scores(scores.take(large)), large, len(scores.physician))
+    known = np.isfinite(scores.discordance) & (scores.n_patients >= min_panel)
+    unsure = known & (assessed.reliability < min_reliability)
+    ranged = not (scores.determined if determined is None else determined)
+    nothing = [_nothing(scores, row, min_panel) for row in range(len(scores.physician))]
+    why = ([RANGE] * ranged, [f"cannot be ranked: reliability below {min_reliability:g}"])
     reasons = [
-        _reason(scores, assessed, row, min_panel, min_reliability)
-        for row in range(len(scores.physician))
+        reason or "; ".join([*why[0], *why[1] * bool(unranked)]) or None
+        for reason, unranked in zip(nothing, unsure, strict=True)
     ]
+    columns: dict[str, Any] = {
+        "discordance": scores.discordance,
+        **scores.columns,
+        **vars(assessed),
+        **_around_the_range(scores, assessed),
+    }
+    for name in RANKS:
+        columns[name] = np.where(unsure, np.nan, columns[name])
+    if ranged:
+        for name in ("discordance", "shrunken"):
+            columns[name] = np.full(len(known), np.nan)
     return typed(
         {
             "physician": scores.physician,
             "n_patients": scores.n_patients,
-            "discordance": scores.discordance,
-            **scores.columns,
-            **vars(assessed),
-            "reportable": pl.Series([reason is None for reason in reasons], dtype=pl.Boolean),
+            "rate": scores.n_for / np.maximum(scores.n_patients, 1),
+            **columns,
+            "reportable": pl.Series([reason is None for reason in nothing], dtype=pl.Boolean),
             "reason": pl.Series(reasons, dtype=pl.String),
         }
     )
 
 
-def _reason(
-    scores: Scores, assessed: Assessed, row: int, min_panel: int, min_reliability: float
-) -> str | None:
+def _nothing(scores: Scores, row: int, min_panel: int) -> str | None:
+    """Say why nothing can be said of a physician; None where something can."""
     size = too_small(int(scores.n_patients[row]), min_panel)
     if size is not None:
         return size
     if not np.isfinite(scores.discordance[row]):
         return scores.reason[row] or "the method gives no score"
-    if assessed.reliability[row] < min_reliability:
-        return f"reliability below {min_reliability:g}"
     return None
+
+
+def _around_the_range(scores: Scores, assessed: Assessed) -> dict[str, FloatArray]:
+    """Return intervals that hold all levels that fit equally well."""
+    if scores.identified is None:
+        return {}
+    low, high = scores.identified
+    return {"low": np.minimum(assessed.low, low), "high": np.maximum(assessed.high, high)}
 
 
 def in_their_words(table: pl.DataFrame, words: Words) -> pl.DataFrame:
@@ -189,8 +261,17 @@ def in_words(
     --------
     >>> in_words({"reportable": True, "discordance": 0.18, "low": 0.12, "high": 0.25})
     'of 100 pairs of comparable patients, about 18 [12, 25] get different decisions'
+    >>> in_words({"reportable": False, "band": "at most 0.25"})
+    'of 100 pairs of comparable patients, at most 25 get different decisions'
     """
-    if not row["reportable"]:
+    if row.get("band"):
+        told = re.sub(r"\d\.\d+", lambda number: f"{100 * float(number[0]):.0f}", row["band"])
+    elif not row["reportable"]:
         return f"not reportable: {row['reason']}"
-    about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
-    return f"of 100 {words.said(compared)}, {claim} {about} [{low}, {high}] get different decisions"
+    elif row["discordance"] is None:
+        low, high = (round(100 * row[name]) for name in ("identified_low", "identified_high"))
+        told = f"between {low} and {high}"
+    else:
+        about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
+        told = f"{claim} {about} [{low}, {high}]"
+    return f"of 100 {words.said(compared)}, {told} get different decisions"

@@ -6,17 +6,14 @@ often each verdict was right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from intravar.arrays import FloatArray
-from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions
+from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions, RepeatedCases
 from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
-from intravar.observed import Observed
-from intravar.preparation.check import Check
 
 Level = Literal["levels and ranks", "ranks only", "group only", "not interpretable"]
 #: Verdicts under which no physician is ranked.
@@ -28,12 +25,23 @@ RULE_FOUND = 4.0
 DIFFER = 0.95
 #: Reliability of the order, from halves, below which physicians are not ranked.
 RANKABLE = 0.5
-#: Fall of the level, when patients double, up to which the level counts as settled.
-SETTLED = 0.03
+#: Overlap of a usual panel with those of the others, as a share of what chance would give.
+COMPARABLE = 0.5
+#: Rank correlation with the other methods that tell physicians apart.
+AGREE = 0.3
+#: How far a bound may still fall, and count as settled.
+SETTLED = 0.1
 #: Share of physicians whose halves must have overlapping intervals.
 OVERLAP = 0.9
 #: Median width of the range of levels that fit equally well, up to which a level is determined.
 DETERMINED = 0.1
+#: Reasons that are told, the gravest.
+MOST_REASONS = 3
+
+NO_RULE = (
+    "no rule was found in these covariates: they hardly predict the decisions, and the number is "
+    "how often any two patients of one physician, comparable or not, are decided differently"
+)
 
 
 @dataclass(frozen=True)
@@ -58,47 +66,81 @@ class Verdict:
         return f"{self.level}: {'; '.join(self.reasons)}"
 
 
-def judge(check: Check, evidence: Evidence, group: Group | None, halves: Halves | None) -> Verdict:
-    """Return the verdict, with the reasons for not going further, in the request's words."""
-    found = _judged(check, evidence, group, halves)
-    words = check.request.words
-    return replace(found, reasons=tuple(words.said(reason) for reason in found.reasons))
+@dataclass(frozen=True, eq=False)
+class Grounds:
+    """What a verdict rests on.
+
+    Attributes
+    ----------
+    evidence
+        Behind the scores of the method that measures.
+    group, halves
+        What all physicians, and two halves of the patients, say; None where there is nothing.
+    rule_found
+        By how many standard errors covariates predict decisions better than none.
+    leak
+        A column that gives the decision away, and that nobody vouched for.
+    case_mix
+        Overlap of a usual panel with those of the others, as a share of what chance would give.
+    agreement
+        Median rank correlation with the other methods that tell physicians apart; None where there
+        are none.
+    """
+
+    evidence: Evidence
+    group: Group | None
+    halves: Halves | None
+    rule_found: float
+    leak: str | None = None
+    case_mix: float = 1.0
+    agreement: float | None = None
 
 
-def _judged(
-    check: Check, evidence: Evidence, group: Group | None, halves: Halves | None
-) -> Verdict:
-    observed = check.prepared.observed
-    found = rule_strength(evidence, observed)
-    leak = [each.column for each in check.prepared.leaks if each.certain]
-    if leak and check.request.covariates is None:
+def judge(grounds: Grounds) -> Verdict:
+    """Return the verdict, with the reasons for not going further."""
+    found = grounds.rule_found
+    if grounds.leak is not None:
         words = (
-            f"'{leak[0]}' gives the decision away: name it with --after, or, if it was known "
+            f"'{grounds.leak}' gives the decision away: name it with --after, or, if it was known "
             "before, name the covariates one by one"
         )
         return Verdict("not interpretable", (words,), found)
-    if group is None:
+    if grounds.group is None:
         return Verdict("not interpretable", ("nobody has a score",), found)
-    against_ranks = _against_ranks(found, group, halves)
+    against_ranks = [
+        *_without_a_rule(grounds),
+        *_without_differences(grounds, grounds.group),
+        *_with_other_meanings(grounds),
+    ]
     if against_ranks:
-        return Verdict("group only", tuple(against_ranks[:3]), found)
-    against_levels = _against_levels(evidence, halves)
+        return Verdict("group only", tuple(against_ranks[:MOST_REASONS]), found)
+    against_levels = _against_levels(grounds.evidence, grounds.halves)
     if against_levels:
-        return Verdict("ranks only", tuple(against_levels[:3]), found)
-    return Verdict("levels and ranks", _for_levels(halves), found)
+        return Verdict("ranks only", tuple(against_levels[:MOST_REASONS]), found)
+    return Verdict("levels and ranks", _for_levels(grounds.halves), found)
 
 
-def _against_ranks(found: float, group: Group, halves: Halves | None) -> list[str]:
+def _without_a_rule(grounds: Grounds) -> list[str]:
     reasons = []
-    if found < RULE_FOUND:
+    if grounds.rule_found < RULE_FOUND:
+        reasons.append(NO_RULE)
+    if isinstance(grounds.evidence, EligibleRates) and not grounds.evidence.follows:
         reasons.append(
-            "no rule was found: these covariates hardly predict the decisions, and the numbers say "
-            "little more than how often each physician says yes"
+            "physicians follow rules of their own that this method cannot follow: to decide by "
+            "another rule looks like deciding inconsistently (predictability asks for no rule)"
         )
+    return reasons
+
+
+def _without_differences(grounds: Grounds, group: Group) -> list[str]:
+    reasons = []
     if group.n_physicians < 2:
-        reasons.append("there is one physician only")
-    elif group.differ < DIFFER:
+        return ["there is one physician only"]
+    if group.differ < DIFFER:
         reasons.append("no difference between physicians can be told from chance")
+    halves = grounds.halves
+    if isinstance(grounds.evidence, RepeatedCases):
+        return reasons  # counted, not learned: nothing that halves could tell
     if halves is None:
         reasons.append("panels are too small to be halved and compared")
     elif halves.agreement < RANKABLE:
@@ -109,12 +151,29 @@ def _against_ranks(found: float, group: Group, halves: Halves | None) -> list[st
     return reasons
 
 
+def _with_other_meanings(grounds: Grounds) -> list[str]:
+    """Say where an order would be one of something else than consistency."""
+    reasons = []
+    if grounds.case_mix < COMPARABLE:
+        reasons.append(
+            "physicians see different patients: panels overlap by "
+            f"{100 * grounds.case_mix:.0f} % of what they would if dealt at random, and ranks "
+            "would compare patients"
+        )
+    if grounds.agreement is not None and grounds.agreement < AGREE:
+        reasons.append(
+            "other methods that tell the physicians apart put them into another order (rank "
+            f"correlation {grounds.agreement:.2f})"
+        )
+    return reasons
+
+
 def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
     reasons = []
-    if halves is not None and halves.shift > SETTLED:
+    if halves is not None and isinstance(evidence, Predictions) and halves.fall > SETTLED:
         reasons.append(
-            f"the level still falls as patients are added (by {100 * halves.shift:.0f} of 100 when "
-            "they double)"
+            f"the level still falls as patients are added, by {100 * halves.shift:.0f} of 100 when "
+            f"they double, and may end lower by {100 * halves.fall:.0f}"
         )
     if halves is not None and halves.overlap < OVERLAP:
         reasons.append(
@@ -143,39 +202,8 @@ def _undetermined(evidence: EligibleRates) -> list[str]:
 
 def _for_levels(halves: Halves | None) -> tuple[str, ...]:
     if halves is None:
-        return ()
+        return ("the same cases were decided twice",)
     return (
         f"two halves of the patients give the same order (reliability {halves.agreement:.2f}) and "
         "the same level",
     )
-
-
-def rule_strength(evidence: Evidence, observed: Observed) -> float:
-    """Return by how many standard errors covariates predict decisions better than rates alone.
-
-    For predictions, the gain in held-out log-likelihood over each physician's own rate among the
-    other patients. Other evidence has no held-out predictions; there the latent rule's own word
-    counts, and matching is taken to have found one.
-    """
-    if isinstance(evidence, EligibleRates):
-        return float("inf") if evidence.anchors is not None else 0.0
-    if not isinstance(evidence, Predictions):
-        return float("inf")
-    y = observed.decision.astype(np.float64)
-    gain = _log_likelihood(evidence.probability, y) - _log_likelihood(_rates(y, observed), y)
-    error = gain.std() / np.sqrt(len(gain))
-    return float(gain.mean() / error) if error > 0 else 0.0
-
-
-def _rates(y: FloatArray, observed: Observed) -> FloatArray:
-    """Return each physician's rate among the other patients, drawn to that of all."""
-    n = np.bincount(observed.code, minlength=len(observed.physicians)).astype(np.float64)
-    k = np.bincount(observed.code, y, minlength=len(observed.physicians))
-    share = y.mean()
-    rates: FloatArray = (k[observed.code] - y + 2 * share) / (n[observed.code] - 1 + 2)
-    return rates
-
-
-def _log_likelihood(probability: FloatArray, y: FloatArray) -> FloatArray:
-    p = np.clip(probability, 1e-6, 1 - 1e-6)
-    return np.where(y == 1, np.log(p), np.log(1 - p))

@@ -40,6 +40,7 @@ def render_html(
     filters: Mapping[str, Callable[..., str]] | None = None,
     looks: Mapping[str, Look] | None = None,
     libraries: Sequence[str] = (),
+    parts: Sequence[str] = (),
     words: Words = USUAL,
 ) -> str:
     """Return a page that extends `base.html.j2`.
@@ -47,7 +48,7 @@ def render_html(
     Parameters
     ----------
     package
-        Package whose folder `templates` holds `NAME.html.j2`, `NAME.css` and `NAME.js`.
+        Package whose folder `templates` holds `NAME.html.j2`.
     name
         Name of the page.
     content
@@ -58,13 +59,18 @@ def render_html(
         Colours of its own, beside those that every page has.
     libraries
         Scripts that go before the page's own.
+    parts
+        Which styles and scripts of the folder the page has, `PART.css` and `PART.js`; those of
+        its own name by default.
     words
         What whoever asked calls things; the template's own text is said in them, and `said` says
         what else is ours.
     """
     style = style_of(INKS | dict(looks or {})) + _text(_BASE, "base.css")
-    style += _text(package, f"{name}.css")
-    scripts = [*libraries, _text(_BASE, "base.js") + _text(package, f"{name}.js")]
+    own = parts or (name,)
+    style += "".join(_text(package, f"{part}.css") for part in own)
+    script = _text(_BASE, "base.js") + "".join(_text(package, f"{part}.js") for part in own)
+    scripts = [*libraries, script]
     page: str = (
         _environment(package, filters or {}, words)
         .get_template(f"{name}.html.j2")

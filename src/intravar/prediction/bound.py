@@ -9,6 +9,16 @@ rule. It falls into two parts, exactly:
 The first is what the predictions themselves expect. The second says by how much they are wrong, and
 is chance alone where they are right on average; it is held back as far as chance explains how much
 it differs between physicians, which leaves what it is an estimate of as it is.
+
+A rule that was learned from all of a physician's patients says more surely who decides by chance
+than predictions from a part of them do. It enters in place of the first part as far as it accounts
+better for how squared errors differ between physicians. It has a say in who comes before whom, not
+in the level of all, which stays that of the held-out errors.
+
+References
+----------
+Fay and Herriot, J Am Stat Assoc 1979;74:269-277 (a direct estimate of every area, drawn towards
+what a model expects there).
 """
 
 from __future__ import annotations
@@ -26,7 +36,28 @@ from intravar.inference.shrinkage import between_variance
 LEAST_KEPT = 0.2
 #: A physician's spread of losses is held against that of all, which counts as so many patients.
 SPREAD_PATIENTS = 20.0
+#: Before squared errors are seen, the other expectation has no share, give or take so much.
+SHARE_SD = 0.5
+#: Agreement that comes from the same decisions proves nothing. Half of it is taken off: held-out
+#: errors also hold what is still to be learned, which the other expectation rightly leaves out.
+TAKEN_OFF = 0.5
 _TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What every physician's own rule leaves unexplained, having seen the decisions.
+
+    Attributes
+    ----------
+    value
+        As a discordance.
+    shared
+        Covariance with twice the held-out squared error that comes from the same decisions.
+    """
+
+    value: FloatArray
+    shared: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +99,25 @@ def panel_means(values: FloatArray, code: IntArray, size: FloatArray) -> FloatAr
     return np.asarray(np.bincount(code, values, minlength=len(size)) / size)
 
 
-def bound(prediction: FloatArray, y: IntArray, code: IntArray, n_physicians: int) -> Bound:
+def bound(
+    prediction: FloatArray,
+    y: IntArray,
+    code: IntArray,
+    n_physicians: int,
+    left: Left | None = None,
+) -> Bound:
     """Return the bound of every physician from held-out predictions.
+
+    Parameters
+    ----------
+    prediction
+        P(yes) per patient, made without the patient's own decision.
+    y, code
+        Decision and physician per patient.
+    n_physicians
+        Number of physicians.
+    left
+        What every physician's own rule leaves unexplained; by default it is not asked.
 
     Examples
     --------
@@ -82,9 +130,40 @@ def bound(prediction: FloatArray, y: IntArray, code: IntArray, n_physicians: int
     expected = panel_means(2 * q * (1 - q), code, size)
     wrong = panel_means(2 * (y - q) * (1 - 2 * q), code, size)
     error = np.sqrt(panel_means(4 * q * (1 - q) * (1 - 2 * q) ** 2, code, size) / size)
-    score = np.maximum(expected + _held_back(wrong, error), 0.0)
+    raw = expected + wrong
+    score = raw
+    if n_physicians > 1 and (error > _TINY).all():
+        if left is not None:
+            other = left.value - expected
+            expected = expected + share_of(other, wrong, error, left.shared) * other
+        score = np.maximum(expected + _held_back(raw - expected, error), 0.0)
     loss = (y - q) ** 2
-    return Bound(score, expected + wrong, _effective(loss, score / 2, code, size))
+    return Bound(score, raw, _effective(loss, score / 2, code, size))
+
+
+def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:
+    """Return the share, 0 to 1, of another expectation that accounts best for the squared errors.
+
+    Parameters
+    ----------
+    other
+        By how much the other expectation differs, per physician.
+    wrong, error
+        Squared errors beyond the first expectation, and their standard errors.
+    shared
+        Covariance of both that comes from the same decisions.
+
+    Examples
+    --------
+    >>> wrong = np.linspace(-0.3, 0.3, 40)
+    >>> error, shared = np.full(40, 0.01), np.zeros(40)
+    >>> round(share_of(wrong, wrong, error, shared), 2), share_of(-wrong, wrong, error, shared)
+    (0.91, 0.0)
+    """
+    weight = 1 / (error**2 + between_variance(wrong, error))
+    along = other - float(weight @ other / weight.sum())
+    told = float(weight @ (along * wrong - TAKEN_OFF * shared))
+    return float(np.clip(told / (float(weight @ along**2) + SHARE_SD**-2), 0.0, 1.0))
 
 
 def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: int) -> Interval:
@@ -111,8 +190,6 @@ def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: i
 
 
 def _held_back(wrong: FloatArray, error: FloatArray) -> FloatArray:
-    if len(wrong) < 2 or not (error > _TINY).all():
-        return wrong
     tau2 = between_variance(wrong, error)
     weight = 1 / (error**2 + tau2)
     mean = float(np.sum(weight * wrong) / np.sum(weight))

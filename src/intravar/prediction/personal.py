@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.personal_kernel import fit_panels, predict_rows
@@ -69,6 +70,14 @@ class PersonalRules:
         d = Z.shape[1]
         return np.asarray(np.einsum("ik,ik->i", Z[rows], self.theta[code[rows], :d]))
 
+    def slopes(self, Z: FloatArray, code: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return P(yes) of all rows at the modes, and how it moves with every parameter."""
+        low, high = expit(self.theta[code, -2]), expit(self.theta[code, -1])
+        g = expit(self.score(Z, code, np.arange(len(Z))))
+        steep = (high - low) * g * (1 - g)
+        rates = np.column_stack([low * (1 - low) * (1 - g), high * (1 - high) * g])
+        return low + (high - low) * g, np.column_stack([steep[:, None] * Z, rates])
+
 
 def sorted_panels(code: IntArray, rows: IntArray, n_physicians: int) -> tuple[IntArray, IntArray]:
     """Return rows in order of physician, and where each physician's begin and end."""
@@ -117,7 +126,7 @@ def learn_hyper(
         )
         away = theta - hyper.mean
         shift = away.mean(axis=0)
-        spread = _covariance(away - shift, covariance)
+        spread = held_back_covariance(away - shift, covariance.sum(axis=0))
         # Half a Newton step of all together: where nobody differs, means of modes hardly move.
         ridge = 0.1 * np.eye(len(shift))
         push = 0.5 * np.clip(np.linalg.solve(information + ridge, gradient), -1, 1)
@@ -142,10 +151,18 @@ def fit_rules(
     return PersonalRules(hyper, theta, covariance)
 
 
-def _covariance(away: FloatArray, posterior: FloatArray) -> FloatArray:
-    """Return the covariance that expects what the posteriors show, held back where data are few."""
+def held_back_covariance(away: FloatArray, unsure: FloatArray) -> FloatArray:
+    """Return the covariance that expects what the posteriors show, held back where data are few.
+
+    Parameters
+    ----------
+    away
+        Parameters of every physician, less their mean.
+    unsure
+        Sum of the covariances of what is not known of them.
+    """
     J, m = away.shape
-    found = away.T @ away + posterior.sum(axis=0)
+    found = away.T @ away + unsure
     # Correlations of many parameters take many physicians: m of them count as uncorrelated.
     independent = np.diag(np.diag(found) / J)
     found = (found + m * independent) / (J + m)

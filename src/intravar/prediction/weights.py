@@ -68,8 +68,14 @@ def _weights(rules: PersonalRules) -> tuple[FloatArray, FloatArray]:
     return rules.theta[:, 1:-2], error[:, 1:-2]
 
 
-def in_words(weights: pl.DataFrame, physicians: Sequence[str]) -> list[str | None]:
-    """Say which covariates each physician weighs more or less; None where nothing stands out.
+def notable(weights: pl.DataFrame) -> pl.DataFrame:
+    """Return which covariates each physician weighs otherwise than the others, the surest first.
+
+    Returns
+    -------
+    polars.DataFrame
+        physician, covariate, how: "more", "less", "the other way", or "up" and "down" where the
+        others give it next to no weight.
 
     Examples
     --------
@@ -77,29 +83,43 @@ def in_words(weights: pl.DataFrame, physicians: Sequence[str]) -> list[str | Non
     ...     {"physician": ["A", "A"], "covariate": ["age", "sbp"], "weight": [2.0, 0.1],
     ...      "others": [1.0, 1.0], "difference": [1.0, -0.9], "standard_error": [0.1, 0.2]}
     ... )
+    >>> notable(table).rows()
+    [('A', 'age', 'more'), ('A', 'sbp', 'less')]
+    """
+    largest = max((abs(value) for value in weights["others"]), default=0.0) or 1e-9
+    sure = (
+        weights.with_columns((pl.col("difference").abs() / pl.col("standard_error")).alias("sure"))
+        .filter(pl.col("sure") >= WORTH_A_WORD)
+        .sort("sure", descending=True, maintain_order=True)
+    )
+    how = [_how(row["weight"], row["others"], largest) for row in sure.iter_rows(named=True)]
+    return sure.select("physician", "covariate", pl.Series("how", how, dtype=pl.String))
+
+
+def _how(own: float, others: float, largest: float) -> str:
+    if abs(others) < NOTHING * largest:
+        return "up" if own > 0 else "down"
+    if own * others < 0 and abs(own) > NOTHING * largest:
+        return "the other way"
+    return "more" if abs(own) > abs(others) else "less"
+
+
+def in_words(differences: pl.DataFrame, physicians: Sequence[str]) -> list[str | None]:
+    """Say which covariates each physician weighs more or less; None where nothing stands out.
+
+    Examples
+    --------
+    >>> rows = [("A", "age", "more"), ("A", "sbp", "less")]
+    >>> table = pl.DataFrame(rows, schema=["physician", "covariate", "how"], orient="row")
     >>> in_words(table, ["A", "B"])
     ['weighs age more and sbp less than the others', None]
     """
-    if weights.is_empty():
-        return [None] * len(physicians)
-    largest = max(float(weights["others"].abs().max()), 1e-9)  # type: ignore[arg-type]
-    notable = weights.with_columns(
-        (pl.col("difference").abs() / pl.col("standard_error")).alias("sure")
-    ).filter(pl.col("sure") >= WORTH_A_WORD)
     said: dict[str, list[str]] = {}
-    for row in notable.sort("sure", descending=True, maintain_order=True).iter_rows(named=True):
-        words = said.setdefault(row["physician"], [])
+    for physician, covariate, how in differences.iter_rows():
+        words = said.setdefault(physician, [])
         if len(words) < MOST_WORDS:
-            words.append(_word(row["covariate"], row["weight"], row["others"], largest))
+            words.append(f"{covariate} {how}")
     return [_sentence(said.get(name)) for name in physicians]
-
-
-def _word(covariate: str, own: float, others: float, largest: float) -> str:
-    if abs(others) < NOTHING * largest:
-        return f"{covariate} {'up' if own > 0 else 'down'}"
-    if own * others < 0 and abs(own) > NOTHING * largest:
-        return f"{covariate} the other way"
-    return f"{covariate} {'more' if abs(own) > abs(others) else 'less'}"
 
 
 def _sentence(words: list[str] | None) -> str | None:

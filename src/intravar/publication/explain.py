@@ -1,4 +1,4 @@
-"""The pairs behind a physician of a measurement in memory, or of a stored one. Patient-level."""
+"""The cases behind a physician of a measurement in memory, or of a stored one. Patient-level."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, unknown_name
-from intravar.measurement.explanation import pairs_of, patients_of, side_by_side
+from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.folders import private_folder, read_summary
 from intravar.publication.pseudonyms import KEY_FILE, read_names
 
+CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
 WARNING = "PATIENT-LEVEL: single patients can be recognised from this; keep it where the data are"
 
 
 def explain(
     measurement: Measurement | str | os.PathLike[str], physician: Any, *, most: int = 5
 ) -> pl.DataFrame:
-    """Return the discordant pairs behind a physician, the closest first, side by side.
+    """Return the decisions behind a physician's score, beside patients alike decided otherwise.
+
+    With predictions they are the decisions that surprised most; with the latent rule, clear cases
+    that were decided against it; with methods that pair, discordant pairs.
 
     Parameters
     ----------
@@ -29,31 +33,32 @@ def explain(
     physician
         The name; or the pseudonym, if the measurement is stored.
     most
-        Pairs to show, the closest first.
+        Cases to show, those that tell most first; pairs by how close they are.
 
     Returns
     -------
     polars.DataFrame
-        One row per pair and covariate: the two patients' rows in the source and their values. The
-        result is patient-level.
+        One row per pair and covariate, the most important first: the two patients' rows in the
+        source, their values, and by how much they differ. A case beside which nobody alike was
+        decided otherwise stands alone. The result is patient-level.
     """
     if isinstance(measurement, Measurement):
         names = measurement.table["physician"].cast(pl.String).to_list()
         if str(physician) not in names:
             raise unknown_name("physician", str(physician), names, remedy="physicians lists them")
         return side_by_side(
-            pairs_of(measurement), patients_of(measurement), str(physician), most=most
+            cases_of(measurement), patients_of(measurement), str(physician), most=most
         )
     _, private = measurement_folders(measurement)
     try:
-        pairs = pl.read_parquet(private / "pairs.parquet")
-        patients = pl.read_parquet(private / "patients.parquet")
+        cases = pl.read_parquet(private / CASES_FILE)
+        patients = pl.read_parquet(private / PATIENTS_FILE)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"the pairs of '{measurement}' are kept in '{private}', which cannot be read; explain "
+            f"the cases of '{measurement}' are kept in '{private}', which cannot be read; explain "
             "where the measurement was made"
         ) from error
-    return side_by_side(pairs, patients, _real_name(private, str(physician), patients), most=most)
+    return side_by_side(cases, patients, _real_name(private, str(physician), patients), most=most)
 
 
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:

@@ -17,12 +17,14 @@ _SHOWN = "of the physicians whose scores are shown"
 _COLUMN_RULES = {
     "always": "hidden with a small panel or small counts behind the score",
     "reportable": "hidden unless reportable; rounded",
+    "rates": "hidden unless reportable, and where it would tell a small count; rounded",
     "others": "hidden unless reportable, and where those who are not eligible are few; rounded",
     "repeats": "hidden where few cases seen twice were decided alike, or not; rounded",
 }
 PHYSICIANS = {
     "physician": "a pseudonym under a secret key, unless names were asked for; rows in its order",
     **{column.name: _COLUMN_RULES[column.shown] for column in COLUMNS[1:]},
+    "band": "one of two that overlap; a secret decides between them",
 }
 METHODS = {
     "method": _ASKED,
@@ -41,12 +43,23 @@ SUMMARY = {
     "request.*": _ASKED,
     "method": _ASKED,
     "group": "missing where nobody has a score",
-    "group.*": "over all physicians, two digits",
+    "group.*": "from shown scores and bands, two digits; of small panels one rounded number",
+    "group.noise.*": "over all patients, rounded to what two dozen of them move",
+    "group.repeats.*": "over all physicians, two digits",
+    "unrecorded": "missing where it was not looked at",
+    "unrecorded.words": "the same in words",
+    "unrecorded.reasons[].covariate": "name of a column",
+    "unrecorded.reasons[].without": "over all physicians, two digits",
+    "unrecorded.reasons[].lowered": "over all physicians, two digits",
+    "unrecorded.n_tried": "a number of columns",
     "n_physicians": "all physicians",
     "n_reportable": "counted in the table",
+    "n_ranked": "counted in the table",
+    "n_banded": "counted in the table",
+    "banded": "the table in words",
     "n_patients_shown": "sum of the panel sizes that are shown",
     "n_physicians_partly_hidden": "how many, not who",
-    "median_discordance": "of what is shown",
+    "median_discordance": "of shown scores and middles of bands, two digits",
     "claim": "fixed words of the method",
     "compared": "fixed words of the method",
     "lines.*": "the table in words",
@@ -62,6 +75,10 @@ SUMMARY = {
     "rule.tree[].about_n_patients": "two digits",
     "rule.tree[].share": "two digits; hidden where few were decided one way",
     "rule.tree[].words": "the same in words",
+    "own_rules[].physician": PHYSICIANS["physician"],
+    "own_rules[].covariate": "name of a column",
+    "own_rules[].how": "one of five words; left out unless reportable, and where the covariate "
+    "tells few patients of the panel apart",
     "warnings[]": "fixed words of the methods",
     "seconds.*": "whole seconds",
 }

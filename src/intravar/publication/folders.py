@@ -205,16 +205,19 @@ def _alone(out: Path) -> Iterator[None]:
         raise InputError(f"another measurement is writing to '{out}'; wait for it") from error
 
 
-def add_file(folder: Path, name: str, content: bytes) -> None:
-    """Write one more file into a measurement's folder, or the same one again."""
+def add_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write more files into a measurement's folder, or the same ones again."""
     listed = _listing(folder, "measurement")
-    present = folder / name
-    if present.exists() and listed.get(name) != _digest(present.read_bytes()):
-        raise InputError(f"'{present}' was changed or is not of intravar; move it away")
-    with whole_file(present) as beside:
-        beside.write_bytes(content)
-    with whole_file(folder / LISTING) as beside:
-        beside.write_text(_listed("measurement", listed | {name: _digest(content)}), "utf-8")
+    for name in files:  # all of them before the first is written
+        present = folder / name
+        if present.exists() and listed.get(name) != _digest(present.read_bytes()):
+            raise InputError(f"'{present}' was changed or is not of intravar; move it away")
+    for name, content in files.items():
+        with whole_file(folder / name) as beside:
+            beside.write_bytes(content)
+        listed |= {name: _digest(content)}
+        with whole_file(folder / LISTING) as beside:
+            beside.write_text(_listed("measurement", listed), "utf-8")
 
 
 def recover(out: Path) -> None:

@@ -4,43 +4,62 @@ from __future__ import annotations
 
 from typing import Any
 
+from intravar.arrays import IntArray
 from intravar.errors import theirs
 from intravar.estimators.noise import Noise
 from intravar.measurement.estimand import rates_in_words, with_rates
+from intravar.measurement.group import Group
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import COMPARABLE
 from intravar.measurement.verdict import DIFFER
-from intravar.publication.rounding import fraction
+from intravar.publication.rounding import coarse, coarse_step, fraction
 from intravar.wording import USUAL, Words
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
 
 
-def group_json(measurement: Measurement) -> dict[str, Any] | None:
-    """Return the group's figures in a form that fits into JSON; None where there are none."""
-    group = measurement.group
+def group_digits(smallest_cell: int) -> int:
+    """Return the digits of what is told of everybody; all of them where nothing is to be hidden."""
+    return GROUP_DIGITS if smallest_cell > 1 else 6
+
+
+def group_json(
+    measurement: Measurement, group: Group | None, measured: IntArray
+) -> dict[str, Any] | None:
+    """Return the group's figures in a form that fits into JSON; None where there are none.
+
+    Parameters
+    ----------
+    measurement
+        With everything in it.
+    group
+        As far as it may be told.
+    measured
+        Positions of the physicians whose scores are shown.
+    """
     if group is None:
         return None
-    digits = GROUP_DIGITS if measurement.request.smallest_cell > 1 else 6
-    alike = with_rates(measurement.main.scores)
+    digits = group_digits(measurement.request.smallest_cell)
+    alike = with_rates(measurement.main.scores.take(measured))
     told = ("discordance", "low", "high", "spread", "spread_low", "spread_high", "differ")
     return {
         **{name: fraction(getattr(group, name), digits) for name in told},
         "p_value": None if group.p_value != group.p_value else float(f"{group.p_value:.1g}"),
-        "noise": None if measurement.noise is None else _noise(measurement.noise, digits),
+        "noise": None if measurement.noise is None else _noise(measurement, measurement.noise),
         "repeats": _repeats(measurement, digits),
         "with_rate": None if alike is None else fraction(alike[0], 1),
         "with_half": None if alike is None else fraction(alike[1], 1),
     }
 
 
-def _noise(noise: Noise, digits: int) -> dict[str, Any]:
+def _noise(measurement: Measurement, noise: Noise) -> dict[str, Any]:
+    smallest = measurement.request.smallest_cell
+    # Few exceptions of one physician move a variance by their share of all patients.
+    moved = 2 * (smallest + 1) / int(measurement.main.scores.n_patients.sum())
+    step = coarse_step(moved) if smallest > 1 else 1e-6
     return {
-        # One digit more: a variance is half of what is said of a hundred patients.
-        row["component"]: {
-            name: fraction(row[name], digits + 1) for name in ("value", "low", "high")
-        }
+        row["component"]: {name: coarse(row[name], step) for name in ("value", "low", "high")}
         for row in noise.table.iter_rows(named=True)
     }
 

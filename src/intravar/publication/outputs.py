@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray
+from intravar.arrays import BoolArray, FloatArray
+from intravar.measurement.group import Group
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import claim_of, in_their_words, in_words
+from intravar.measurement.scores import RANKS, claim_of, in_their_words, in_words
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.check_words import check_json
 from intravar.publication.folders import shown_source
@@ -23,8 +24,14 @@ from intravar.publication.hiding import hidden_parts
 from intravar.publication.publish import Published, publish
 from intravar.publication.rounding import fraction, rows, significant, two_digits
 from intravar.publication.shown_diagnostics import shown_diagnostics
-from intravar.publication.suppression import is_small, part_is_safe
+from intravar.publication.shown_group import shown_group
+from intravar.publication.suppression import is_few, is_small, part_is_safe
+from intravar.publication.unrecorded_words import unrecorded_json
+from intravar.publication.weighing import shown_differences
 from intravar.wording import Words
+
+#: What the secret of all physicians together is drawn for; nobody's name is empty.
+ALL = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,11 @@ class Outputs:
         return Words.in_summary(self.summary)
 
 
-def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
+def outputs_of(
+    measurement: Measurement,
+    names: Mapping[str, str],
+    secret: Callable[[str], float] | None = None,
+) -> Outputs:
     """Return what may be handed on.
 
     Parameters
@@ -62,22 +73,29 @@ def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
         With everything in it.
     names
         What to call each physician.
+    secret
+        From a name to a number between 0 and 1 that nobody can tell, the same at every run; see
+        :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
     """
     words = measurement.request.words
-    published = _published(measurement)
+    published = _published(measurement, secret)
     main = published[measurement.method]
     scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
     physicians = _named(main.table, names).sort("physician")
     if measurement.verdict in UNRANKED:
         # Whoever cannot be ranked is not: an order that is there is read.
-        ranks = ("rank", "rank_low", "rank_high")
         physicians = physicians.with_columns(
-            pl.lit(None, physicians.schema[name]).alias(name) for name in ranks
+            pl.lit(None, physicians.schema[name]).alias(name) for name in RANKS
         )
+    group = group_json(measurement, _group(measurement, main, secret), main.measured)
     return Outputs(
         in_their_words(physicians, words),
         None if len(published) < 2 else _methods(published, scales, names, words),
-        _summary(measurement, main, physicians),
+        _summary(measurement, main, physicians)
+        | {
+            "group": group,
+            "own_rules": shown_differences(measurement, _reportable(physicians), names),
+        },
         check_json(measurement.check)
         | {
             "source": shown_source(measurement.check.source),
@@ -88,18 +106,18 @@ def outputs_of(measurement: Measurement, names: Mapping[str, str]) -> Outputs:
     )
 
 
-def _published(measurement: Measurement) -> dict[str, Published]:
+def _published(
+    measurement: Measurement, secret: Callable[[str], float] | None
+) -> dict[str, Published]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
     seen = measurement.repeats
-    hide = np.any(
-        [
-            hidden_parts(each.scores, each.evidence, request.smallest_cell).size
-            for each in measurement.fitted.values()
-        ],
-        axis=0,
-    )
-    repeats = None if seen is None else _hidden_repeats(measurement, seen, hide)
+    parts = [
+        hidden_parts(each.scores, each.evidence, request.smallest_cell)
+        for each in measurement.fitted.values()
+    ]
+    no_size = np.any([each.size for each in parts], axis=0)
+    names = measurement.main.scores.physician.cast(pl.String).to_list()
     return {
         name: publish(
             each.scores,
@@ -107,8 +125,9 @@ def _published(measurement: Measurement) -> dict[str, Published]:
             smallest_cell=request.smallest_cell,
             min_panel=request.min_panel,
             min_reliability=request.min_reliability,
-            also_hide_size=hide,
-            hide_repeats=repeats,
+            beside=parts,
+            hide_repeats=None if seen is None else _hidden_repeats(measurement, seen, no_size),
+            secrets=None if secret is None else np.array([secret(each) for each in names]),
         )
         for name, each in measurement.fitted.items()
     }
@@ -122,13 +141,27 @@ def _hidden_repeats(measurement: Measurement, seen: SeenTwice, no_size: BoolArra
     return (
         hidden_parts(scores, seen.evidence, smallest).score
         | no_size
-        | np.array([is_small(count, smallest) for count in once.tolist()], dtype=np.bool_)
+        | np.array([is_few(count, smallest) for count in once.tolist()], dtype=np.bool_)
     )
+
+
+def _reportable(physicians: pl.DataFrame) -> set[str]:
+    return set(physicians.filter(pl.col("reportable"))["physician"].to_list())
 
 
 def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
     called = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
     return table.with_columns(called)
+
+
+def _group(
+    measurement: Measurement, published: Published, secret: Callable[[str], float] | None
+) -> Group | None:
+    smallest, main = measurement.request.smallest_cell, measurement.main
+    if smallest <= 1:
+        return measurement.group
+    phase = 0.5 if secret is None else secret(ALL)
+    return shown_group(main.scores, main.evidence, published, smallest, phase)
 
 
 def _share(measurement: Measurement, published: Published) -> float | None:
@@ -169,7 +202,6 @@ def _summary(
     measurement: Measurement, published: Published, physicians: pl.DataFrame
 ) -> dict[str, Any]:
     reportable = physicians.filter(pl.col("reportable"))
-    middle = reportable["discordance"].median() if reportable.height else None
     claim, words = claim_of(measurement.main.evidence), measurement.request.words
     return {
         "what": "measurement",
@@ -179,12 +211,15 @@ def _summary(
         "source": shown_source(measurement.check.source),
         "request": measurement.request.as_dict(),
         "method": measurement.method,
-        "group": group_json(measurement),
+        "unrecorded": unrecorded_json(measurement),
         "n_physicians": physicians.height,
         "n_reportable": reportable.height,
+        "n_ranked": physicians["rank"].count(),
+        "n_banded": physicians["band"].count(),
+        "banded": _banded(measurement, published, words),
         "n_patients_shown": published.n_patients,
         "n_physicians_partly_hidden": published.n_hidden,
-        "median_discordance": middle,
+        "median_discordance": _middle(measurement, published),
         "claim": claim,
         "compared": words.said(measurement.compared),
         "lines": {
@@ -198,6 +233,34 @@ def _summary(
         "warnings": list(measurement.warnings),
         "seconds": {name: round(value) for name, value in measurement.seconds.items()},
     }
+
+
+def _told(measurement: Measurement, published: Published) -> tuple[FloatArray, FloatArray]:
+    """Return the scores that are shown, and the middles of the bands."""
+    values = measurement.main.scores.discordance[published.measured]
+    middles = [band.middle for band in published.bands if band is not None]
+    return values[np.isfinite(values)], np.array(middles, dtype=np.float64)
+
+
+def _middle(measurement: Measurement, published: Published) -> float | None:
+    """Return the median over all who have a value or a band, those with a band by its middle."""
+    if not measurement.main.scores.determined:
+        return None
+    both = np.concatenate(_told(measurement, published))
+    digits = 2 if measurement.request.smallest_cell > 1 else 6
+    return fraction(float(np.median(both)), digits) if len(both) else None
+
+
+def _banded(measurement: Measurement, published: Published, words: Words) -> str | None:
+    """Say how many have a band, and whether they are more consistent than the others."""
+    values, middles = _told(measurement, published)
+    if not len(middles):
+        return None
+    n = words.counted(published.table.height)
+    told = f"{len(middles):,} of {n} have a band in place of a number"
+    lower = len(values) and float(np.mean(middles < np.median(values))) > 0.5
+    who = ": most of them are more consistent than the middle one of the others" if lower else ""
+    return f"{told}, because small counts stand behind their scores{who}"
 
 
 def shown_rule(rule: SuggestedRule, smallest: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ KEY_FILE = "key.json"
 #: Letters and digits that cannot be taken for each other.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 8
+_FORM = re.compile(f"P-[{ALPHABET}]{{4}}-[{ALPHABET}]{{4}}")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,18 @@ class Pseudonyms:
         """Return the name behind every pseudonym, in the order of the pseudonyms."""
         return dict(sorted((pseudonym, name) for name, pseudonym in self.by_name.items()))
 
+    def secret(self, about: str) -> float:
+        """Return a number from 0 to 1 that stays the same under the key and that nobody can tell.
+
+        Examples
+        --------
+        >>> round(Pseudonyms(b"sixteen bytes or more", {}).secret("Ada"), 3)
+        0.246
+        """
+        # What comes before the name keeps it apart from the pseudonym.
+        digest = hmac.new(self.key, b"secret\x00" + about.encode("utf-8"), hashlib.sha256).digest()
+        return int.from_bytes(digest[:6], "big") / 2**48
+
     def as_json(self) -> str:
         """Return key and names as the content of a key file."""
         return json.dumps(
@@ -88,6 +102,17 @@ def pseudonym(name: str, key: bytes) -> str:
     digest = int.from_bytes(hmac.new(key, name.encode("utf-8"), hashlib.sha256).digest()[:5], "big")
     letters = "".join(ALPHABET[digest >> 5 * at & 31] for at in range(LENGTH))
     return f"P-{letters[:4]}-{letters[4:]}"
+
+
+def is_pseudonym(text: str) -> bool:
+    """Tell whether a text has the form of a pseudonym.
+
+    Examples
+    --------
+    >>> is_pseudonym("P-D4ZV-R2C2"), is_pseudonym("P-Ada")
+    (True, False)
+    """
+    return _FORM.fullmatch(text) is not None
 
 
 def read_key(path: Path) -> bytes:

@@ -47,3 +47,25 @@ def significant(value: float, digits: int = 3) -> float:
     (123.0, 0.00123)
     """
     return float(f"{value:.{digits}g}")
+
+
+def coarse(value: float | None, step: float) -> float | None:
+    """Round a fraction to a multiple of a step; None where it is not defined.
+
+    Examples
+    --------
+    >>> coarse(0.1234, 0.02), coarse(float("nan"), 0.02)
+    (0.12, None)
+    """
+    return None if value is None or value != value else round(step * round(value / step), 6)
+
+
+def coarse_step(moved: float) -> float:
+    """Return a step that is no finer than what is moved.
+
+    Examples
+    --------
+    >>> coarse_step(24 / 1200), coarse_step(24 / 60_000)
+    (0.02, 0.001)
+    """
+    return next((step for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05) if step >= moved), 0.1)

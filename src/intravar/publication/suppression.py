@@ -6,8 +6,6 @@ is shown; so is everything from `smallest` on.
 
 from __future__ import annotations
 
-import math
-
 from intravar.request import SMALLEST_CELL
 
 
@@ -22,17 +20,21 @@ def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:
     return 0 < count < smallest
 
 
-def is_small_expectation(expected: float, smallest: int = SMALLEST_CELL) -> bool:
-    """Tell whether a count that is known as an expectation must be hidden.
+def is_few(count: float, smallest: int = SMALLEST_CELL) -> bool:
+    """Tell whether a count is small, or would be with one patient more or less.
 
-    From a half on it may stand for a person, and what lies below the bar by a fraction is below it.
+    What is told of a physician changes where a count is few or is not. Whoever sees two
+    publications that differ by one patient, and one of them tells more, knows that the count
+    crossed that bar: it must not be a small one on either side, and so zero is few as well.
 
     Examples
     --------
-    >>> [is_small_expectation(count) for count in (0.2, 0.7, 10.9, 11.0)]
-    [False, True, True, False]
+    >>> [is_few(count) for count in (0, 1, 11, 11.9, 12)]
+    [True, True, True, True, False]
+    >>> is_few(0, smallest=1)
+    False
     """
-    return is_small(1 if 0.5 <= expected < 1 else math.floor(expected), smallest)
+    return smallest > 1 and count < smallest + 1
 
 
 def shown(count: int, smallest: int = SMALLEST_CELL) -> str:

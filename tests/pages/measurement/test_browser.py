@@ -1,7 +1,8 @@
-"""The page of a measurement in a real browser: offline, harmless names, accessible, narrow."""
+"""The page of a measurement in a real browser: offline, harmless names, accessible, any width."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import polars as pl
 import pytest
 
 import intravar
-from browsing import AXE, CHROMIUM, launched, serious_problems
-from intravar.pages.measurement.handover import write_measurement
+from browsing import AXE, CHROMIUM, all_problems, launched
+from intravar.pages.measurement.handover import stored_outputs, write_measurement
+from intravar.pages.measurement.measurement_page import render_annex, render_page
 from intravar.text import clean_name
+from pages.measurement.many_physicians import many_physicians
 
 pytest.importorskip(
     "playwright.sync_api", reason="playwright is missing: pip install 'intravar[dev]'"
@@ -24,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 HOSTILE = [
     "<script>document.title='hacked'</script>",
     "\"double\" 'single' `back` & &amp; --> ]]>",
-    "\u202eright to left\u202c \u200f",
+    "\u202eright to left\u202c \u200f\u05d0\u05d1\u05d2",
     "Dr. " + "Very" * 49,
     "\U0001fa7a \U0001f469\u200d\u2695\ufe0f",
     "</script><img src=x onerror=\"document.title='hacked'\">",
@@ -35,10 +38,12 @@ COLUMNS = {
     "sbp": "{{ 7 * 7 }} " + "x" * 120,
 }
 TITLE = "How consistently do they decide? 6 physicians measured"
+WIDTHS = (1440, 1280, 800, 390)
 
 
-@pytest.fixture(scope="module", params=["latent-rule", "euclidean"])
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A measurement whose names and columns do what they can to break the page."""
     cohort = intravar.simulate("score2", n_patients=1500, n_physicians=6, seed=2)
     names = dict(zip([f"P0{n}" for n in range(1, 7)], HOSTILE, strict=True))
     table = cohort.to_polars().with_columns(pl.col("physician").replace_strict(names))
@@ -46,13 +51,26 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         table.rename({name: new for name, new in COLUMNS.items() if name in table.columns}),
         physician="physician",
         decision="decision",
-        method=request.param,
+        method="euclidean",
         methods=["mahalanobis"],
         min_reliability=0,
     )
     out = tmp_path_factory.mktemp("page") / "out"
     write_measurement(found, out, show_names=True, pairs_in_report=True)
     return out
+
+
+@pytest.fixture(scope="module")
+def large(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Pages of many physicians with ordinary names."""
+    outputs = stored_outputs(folder)
+    found = {}
+    for n in (30, 500, 2000):
+        found[n] = tmp_path_factory.mktemp(f"large-{n}")
+        several = many_physicians(outputs, n)
+        (found[n] / "report.html").write_text(render_page(several), "utf-8")
+        (found[n] / "physicians.html").write_text(render_annex(several), "utf-8")
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -64,76 +82,35 @@ def browser() -> Iterator[Any]:
 class Visit:
     """A page that is open, and all that it asked for or complained of."""
 
-    def __init__(self, browser: Any, folder: Path, **options: Any) -> None:
-        self.context = browser.new_context(**options)
+    def __init__(
+        self, browser: Any, folder: Path, width: int = 1280, file: str = "report.html", **more: Any
+    ) -> None:
+        viewport = {"width": width, "height": 800}
+        self.context = browser.new_context(viewport=viewport, **more)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.address = (folder / "report.html").resolve().as_uri()
+        self.address = (folder / file).resolve().as_uri()
         self.page.goto(self.address)
 
+    def __enter__(self) -> Visit:
+        return self
 
-@pytest.mark.parametrize("width", [1200, 380])
-def test_opens_without_complaint_and_without_network(
-    browser: Any, folder: Path, width: int
-) -> None:
-    visit = Visit(browser, folder, viewport={"width": width, "height": 800})
-    assert visit.complaints == []
-    assert visit.requests == [visit.address]
-    assert visit.page.title() == TITLE
-    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-    visit.context.close()
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
 
 
-def test_network_is_forbidden_to_scripts(browser: Any, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    refused = visit.page.evaluate(
-        "fetch('https://example.org').then(() => 'fetched', () => 'refused')"
-    )
-    assert refused == "refused"
-    assert any("Content Security Policy" in text for text in visit.complaints)
-    visit.context.close()
-
-
-def test_hostile_names_stay_text(browser: Any, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.page
-    assert page.locator("img").count() == 0
-    assert page.locator("b").count() == 0
-    assert page.locator("script").count() == 1
-    cells = page.locator("#physicians tbody td:first-child").all_text_contents()
-    # Marks that turn the direction of a text are not part of a name.
-    names = [clean_name(name) for name in HOSTILE]
-    assert sorted(cells) == sorted(names)
-    for name in names:
-        page.get_by_label("Find a physician or a reason").fill(name.strip()[:30])
-        assert page.locator("#physicians tbody tr:not([hidden])").count() >= 1
-    for heading in page.locator("#physicians th button").all():
-        heading.click()
-    assert page.title() == TITLE
-    assert visit.complaints == []
-    visit.context.close()
-
-
-def test_without_script_the_numbers_are_still_there(browser: Any, folder: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto((folder / "report.html").resolve().as_uri())
-    assert page.locator("#physicians tbody tr").count() == 6
-    assert page.locator(".findings li").count() >= 3
-    context.close()
-
-
-def labels_that_collide(page: Any) -> list[str]:
+def collisions(page: Any) -> list[str]:
     """Return the texts of a picture that lie on each other or outside the picture."""
     found: list[str] = page.evaluate(
         """() => [...document.querySelectorAll('svg')].flatMap(svg => {
             const around = svg.getBoundingClientRect();
+            if (!around.width) return [];
             const texts = [...svg.querySelectorAll('text')].map(
-                t => [t, t.getBoundingClientRect(), t.firstChild.textContent]);
+                t => [t, t.getBoundingClientRect(), t.textContent]);
             const name = svg.querySelector('title').textContent;
             const problems = [];
             texts.forEach(([, a, one], i) => {
@@ -150,15 +127,160 @@ def labels_that_collide(page: Any) -> list[str]:
     return found
 
 
-def test_labels_do_not_collide(browser: Any, folder: Path) -> None:
-    visit = Visit(browser, folder, viewport={"width": 1200, "height": 900})
-    assert labels_that_collide(visit.page) == []
-    visit.context.close()
+def cut(page: Any) -> list[str]:
+    """Return what is wider than the place that it has."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll('main *, header *')]
+            .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1
+                && getComputedStyle(e).overflowX !== 'visible' && !e.closest('.hidden'))
+            .map(e => `${e.tagName} ${e.id || e.getAttribute('aria-label') || e.className}`)"""
+    )
+    return found
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_opens_at_every_width_without_complaint_and_without_network(
+    browser: Any, folder: Path, width: int
+) -> None:
+    with Visit(browser, folder, width) as visit:
+        assert visit.complaints == []
+        assert visit.requests == [visit.address]
+        assert visit.page.title() == TITLE
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert collisions(visit.page) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_cut(browser: Any, large: dict[int, Path], width: int) -> None:
+    with Visit(browser, large[30], width) as visit:
+        assert cut(visit.page) == []
+        assert collisions(visit.page) == []
+    with Visit(browser, large[30], width, "physicians.html") as visit:
+        assert visit.complaints == []
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_page_one_is_one_screen(browser: Any, large: dict[int, Path]) -> None:
+    with Visit(browser, large[30]) as visit:
+        bottom = visit.page.evaluate(
+            "document.querySelector('.cards').getBoundingClientRect().bottom"
+        )
+        assert bottom <= 800
+
+
+def test_network_is_forbidden_to_scripts(browser: Any, folder: Path) -> None:
+    with Visit(browser, folder) as visit:
+        refused = visit.page.evaluate(
+            "fetch('https://example.org').then(() => 'fetched', () => 'refused')"
+        )
+        assert refused == "refused"
+        assert any("Content Security Policy" in text for text in visit.complaints)
+
+
+@pytest.mark.parametrize("file", ["report.html", "physicians.html"])
+def test_hostile_names_stay_text(browser: Any, folder: Path, file: str) -> None:
+    with Visit(browser, folder, file=file) as visit:
+        page = visit.page
+        title = page.title()
+        assert page.locator("img").count() == 0
+        assert page.locator("b").count() == 0
+        assert page.locator("script").count() == 1
+        cells = page.locator("#physicians tbody td:first-child").all_text_contents()
+        # Marks that turn the direction of a text are not part of a name.
+        names = [clean_name(name) for name in HOSTILE]
+        assert sorted(cells) == sorted(names)
+        for name in names:
+            page.get_by_label("Find a physician or a reason").fill(name.strip()[:30])
+            assert page.locator("#physicians tbody tr:not([hidden])").count() >= 1
+        for heading in page.locator("#physicians th button").all():
+            heading.click()
+        assert page.title() == title
+        assert visit.complaints == []
+
+
+def test_the_table_sorts_and_searches(browser: Any, folder: Path) -> None:
+    stored = pl.read_parquet(folder / "physicians.parquet").drop_nulls("shrunken")
+    with Visit(browser, folder) as visit:
+        first = "#physicians tbody tr:not([hidden]) td:first-child"
+        heading = visit.page.get_by_role("button", name="shrunken")
+        heading.click()
+        up = visit.page.locator(first).all_text_contents()[: stored.height]
+        heading.click()
+        down = visit.page.locator(first).all_text_contents()[: stored.height]
+        assert up == stored.sort("shrunken")["physician"].to_list()
+        assert down == up[::-1]
+        visit.page.get_by_label("Find a physician or a reason").fill("VeryVery")
+        assert visit.page.locator(first).all_text_contents() == [HOSTILE[3]]
+        assert visit.page.locator("#status").text_content() == "1 of 6 physicians"
+
+
+def test_a_physician_is_lit_everywhere_and_hovering_tells_values(
+    browser: Any, large: dict[int, Path]
+) -> None:
+    for n in (30, 2000):
+        with Visit(browser, large[n]) as visit:
+            page = visit.page
+            page.locator("#physicians td button").nth(3).click()
+            name = page.locator("#picked").text_content()
+            assert page.locator("tr.lit td:first-child").text_content() == name
+            for figure in ("physicians-picture", "funnel", "overlap"):
+                assert page.locator(f"#{figure} svg.wide circle.lit").count() >= 1
+            page.locator("#funnel svg.wide circle.lit").hover()
+            tip = page.locator("#tip")
+            assert tip.is_visible()
+            assert name in (tip.text_content() or "")
+            page.keyboard.press("Escape")
+            assert page.locator(".lit").count() == 0
+            assert visit.complaints == []
+
+
+def test_without_script_everything_is_there(browser: Any, folder: Path) -> None:
+    with Visit(browser, folder, java_script_enabled=False) as visit:
+        assert visit.page.locator("#physicians tbody tr").count() == 6
+        assert visit.page.locator(".card").count() >= 3
+        assert visit.page.locator("svg:visible").count() >= 10
+        assert visit.page.locator(".needs-script:visible").count() == 0
+
+
+def test_many_physicians_print_on_few_pages(browser: Any, large: dict[int, Path]) -> None:
+    with Visit(browser, large[500]) as visit:
+        printed = visit.page.pdf(format="A4")
+        assert len(re.findall(rb"/Type\s*/Page\b(?!s)", printed)) <= 6
+
+
+def test_two_thousand_physicians_open_at_once(browser: Any, large: dict[int, Path]) -> None:
+    """In time of the page's own processor: what else the machine does is not the page's doing."""
+    report = large[2000] / "report.html"
+    assert report.stat().st_size < 3e6
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    watched = page.context.new_cdp_session(page)
+    watched.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.goto(report.resolve().as_uri())
+    found = watched.send("Performance.getMetrics")["metrics"]
+    seconds = {metric["name"]: metric["value"] for metric in found}
+    page.close()
+    assert 0 < seconds["TaskDuration"] < 2
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is missing; get it with: make browser")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessible(browser: Any, folder: Path, scheme: str) -> None:
-    visit = Visit(browser, folder, color_scheme=scheme)
-    assert serious_problems(visit.page) == []
-    visit.context.close()
+@pytest.mark.parametrize(
+    ("hostile", "width", "file", "scheme"),
+    [
+        (True, 1280, "report.html", "light"),
+        (False, 1280, "report.html", "dark"),
+        (False, 390, "report.html", "light"),
+        (True, 1280, "physicians.html", "dark"),
+    ],
+)
+def test_axe_finds_nothing(
+    browser: Any,
+    folder: Path,
+    large: dict[int, Path],
+    hostile: bool,
+    width: int,
+    file: str,
+    scheme: str,
+) -> None:
+    place = folder if hostile else large[30]
+    with Visit(browser, place, width, file, color_scheme=scheme) as visit:
+        assert all_problems(visit.page) == []

@@ -13,13 +13,13 @@ import jinja2
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.measurement.explanation import pairs_of, patients_of, side_by_side
+from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.pages.measurement.measurement_page import render_page
+from intravar.pages.measurement.measurement_page import ANNEX, render_annex, render_page
+from intravar.publication.explain import CASES_FILE, PATIENTS_FILE
 from intravar.publication.exports import safe_csv
 from intravar.publication.folders import (
     SUMMARY,
-    add_file,
     checked_out,
     private_folder,
     write_folders,
@@ -30,7 +30,7 @@ from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 PAGE = "report.html"
 REQUEST = "request.toml"
 PRIVATE_NOTE = "Patient-level data and the key of the pseudonyms. Do not hand this folder on.\n"
-#: Discordant pairs a physician that are embedded in the page on request.
+#: Cases of a physician that are embedded in the page on request.
 PAIRS_IN_PAGE = 2
 
 
@@ -57,7 +57,7 @@ def write_measurement(
         Key file of an earlier measurement, for the same pseudonyms. By default that of the
         measurement which is there already, else a new one.
     pairs_in_report
-        Whether the page embeds discordant pairs; it is patient-level then.
+        Whether the page embeds the cases behind the scores; it is patient-level then.
     replace
         Whether the result of another request may be overwritten.
 
@@ -70,7 +70,7 @@ def write_measurement(
     path = checked_out(out, measurement.request, source, replace=replace)
     pseudonyms = _pseudonyms(measurement, private_folder(path), key)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
-    outputs = outputs_of(measurement, names)
+    outputs = outputs_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, outputs, names) if pairs_in_report else None
     public = _public_files(outputs, pairs)
     public[REQUEST] = measurement.request.to_toml(_from_folder(source, path)).encode()
@@ -104,8 +104,8 @@ def _pseudonyms(
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
     return {
         KEY_FILE: pseudonyms.as_json().encode(),
-        "pairs.parquet": _parquet(pairs_of(measurement)),
-        "patients.parquet": _parquet(patients_of(measurement)),
+        CASES_FILE: _parquet(cases_of(measurement)),
+        PATIENTS_FILE: _parquet(patients_of(measurement)),
         "README.txt": measurement.request.words.said(PRIVATE_NOTE).encode(),
     }
 
@@ -126,6 +126,7 @@ def _public_files(outputs: Outputs, pairs: Mapping[str, Any] | None) -> dict[str
         text = json.dumps(content, indent=1, ensure_ascii=False, default=str)
         files[file] = text.encode()
     files[PAGE] = render_page(outputs, None if pairs is None else dict(pairs)).encode()
+    files[ANNEX] = render_annex(outputs).encode()
     return files
 
 
@@ -138,11 +139,11 @@ def _parquet(table: pl.DataFrame) -> bytes:
 def _pairs_for_page(
     measurement: Measurement, outputs: Outputs, names: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the closest discordant pairs of every reportable physician, for whoever asked."""
+    """Return the cases that tell most of every reportable physician, for whoever asked."""
     reportable = set(outputs.physicians.filter(pl.col("reportable"))["physician"].to_list())
-    pairs, patients = pairs_of(measurement), patients_of(measurement)
+    cases, patients = cases_of(measurement), patients_of(measurement)
     return {
-        shown: side_by_side(pairs, patients, name, most=PAIRS_IN_PAGE).to_dicts()
+        shown: side_by_side(cases, patients, name, most=PAIRS_IN_PAGE).to_dicts()
         for name, shown in sorted(names.items(), key=lambda item: item[1])
         if shown in reportable
     }
@@ -163,25 +164,24 @@ def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
             **contents,
         )
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise _damaged(path) from error
+        raise damaged(path) from error
 
 
-def rebuild_page(folder: str | os.PathLike[str]) -> Path:
-    """Make the page of a stored measurement again, from what was published; nothing is measured.
+def stored_pages(path: Path, outputs: Outputs) -> dict[str, bytes]:
+    """Return the page of a stored measurement and its annex by their names.
 
-    Pairs that were embedded in the page on request are not published, and not in the new one.
+    Both come from what was published. Pairs that were embedded in the page on request are not
+    published, and not in the new one.
     """
-    path = Path(folder)
-    outputs = stored_outputs(path)
     try:
-        page = render_page(outputs)
+        pages = {ANNEX: render_annex(outputs), PAGE: render_page(outputs)}
     except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
-        raise _damaged(path) from error
-    add_file(path, PAGE, page.encode())
-    return path / PAGE
+        raise damaged(path) from error
+    return {name: page.encode() for name, page in pages.items()}
 
 
-def _damaged(path: Path) -> InputError:
+def damaged(path: Path) -> InputError:
+    """Say that what is stored cannot be used."""
     return InputError(
         f"the measurement in '{path}' is damaged or of another version; measure again"
     )

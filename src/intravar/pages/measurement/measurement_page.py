@@ -1,4 +1,4 @@
-"""The report page of a measurement: one file that opens offline."""
+"""The page of a measurement and its annex: two files that open offline."""
 
 from __future__ import annotations
 
@@ -7,19 +7,30 @@ from typing import Any
 from intravar.estimators import DESCRIBED
 from intravar.pages.colours import Look
 from intravar.pages.html import render_html
-from intravar.pages.measurement.measurement_findings import findings
+from intravar.pages.measurement.first_page import first_page
+from intravar.pages.measurement.physician_table import physician_table
 from intravar.pages.measurement.picture_register import pictures_of
 from intravar.publication.outputs import Outputs
 
-#: What is shown first, second and so on in a picture.
+#: Name of the annex beside the page.
+ANNEX = "physicians.html"
+#: Physicians up to which the table is printed with the page; the annex prints all.
+MOST_PRINTED = 40
+#: What is shown first, second and so on in a picture; how grave a verdict is, and its ground.
 LOOKS = {
     "one": Look("#0b62a4", "#69b3f0"),
-    "two": Look("#d98200", "#f0b04f"),
+    "two": Look("#c77400", "#f0b04f"),
     "three": Look("#7a7f87", "#9aa3ad"),
     "four": Look("#aa3333", "#f08a8a"),
+    "on-one": Look("#ffffff", "#10141a"),
+    "on-two": Look("#1c1c1e", "#10141a"),
+    "good": Look("#13653a", "#8fdcae"),
+    "good-ground": Look("#e8f5ed", "#14291c"),
+    "care": Look("#7a4a00", "#f3c775"),
+    "care-ground": Look("#fdf3e2", "#2f2512"),
+    "card": Look("#f7f7f9", "#1e1e23"),
 }
-#: Columns that the table has only where a method fills them.
-RATES = ("p_high", "p_low", "discrimination")
+_PACKAGE = "intravar.pages.measurement"
 
 
 def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
@@ -32,30 +43,38 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
     pairs
         Discordant pairs per physician, for whoever asked; they make the page patient-level.
     """
-    method, table = DESCRIBED[outputs.summary["method"]], outputs.physicians
-    filled = [name for name in table.columns if table[name].null_count() < table.height]
-    content = {
-        "summary": outputs.summary,
-        "checks": outputs.checks,
-        "diagnostics": outputs.diagnostics,
-        "physicians": table.sort("reportable", "rank", descending=[True, False]).to_dicts(),
-        "findings": findings(outputs),
-        "pictures": pictures_of(outputs),
-        "method": {
-            "name": method.name,
-            "label": method.label,
-            "idea": outputs.words.said(method.idea),
-        },
-        "pairs": pairs,
-        "filled": filled,
-        "rates": [name for name in RATES if name in filled],
-    }
-    return render_html(
-        "intravar.pages.measurement",
+    method = DESCRIBED[outputs.summary["method"]]
+    table = physician_table(outputs)
+    return _render(
         "measurement",
-        content,
-        filters={"number": _number, "share": _share, "count": _count},
+        outputs,
+        parts=("table", "measurement"),
+        checks=outputs.checks,
+        diagnostics=outputs.diagnostics,
+        first=first_page(outputs),
+        table=table,
+        printed=len(table.rows) <= MOST_PRINTED,
+        pictures=pictures_of(outputs),
+        method={"name": method.name, "label": method.label, "idea": method.idea},
+        pairs=pairs,
+        annex=ANNEX,
+    )
+
+
+def render_annex(outputs: Outputs) -> str:
+    """Return the annex: the table of all physicians with every column, to search or to print."""
+    return _render("annex", outputs, parts=("table",), table=physician_table(outputs, whole=True))
+
+
+def _render(name: str, outputs: Outputs, parts: tuple[str, ...], **content: Any) -> str:
+    label = outputs.words.label
+    return render_html(
+        _PACKAGE,
+        name,
+        {"summary": outputs.summary, **content},
+        filters={"number": _number, "share": _share, "count": _count, "label": label},
         looks=LOOKS,
+        parts=parts,
         words=outputs.words,
     )
 

@@ -7,114 +7,201 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from intravar.arrays import FloatArray
 from intravar.errors import theirs
-from intravar.pages.measurement.plot import Plot
+from intravar.inference.funnel import INNER, OUTER, FunnelLimits, funnel_limits
+from intravar.inference.intervals import LEVEL
+from intravar.measurement.verdict import UNRANKED
+from intravar.pages.measurement.plot import MOST_HINTS, NARROW, Plot
 from intravar.publication.outputs import Outputs
 
-#: Two-sided 95 % and 99.8 %, the customary limits of a funnel plot.
-LIMITS = {"limit": 1.96, "outer": 3.09}
+#: Physicians up to which each has an interval of its own; beyond, a band shows all of them.
+MOST_INTERVALS = 150
+BAND_STEPS = 60
 
 
-def reported(outputs: Outputs) -> list[dict[str, Any]]:
-    """Return the physicians that can be reported, the most consistent first."""
-    table = outputs.physicians.filter(pl.col("reportable"))
-    return table.sort("shrunken", "physician").to_dicts()
+def with_intervals(outputs: Outputs) -> pl.DataFrame:
+    """Return the physicians of whom something is known, with their row in the table as `p`."""
+    return outputs.physicians.with_row_index("p").drop_nulls(["low", "high"])
 
 
-def physicians_in_words(rows: list[dict[str, Any]]) -> str:
+class Everyone(NamedTuple):
+    """The physicians from left to right, and whether that is an order."""
+
+    rows: list[dict[str, Any]]
+    ranked: bool
+
+    @property
+    def unranked(self) -> bool:
+        """Whether some cannot be ranked where others can."""
+        return self.ranked and any(row["rank"] is None for row in self.rows)
+
+    @property
+    def ranges(self) -> bool:
+        """Whether ranges of levels stand in the place of numbers."""
+        return any(row["discordance"] is None for row in self.rows)
+
+
+def everyone(outputs: Outputs) -> Everyone | None:
+    """Return the physicians with a score: the most consistent first, if they can be ranked."""
+    table = with_intervals(outputs)
+    ranked = outputs.summary["verdict"] not in UNRANKED
+    order = ["shrunken", "rank", "physician"] if ranked else ["physician"]
+    rows = table.sort(order, nulls_last=True).to_dicts()
+    return Everyone(rows, ranked) if rows else None
+
+
+def everyone_in_words(data: Everyone) -> str:
     """Say what the picture of all physicians shows."""
+    order = "from the most to the least consistent" if data.ranked else "in no order"
     return (
-        f"{len(rows)} physicians from the most to the least consistent, each with the estimate, "
-        "its 95 % interval and the shrunken value. The table holds the numbers."
+        f"{len(data.rows)} physicians {order}, each with the estimate, its 95 % interval and the "
+        "shrunken value. The table holds the numbers."
     )
 
 
-def plot_physicians(rows: list[dict[str, Any]], width: int) -> Plot:
-    """Plot estimate, interval and shrunken value of every physician."""
-    top = max(row["high"] for row in rows)
-    plot = Plot((0, len(rows) + 1), (0, min(1.0, top * 1.05)), width)
-    plot.axes("physicians, most consistent first", "discordance", count=len(rows))
-    for position, row in enumerate(rows, 1):
-        plot.line([(position, row["low"]), (position, row["high"])], "interval")
-    for position, row in enumerate(rows, 1):
-        hint = (
-            f"{theirs(row['physician'])}: {row['discordance']:.3f} "
-            f"[{row['low']:.3f}, {row['high']:.3f}], shrunken {row['shrunken']:.3f}"
+def everyone_reading(data: Everyone) -> str:
+    """Say how to read the picture of all physicians."""
+    if not data.ranked:
+        return (
+            "Each physician's discordance with its 95 % interval, in the order of their names: the "
+            "data do not bear an order."
         )
-        plot.point(position, row["shrunken"], hint, "hollow")
-        plot.point(position, row["discordance"], hint)
+    return (
+        "Each physician's discordance with its 95 % interval, the most consistent first. Where "
+        "intervals overlap widely, the order is a guess."
+    )
+
+
+def everyone_key(data: Everyone) -> tuple[tuple[str, str], ...]:
+    """Say what the marks stand for."""
+    few = len(data.rows) <= MOST_INTERVALS
+    interval = ("interval", "95 % interval")
+    return (
+        *([] if data.ranges else [("point", "estimate")]),
+        *([("range", "levels that fit equally well")] if data.ranges else []),
+        *([("point unranked", "estimate of who cannot be ranked")] if data.unranked else []),
+        *([("hollow", "shrunken towards the mean")] if few and not data.ranges else []),
+        interval if few else ("band", "95 % interval, of neighbours together"),
+    )
+
+
+def plot_everyone(data: Everyone, width: int) -> Plot:
+    """Plot estimate, interval and shrunken value of every physician, or the range of levels."""
+    rows = data.rows
+    top = max(row["high"] for row in rows)
+    plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(1.0, top * 1.05)))
+    order = "most consistent first" if data.ranked else "in no order"
+    plot.axes(f"physicians, {order}", "discordance", count=len(rows))
+    few = len(rows) <= MOST_INTERVALS
+    if not few:
+        plot.band(_band(rows))
+    radius = _radius(len(rows), width)
+    for position, row in enumerate(rows, 1):
+        if few:
+            plot.line([(position, row["low"]), (position, row["high"])], "interval")
+        if row["discordance"] is None:
+            ends = row["identified_low"], row["identified_high"]
+            plot.line([(position, end) for end in ends], "range")
+            continue
+        hint = _hint(row) if len(rows) <= MOST_HINTS else ""
+        if few and row["shrunken"] is not None:
+            plot.point((position, row["shrunken"]), hint, "hollow", who=row["p"], radius=radius)
+        kind = "point unranked" if data.ranked and row["rank"] is None else "point"
+        plot.point((position, row["discordance"]), hint, kind, who=row["p"], radius=radius)
     return plot
 
 
+def _radius(marks: int, width: int) -> float:
+    return max(1.5, min(4.0, 0.35 * width / max(marks, 1)))
+
+
+def _hint(row: dict[str, Any]) -> str:
+    about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
+    return f"{theirs(row['physician'])}: {about} of 100 [{low}, {high}]"
+
+
+def _band(rows: list[dict[str, Any]]) -> list[tuple[float, float, float]]:
+    """Return the mean interval of neighbours."""
+    low, high = (np.array([row[end] for row in rows]) for end in ("low", "high"))
+    return [
+        (float(part.mean()) + 1, float(low[part].mean()), float(high[part].mean()))
+        for part in np.array_split(np.arange(len(rows)), BAND_STEPS)
+    ]
+
+
 class Funnel(NamedTuple):
-    """Physicians by how much is known of them, and the one in the middle."""
+    """Physicians by how much is known of them, and what they are held against."""
 
     rows: list[dict[str, Any]]
     by: str
-    middle: float
+    limits: FunnelLimits
+    distance: FloatArray
 
     @property
-    def chance_is_known(self) -> bool:
-        """Whether a discordance is a share of pairs; elsewhere the intervals tell chance."""
-        return self.by == "pairs"
+    def outside(self) -> list[dict[str, Any]]:
+        """Those beyond the outer limits, the farthest first."""
+        order = np.argsort(-np.abs(self.distance), kind="stable")
+        return [self.rows[at] for at in order if abs(self.distance[at]) > OUTER]
 
 
 def funnel_data(outputs: Outputs) -> Funnel | None:
     """Return what the funnel shows: pairs where all have them, patients elsewhere."""
-    table = outputs.physicians.filter(pl.col("reportable"))
+    table = with_intervals(outputs).drop_nulls("discordance")
     by = "pairs" if table["n_pairs"].null_count() == 0 else "patients"
-    rows = table.drop_nulls(f"n_{by}").to_dicts()
-    if not rows:
+    table = table.filter(pl.col(f"n_{by}") > 0)
+    if not table.height:
         return None
-    return Funnel(rows, by, float(np.median(table["discordance"].to_numpy())))
+    score, size = (table[name].to_numpy().astype(float) for name in ("discordance", f"n_{by}"))
+    error = (table["high"] - table["low"]).to_numpy() / (2 * INNER)
+    limits = funnel_limits(score, size, None if by == "pairs" else error)
+    return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
 
 
 def funnel_reading(data: Funnel) -> str:
     """Say how to read the funnel."""
-    if data.chance_is_known:
-        return (
-            "Funnel plot: physicians between the lines (dashed 95 %, dotted 99.8 %) differ from "
-            "the middle no more than chance allows."
-        )
+    n = len(data.outside)
+    beyond = "nobody lies" if n == 0 else f"{n:,} {'lies' if n == 1 else 'lie'}"
     return (
-        "Discordance with its 95 % interval against the number of patients; the line is the "
-        "physician in the middle. Larger panels scatter less."
+        f"Funnel plot. The middle line is the mean of all, {100 * data.limits.middle:.0f} of 100. "
+        "Between the lines physicians differ from it by no more than chance and the usual spread "
+        f"between physicians (about {100 * data.limits.between:.0f} of 100) allow; beyond the "
+        f"outer lines, where 2 of 1,000 would lie, {beyond}."
     )
 
 
 def funnel_in_words(data: Funnel) -> str:
     """Say what the funnel shows."""
-    about = (
-        f"the lines show how far physicians with the median discordance of {data.middle:.2f} "
-        "would scatter by chance (95 % and 99.8 %)"
-        if data.chance_is_known
-        else f"each with its 95 % interval; the line is the median, {data.middle:.2f}"
+    return (
+        f"Discordance of {len(data.rows)} physicians against the number of {data.by}, around the "
+        f"mean of {data.limits.middle:.2f}, with limits of {100 * LEVEL:.0f} % and 99.8 % that "
+        f"allow for chance and a spread of {data.limits.between:.2f} between physicians; "
+        f"{len(data.outside)} lie beyond the outer ones."
     )
-    return f"Discordance of {len(data.rows)} physicians against the number of {data.by}; {about}."
 
 
 def plot_funnel(data: Funnel, width: int) -> Plot:
-    """Plot discordance against pairs or patients, with what chance allows."""
+    """Plot discordance against pairs or patients, with what chance and usual spread allow."""
     size = f"n_{data.by}"
-    largest = max(row[size] for row in data.rows)
-    highest = max(row["discordance" if data.chance_is_known else "high"] for row in data.rows)
-    plot = Plot((0, largest * 1.05), (0, min(1.0, highest * 1.1 + 0.05)), width)
-    plot.axes(data.by, "discordance")
-    if data.chance_is_known:
-        _add_limits(plot, data.middle, largest)
-    plot.line([(0, data.middle), (largest * 1.05, data.middle)], "line")
-    for row in () if data.chance_is_known else data.rows:
-        plot.line([(row[size], row["low"]), (row[size], row["high"])], "interval")
-    for row in data.rows:
-        hint = f"{theirs(row['physician'])}: {row['discordance']:.3f}, {row[size]:,} {data.by}"
-        plot.point(row[size], row["discordance"], hint)
-    return plot
-
-
-def _add_limits(plot: Plot, middle: float, largest: float) -> None:
-    sizes = np.linspace(max(4.0, largest / 50), largest * 1.05, 60)
-    for kind, z in LIMITS.items():
-        spread = z * np.sqrt(middle * (1 - middle) / sizes)
+    smallest, largest = (end(row[size] for row in data.rows) for end in (min, max))
+    first = 0.0 if smallest < 0.4 * largest else 0.8 * smallest
+    largest *= 1.05
+    sizes = np.linspace(max(first, 4.0, 0.6 * smallest), largest, 60)
+    half = data.limits.width(sizes)
+    highest = max(
+        *(row["discordance"] for row in data.rows), data.limits.middle + OUTER * float(half[-1])
+    )
+    plot = Plot(width, x=(first, largest), y=(0, min(1.0, highest * 1.15)))
+    plot.axes(f"{data.by} of a physician", "discordance")
+    for kind, z in (("limit", INNER), ("outer", OUTER)):
         for sign in (-1, 1):
-            edge = np.clip(middle + sign * spread, 0, plot.y[1])
-            plot.line(list(zip(sizes.tolist(), edge.tolist(), strict=True)), kind)
+            edge = data.limits.middle + sign * z * half
+            inside = (edge >= 0) & (edge <= plot.y[1])
+            plot.line(list(zip(sizes[inside], edge[inside], strict=True)), kind)
+    plot.line([(first, data.limits.middle), (largest, data.limits.middle)], "line")
+    radius = 4 if len(data.rows) <= MOST_INTERVALS else 2 if width == NARROW else 2.5
+    for row, distance in zip(data.rows, data.distance.tolist(), strict=True):
+        hint = f"{_hint(row)}, {row[size]:,} {data.by}" if len(data.rows) <= MOST_HINTS else ""
+        kind = "point out" if abs(distance) > OUTER else "point"
+        plot.point((row[size], row["discordance"]), hint, kind, who=row["p"], radius=radius)
+    return plot

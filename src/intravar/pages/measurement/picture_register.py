@@ -1,4 +1,4 @@
-"""Which pictures the page of a measurement has: data, plot, caption and words, one entry each."""
+"""Which pictures the page of a measurement has: one entry each is all that a picture needs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from markupsafe import Markup
 
 from intravar.errors import theirs
+from intravar.pages.measurement import first_pictures as first
 from intravar.pages.measurement import pair_pictures as pairs
 from intravar.pages.measurement import physician_pictures as physicians
 from intravar.pages.measurement import rule_pictures as rule
 from intravar.pages.measurement import trust_pictures as trust
-from intravar.pages.measurement.plot import NARROW, WIDE, Plot
+from intravar.pages.measurement.plot import NARROW, WIDE, Drawing
 from intravar.publication.outputs import Outputs
+
+Key = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Picture:
     """A picture of the page. A text may depend on the data.
-
-    Texts speak of physicians and patients; they are shown in the words of whoever asked. Text of
-    theirs within one is marked with :func:`intravar.errors.theirs`.
 
     Parameters
     ----------
@@ -32,9 +32,12 @@ class Picture:
     section
         Part of the page that it stands in.
     title
-        Its name, read aloud first.
+        Its name, over it in the page and read aloud first.
     reading
         Caption: how to read it.
+    reads
+        The published fields that it shows, and nothing else: `file.field`. What makes each of them
+        safe stands in `publication/fields.py`, and makes the picture safe.
     data
         From what is published to what it shows; nothing (None, no rows) leaves the picture out.
     plot
@@ -42,7 +45,9 @@ class Picture:
     alternative
         Says in words what it shows, from the same data.
     key
-        What its colours stand for: class of the style sheet and words.
+        What its marks stand for: class of the style sheet and words.
+    left_out
+        Who is missing from it, and why, where somebody may be.
     widths
         Widths in which it is plotted; the page shows the one that fits.
     """
@@ -51,10 +56,12 @@ class Picture:
     section: str
     title: str | Callable[[Any], str]
     reading: str | Callable[[Any], str]
+    reads: tuple[str, ...]
     data: Callable[[Outputs], Any]
-    plot: Callable[[Any, int], Plot]
+    plot: Callable[[Any, int], Drawing]
     alternative: str | Callable[[Any], str]
-    key: tuple[tuple[str, str], ...] = ()
+    key: Key | Callable[[Any], Key] = ()
+    left_out: Callable[[Outputs], str] | None = None
     widths: tuple[int, ...] = (WIDE, NARROW)
 
     def shown(self, outputs: Outputs) -> ShownPicture | None:
@@ -62,13 +69,16 @@ class Picture:
         data = self.data(outputs)
         if not data:
             return None
-        words = outputs.words
-        title, alternative, reading = (
-            words.said(_told(text, data)) for text in (self.title, self.alternative, self.reading)
+        said = outputs.words.said
+        title, words = said(_of(self.title, data)), said(_of(self.alternative, data))
+        left_out = "" if self.left_out is None else self.left_out(outputs)
+        return ShownPicture(
+            self.name,
+            title,
+            said(f"{_of(self.reading, data)} {left_out}".strip()),
+            tuple(self.plot(data, width).svg(title, words, outputs.words) for width in self.widths),
+            tuple((look, said(text)) for look, text in _of(self.key, data)),
         )
-        svgs = tuple(self.plot(data, width).svg(title, alternative, words) for width in self.widths)
-        key = tuple((look, words.said(told)) for look, told in self.key)
-        return ShownPicture(self.name, reading, svgs, key)
 
 
 @dataclass(frozen=True)
@@ -76,25 +86,40 @@ class ShownPicture:
     """What the template needs of a picture."""
 
     name: str
+    title: str
     reading: str
     svgs: tuple[Markup, ...]
-    key: tuple[tuple[str, str], ...]
+    key: Key
 
 
-def _told(text: str | Callable[[Any], str], data: Any) -> str:
-    return text if isinstance(text, str) else text(data)
+def _of(given: Any, data: Any) -> Any:
+    return given(data) if callable(given) else given
 
 
 def _diagnostic(name: str) -> Callable[[Outputs], Any]:
     return lambda outputs: outputs.diagnostics[name]
 
 
+def _without_score(outputs: Outputs) -> str:
+    missing = outputs.physicians.height - physicians.with_intervals(outputs).height
+    return f"{missing:,} without a score to show are not in it." if missing else ""
+
+
+def _with_small_counts(field: str) -> Callable[[Outputs], str]:
+    def left_out(outputs: Outputs) -> str:
+        missing = outputs.physicians.height - len(outputs.diagnostics[field])
+        return f"{missing:,} with small counts are not in it." if missing else ""
+
+    return left_out
+
+
 def _dependence(place: int) -> Picture:
     return Picture(
         f"dependence-{place + 1}",
         "dependence",
-        lambda data: f"How decisions depend on {theirs(data.covariate)}",
-        lambda data: f"How decisions depend on {theirs(data.covariate)}, all else as it is.",
+        lambda data: theirs(data.covariate),
+        "How decisions go with it, all else as it is.",
+        ("summary.rule", "checks.columns"),
         partial(rule.dependence_data, place=place),
         rule.plot_dependence,
         rule.dependence_in_words,
@@ -102,31 +127,72 @@ def _dependence(place: int) -> Picture:
     )
 
 
+_SCORES = tuple(f"physicians.{name}" for name in ("physician", "discordance", "low", "high"))
+
+
 PICTURES: tuple[Picture, ...] = (
+    Picture(
+        "hundred-pairs",
+        "group",
+        "A hundred pairs of patients",
+        "Each two dots are two patients of the same physician.",
+        ("summary.group",),
+        first.pairs_differing,
+        first.plot_pairs,
+        lambda group: (
+            f"A hundred pairs of dots; in {round(100 * group['discordance'])} of them the two "
+            "patients got different decisions."
+        ),
+        (("one-way other-way", "decided differently"), ("alike", "decided alike")),
+        widths=(first.ACROSS * first.WIDTH,),
+    ),
+    Picture(
+        "noise",
+        "noise",
+        "Why two physicians would decide differently about the same patient",
+        "",
+        ("summary.group",),
+        first.noise_parts,
+        first.plot_noise,
+        first.noise_in_words,
+        first.noise_key,
+        widths=(first.BAR[0],),
+    ),
     Picture(
         "physicians-picture",
         "physicians",
         "Discordance of every physician",
-        "Each physician's discordance with its 95 % interval, the most consistent first.",
-        physicians.reported,
-        physicians.plot_physicians,
-        physicians.physicians_in_words,
-        (("k1", "estimate"), ("k2", "shrunken towards the mean"), ("k3", "95 % interval")),
+        physicians.everyone_reading,
+        (*_SCORES, "physicians.shrunken", "physicians.rank", "summary.verdict"),
+        physicians.everyone,
+        physicians.plot_everyone,
+        physicians.everyone_in_words,
+        physicians.everyone_key,
+        _without_score,
     ),
     Picture(
         "funnel",
-        "chance",
-        "Funnel plot",
+        "physicians",
+        "Does anybody differ by more than chance and the usual spread?",
         physicians.funnel_reading,
+        (*_SCORES, "physicians.n_pairs", "physicians.n_patients"),
         physicians.funnel_data,
         physicians.plot_funnel,
         physicians.funnel_in_words,
+        (
+            ("line", "mean"),
+            ("limit", "95 % limits"),
+            ("outer", "99.8 % limits"),
+            ("point out", "beyond them"),
+        ),
+        _without_score,
     ),
     Picture(
         "importance",
         "rule",
         "What the decisions depend on",
         "How much worse the decisions are predicted when a covariate is shuffled.",
+        ("summary.rule",),
         rule.importance_rows,
         rule.plot_importance,
         "Loss of AUC when the values of a covariate are shuffled, the most important first.",
@@ -135,19 +201,22 @@ PICTURES: tuple[Picture, ...] = (
     Picture(
         "love",
         "believe",
-        "Love plot",
-        "Love plot: how alike the patients of a pair are (filled), against two patients at random "
-        "(hollow).",
+        "Are the two patients of a pair alike?",
+        "Love plot: how alike the patients of a pair are, against two patients at random. Left is "
+        "better.",
+        ("diagnostics.love",),
         pairs.love_rows,
         pairs.plot_love,
         "Standardised difference of each covariate within pairs (filled) and between two patients "
         "of the same physician at random (hollow); the closer to zero, the more comparable.",
+        (("point", "within pairs"), ("hollow", "two patients at random")),
     ),
     Picture(
         "distances",
         "believe",
         "Distances of the pairs",
         "How far apart the patients of a pair are, as a fraction of the caliper.",
+        ("diagnostics.distances",),
         _diagnostic("distances"),
         pairs.plot_distances,
         "Share of pairs per tenth of the caliper; 1 is the caliper.",
@@ -157,11 +226,13 @@ PICTURES: tuple[Picture, ...] = (
         "believe",
         "What became of the patients",
         "What became of each physician's patients.",
-        _diagnostic("attrition"),
+        ("diagnostics.attrition",),
+        pairs.attrition_parts,
         pairs.plot_attrition,
         "Share of each physician's patients that were paired, lay outside the caliper, or were "
-        "lost in a longer cycle of the assignment. Physicians with small counts are left out.",
-        (("k1", "paired"), ("k2", "outside the caliper"), ("k3", "lost in a cycle")),
+        "lost in a longer cycle of the assignment.",
+        (("fill", "paired"), ("second", "outside the caliper"), ("third", "lost in a cycle")),
+        _with_small_counts("attrition"),
     ),
     Picture(
         "sweep",
@@ -169,17 +240,19 @@ PICTURES: tuple[Picture, ...] = (
         "Another caliper",
         "If the result changes much as the caliper tightens or loosens, pairs at its edge are not "
         "comparable.",
+        ("diagnostics.sweep",),
         pairs.sweep_rows,
         pairs.plot_sweep,
         "Mean discordance (line) and share of patients in pairs (dashed) as the caliper changes; 1 "
         "is the caliper used.",
-        (("k1", "mean discordance"), ("k2", "patients in pairs")),
+        (("line", "mean discordance"), ("limit", "patients in pairs")),
     ),
     Picture(
         "agreement",
         "believe",
-        "Agreement between methods",
         "Do other methods rank the physicians alike?",
+        "Rank correlations; 1 is the same order.",
+        ("diagnostics.agreement",),
         trust.agreement_rows,
         trust.plot_agreement,
         "Rank correlation of every two methods over the physicians.",
@@ -187,8 +260,9 @@ PICTURES: tuple[Picture, ...] = (
     Picture(
         "balance",
         "believe",
-        "Are patients alike across physicians?",
-        "Do physicians see different patients? Long bars: yes, in this covariate.",
+        "In what do physicians' patients differ?",
+        "Long bars: physicians see different patients in this respect.",
+        ("diagnostics.balance",),
         trust.balance_rows,
         trust.plot_balance,
         "Share of each covariate's variance that lies between physicians; near zero where "
@@ -197,18 +271,21 @@ PICTURES: tuple[Picture, ...] = (
     Picture(
         "overlap",
         "believe",
-        "Overlap",
+        "Does each physician see patients like the others'?",
         "How much each physician's patients are like those of all.",
+        ("diagnostics.overlap", "physicians.physician"),
         trust.overlap_rows,
         trust.plot_overlap,
         "One mark per physician; 1 where the panel is like the whole, 0 where it has nothing in "
         "common with it.",
+        left_out=_with_small_counts("overlap"),
     ),
     Picture(
         "calibration",
         "believe",
-        "Calibration",
+        "Are the predictions right on average?",
         "Predicted against observed decisions in patients held out.",
+        ("diagnostics.calibration",),
         trust.calibration_bins,
         trust.plot_calibration,
         "Predicted against observed share decided for in patients held out; on the line where the "

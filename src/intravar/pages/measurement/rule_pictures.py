@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from intravar.errors import theirs
-from intravar.pages.measurement.plot import Plot, bar_plot
+from intravar.pages.measurement.plot import NARROW, Plot
+from intravar.pages.measurement.row_plots import bar_plot, row_plot
 from intravar.publication.outputs import Outputs
 
 #: Covariates shown at most, and those whose dependence is shown.
-MOST_IMPORTANT, MOST_DEPENDENCE = 12, 4
+MOST_IMPORTANT, MOST_DEPENDENCE = 12, 6
+#: Share of the largest importance below which a dependence is not worth a picture.
+WORTH_SHOWING = 0.05
 
 
 def importance_rows(outputs: Outputs) -> list[tuple[str, float]]:
     """Return the most important covariates with their loss of AUC."""
+    label = outputs.words.label
     rows = outputs.summary["rule"]["importance"][:MOST_IMPORTANT]
-    return [(outputs.words.label(row["covariate"]), row["importance"]) for row in rows]
+    return [(label(row["covariate"]), row["importance"]) for row in rows]
 
 
 def plot_importance(rows: list[tuple[str, float]], width: int) -> Plot:
@@ -24,10 +28,21 @@ def plot_importance(rows: list[tuple[str, float]], width: int) -> Plot:
 
 
 class Dependence(NamedTuple):
-    """How the share decided for goes with one covariate."""
+    """How the share decided for goes with one covariate.
+
+    Attributes
+    ----------
+    covariate
+        What it is called.
+    points
+        Values and shares; empty where values have names instead.
+    named
+        Names of values (yes and no, levels of a category) and shares.
+    """
 
     covariate: str
-    rows: list[dict[str, Any]]
+    points: list[tuple[float, float]]
+    named: list[tuple[str, float]]
 
 
 def dependence_data(outputs: Outputs, place: int) -> Dependence | None:
@@ -35,27 +50,60 @@ def dependence_data(outputs: Outputs, place: int) -> Dependence | None:
     rule = outputs.summary["rule"]
     if place >= len(rule["importance"]):
         return None
-    name = str(rule["importance"][place]["covariate"])
+    important = rule["importance"][place]
+    if place and important["importance"] < WORTH_SHOWING * rule["importance"][0]["importance"]:
+        return None
+    name = str(important["covariate"])
+    called = outputs.words.label(name)
     rows = [row for row in rule["dependence"] if row["covariate"] == name]
-    return Dependence(outputs.words.label(name), rows) if len(rows) > 1 else None
+    if not rows:
+        levels = _levels(rule["dependence"], name)
+        return Dependence(called, [], levels) if len(levels) > 1 else None
+    points = [(row["value"], row["share"]) for row in rows]
+    kinds = {row["column"]: row["kind"] for row in outputs.checks["columns"]}
+    if kinds.get(name) == "yes/no" and [value for value, _ in points] == [0, 1]:
+        return Dependence(called, [], list(zip(("no", "yes"), (p for _, p in points), strict=True)))
+    if 1 < len(points) <= 3:
+        return Dependence(called, [], [(f"{value:g}", share) for value, share in points])
+    return Dependence(called, points, []) if points else None
+
+
+def _levels(rows: list[dict[str, Any]], name: str) -> list[tuple[str, float]]:
+    """Return the levels of a category, which are columns of 0 and 1, and the share at each."""
+    columns: dict[str, dict[float, float]] = {}
+    for row in rows:
+        column, found, level = str(row["covariate"]).partition(f"{name}=")
+        if found and not column:
+            columns.setdefault(level, {})[row["value"]] = row["share"]
+    if len(columns) == 1:  # of two levels one is a column
+        level, shares = next(iter(columns.items()))
+        if set(shares) == {0, 1}:
+            return [(level, shares[1]), (f"not {level}", shares[0])]
+    return [(level, shares[1]) for level, shares in columns.items() if 1 in shares]
 
 
 def dependence_in_words(data: Dependence) -> str:
-    """Say where the dependence begins and ends."""
-    first, last = data.rows[0], data.rows[-1]
+    """Say where the dependence begins and ends, or the share at every value that has a name."""
+    if data.named:
+        listed = ", ".join(f"{share:.2f} at {theirs(name)}" for name, share in data.named)
+        return f"Mean predicted share decided for: {listed}."
+    (first, low), (last, high) = data.points[0], data.points[-1]
     return (
-        f"Mean predicted share decided for, from {first['share']:.2f} at {first['value']:g} to "
-        f"{last['share']:.2f} at {last['value']:g}."
+        f"Mean predicted share decided for, from {low:.2f} at {first:g} to {high:.2f} at {last:g}."
     )
 
 
-def plot_dependence(data: Dependence, width: int) -> Plot:
-    """Plot the predicted share decided for against the covariate."""
-    points = [(row["value"], row["share"]) for row in data.rows]
-    values = [value for value, _ in points]
-    plot = Plot((min(values), max(values)), (0, 1), width, height=220)
-    plot.axes(theirs(data.covariate[:40]), "share decided for")
-    plot.line(points)
-    for value, share in points:
-        plot.point(value, share, f"{value:g}: {share:.2f}")
+def plot_dependence(data: Dependence, width: int = NARROW) -> Plot:
+    """Plot the predicted share decided for: as bars where values have names, else as a line."""
+    if data.named:
+        bars = row_plot([name for name, _ in data.named], 1.0, width, "share decided for")
+        for position, (name, share) in enumerate(data.named, 1):
+            bars.add_bar(position, share, f"{theirs(name)}: {share:.2f}")
+        return bars
+    values = [value for value, _ in data.points]
+    plot = Plot(width, 220, x=(min(values), max(values)), y=(0, 1))
+    plot.axes("its value", "share decided for")
+    plot.line(data.points)
+    for value, share in data.points:
+        plot.point((value, share), f"{value:g}: {share:.2f}")
     return plot

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from intravar.errors import theirs
-from intravar.pages.measurement.plot import BOTTOM, TOP, Plot, bar_plot
+from intravar.pages.measurement.plot import BOTTOM, MOST_HINTS, TOP, WIDE, Plot
+from intravar.pages.measurement.row_plots import bar_plot
 from intravar.publication.outputs import Outputs
 
 #: Covariates shown at most.
@@ -22,16 +23,13 @@ def plot_agreement(rows: list[dict[str, Any]], width: int) -> Plot:
     """Plot the rank correlation of every two methods as a square of cells."""
     names = list(dict.fromkeys(row["method"] for row in rows))
     n = len(names)
-    plot = Plot((0, n), (n + 0.5, 0.5), width, height=34 * n + TOP + BOTTOM, labelled=True)
+    left = 190 if width == WIDE else 150
+    plot = Plot(width, 34 * n + TOP + BOTTOM, x=(0, n), y=(n + 0.5, 0.5), left=left)
     for position, name in enumerate(names, 1):
-        plot.label(position, f"{position} {name}")
+        a, b = plot.place(0, position)
+        plot.write(f"{position} {name}", (a - 8, b), "label", "end")
         a, _ = plot.place(position - 0.5, 1)
-        plot.add(
-            '<text class="tick" x="{a}" y="{b}" text-anchor="middle">{n}</text>',
-            a=a,
-            b=plot.height - BOTTOM + 16,
-            n=position,
-        )
+        plot.write(f"{position}", (a, plot.height - BOTTOM + 12), "tick")
     for row in rows:
         _add_cell(plot, names.index(row["other"]), names.index(row["method"]) + 1, row)
     return plot
@@ -43,20 +41,14 @@ def _add_cell(plot: Plot, x: int, y: int, row: dict[str, Any]) -> None:
     hint = f"{row['method']} and {row['other']}: {text}"
     strength = 0.0 if value is None else abs(value)
     plot.bar((x + 0.04, x + 0.96), (y + 0.45, y - 0.45), hint, f"cell c{round(strength * 4)}")
-    a, b = plot.place(x + 0.5, y)
-    plot.add(
-        '<text class="cell-text" x="{a}" y="{b}" text-anchor="middle" '
-        'dominant-baseline="middle">{text}</text>',
-        a=a,
-        b=b,
-        text=text,
-    )
+    plot.write(text, plot.place(x + 0.5, y), "cell-text")
 
 
 def balance_rows(outputs: Outputs) -> list[tuple[str, float]]:
     """Return the covariates in which physicians' patients differ most."""
+    label = outputs.words.label
     rows = [
-        (outputs.words.label(str(row["covariate"])), float(row["between_physicians"]))
+        (label(str(row["covariate"])), float(row["between_physicians"]))
         for row in outputs.diagnostics["balance"]
     ]
     return sorted(rows, key=lambda row: -row[1])[:MOST_BALANCE]
@@ -69,17 +61,21 @@ def plot_balance(rows: list[tuple[str, float]], width: int) -> Plot:
 
 def overlap_rows(outputs: Outputs) -> list[dict[str, Any]]:
     """Return the physicians, the one whose patients are most special first."""
-    return sorted(
-        outputs.diagnostics["overlap"], key=lambda row: (row["overlap"], row["physician"])
-    )
+    place = {name: n for n, name in enumerate(outputs.physicians["physician"].to_list())}
+    rows = [row | {"p": place.get(row["physician"])} for row in outputs.diagnostics["overlap"]]
+    return sorted(rows, key=lambda row: (row["overlap"], row["physician"]))
 
 
 def plot_overlap(rows: list[dict[str, Any]], width: int) -> Plot:
     """Plot how much every physician's patients are like all."""
-    plot = Plot((0, len(rows) + 1), (0, 1), width)
+    plot = Plot(width, x=(0, len(rows) + 1), y=(0, 1))
     plot.axes("physicians, least overlap first", "overlap", count=len(rows))
+    radius = max(1.5, min(4.0, 0.35 * width / len(rows)))
     for position, row in enumerate(rows, 1):
-        plot.point(position, row["overlap"], f"{theirs(row['physician'])}: {row['overlap']:.2f}")
+        hint = (
+            f"{theirs(row['physician'])}: {row['overlap']:.2f}" if len(rows) <= MOST_HINTS else ""
+        )
+        plot.point((position, row["overlap"]), hint, who=row["p"], radius=radius)
     return plot
 
 
@@ -91,10 +87,10 @@ def calibration_bins(outputs: Outputs) -> list[dict[str, Any]]:
 
 def plot_calibration(rows: list[dict[str, Any]], width: int) -> Plot:
     """Plot observed against predicted shares decided for."""
-    plot = Plot((0, 1), (0, 1), width)
+    plot = Plot(width, x=(0, 1), y=(0, 1))
     plot.axes("predicted share decided for", "observed share")
     plot.line([(0, 0), (1, 1)], "limit")
     for row in rows:
         hint = f"predicted {row['predicted']:.2f}, observed {row['observed']:.2f}"
-        plot.point(row["predicted"], row["observed"], hint)
+        plot.point((row["predicted"], row["observed"]), hint)
     return plot

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,8 +30,15 @@ def missing_packages() -> list[str]:
     return [name for name in _EXTRA if find_spec(name) is None]
 
 
-def parse_formats(text: str) -> list[str]:
+def parse_formats(text: str, known: Collection[str] = FORMATS) -> list[str]:
     """Return the formats of a list with commas between.
+
+    Parameters
+    ----------
+    text
+        What was asked for.
+    known
+        The formats that there are; those of a study's report by default.
 
     Examples
     --------
@@ -39,11 +46,12 @@ def parse_formats(text: str) -> list[str]:
     ['html', 'svg']
     """
     found = [name.strip().lower() for name in text.split(",") if name.strip()]
+    listed = ", ".join(known)
     for name in found:
-        if name not in FORMATS:
-            raise unknown_name("format", name, FORMATS, remedy=f"there are {', '.join(FORMATS)}")
+        if name not in known:
+            raise unknown_name("format", name, known, remedy=f"there are {listed}")
     if not found:
-        raise InputError(f"no format named; there are {', '.join(FORMATS)}")
+        raise InputError(f"no format named; there are {listed}")
     return list(dict.fromkeys(found))
 
 

@@ -1,39 +1,63 @@
 (() => {
-  const table = document.getElementById("physicians");
-  if (!table) return;
-  const body = table.tBodies[0];
-  const status = document.getElementById("status");
-  const value = (row, column) => {
-    const cell = row.cells[column];
-    const number = Number(cell.dataset.value);
-    if (cell.dataset.value === "") return null;
-    return cell.dataset.value === undefined || Number.isNaN(number) ? cell.textContent : number;
+  const rows = new Map();
+  for (const row of document.querySelectorAll("#physicians tbody tr")) rows.set(row.dataset.p, row);
+  const headings = [...document.querySelectorAll("#physicians th")].map((th) => th.textContent);
+  const picked = document.getElementById("picked");
+  const clear = document.getElementById("clear");
+  const tip = document.getElementById("tip");
+  const told = (p) => {
+    const row = rows.get(p);
+    if (!row) return "";
+    const cells = [...row.cells].map((cell) => cell.textContent.trim());
+    const parts = cells.slice(1, 6).map((text, n) => `${headings[n + 1]} ${text}`);
+    return `${cells[0]}: ${parts.filter((text) => !text.endsWith(" –")).join(", ")}`;
   };
-  table.querySelectorAll("th button").forEach((button) => {
-    button.addEventListener("click", () => {
-      const heading = button.closest("th");
-      const up = heading.getAttribute("aria-sort") !== "ascending";
-      table.querySelectorAll("th").forEach((each) => each.removeAttribute("aria-sort"));
-      heading.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const rows = [...body.rows].sort((a, b) => {
-        const x = value(a, heading.cellIndex);
-        const y = value(b, heading.cellIndex);
-        if (x === null || y === null) return (x === null) - (y === null);
-        const order = typeof x === "number" && typeof y === "number"
-          ? x - y : String(x).localeCompare(String(y));
-        return up ? order : -order;
-      });
-      body.append(...rows);
-    });
-  });
-  const filter = document.getElementById("filter");
-  filter.addEventListener("input", () => {
-    const wanted = filter.value.trim().toLowerCase();
-    let shown = 0;
-    for (const row of body.rows) {
-      row.hidden = !row.textContent.toLowerCase().includes(wanted);
-      if (!row.hidden) shown += 1;
+  let lit = null;
+  const light = (p) => {
+    for (const each of document.querySelectorAll(".lit")) each.classList.remove("lit");
+    lit = p === lit ? null : p;
+    picked.textContent = lit === null ? "" : told(lit).split(":")[0];
+    clear.hidden = lit === null;
+    if (lit === null) return;
+    for (const each of document.querySelectorAll(`[data-p="${lit}"]`)) {
+      each.classList.add("lit");
+      if (each.tagName === "circle") each.parentNode.append(each);
     }
-    status.textContent = `${shown} of ${body.rows.length} ${table.dataset.several}`;
+  };
+  clear.addEventListener("click", () => light(lit));
+  const idle = window.requestIdleCallback || ((run) => window.setTimeout(run, 1));
+  idle(() => {
+    for (const place of document.querySelectorAll("#physicians td:first-child, .named strong")) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...place.childNodes);
+      place.append(button);
+    }
+  });
+  document.addEventListener("click", (event) => {
+    const found = event.target.closest("circle[data-p], td:first-child button, .named button");
+    if (found) light(found.closest("[data-p]").dataset.p);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && lit !== null) light(lit);
+  });
+  document.addEventListener("pointerover", (event) => {
+    const mark = event.target.closest("svg circle, svg rect");
+    const title = mark && mark.querySelector("title");
+    if (title) {
+      mark.dataset.tip = title.textContent;
+      title.remove();
+    }
+    const text = mark && (mark.dataset.tip || (mark.dataset.p && told(mark.dataset.p)));
+    tip.hidden = !text;
+    if (text) tip.textContent = text;
+  });
+  document.addEventListener("pointermove", (event) => {
+    if (tip.hidden) return;
+    const left = Math.min(event.clientX + 12, window.innerWidth - tip.offsetWidth - 8);
+    tip.style.left = `${Math.max(8, left)}px`;
+    const below = event.clientY + 16;
+    const fits = below + tip.offsetHeight < window.innerHeight;
+    tip.style.top = `${fits ? below : event.clientY - tip.offsetHeight - 10}px`;
   });
 })();

@@ -1,0 +1,112 @@
+"""Who is alike enough to be set beside a patient: one distance, on which 1 is the caliper.
+
+Two patients are alike if they agree in what the decisions depend on, and if the same would be
+predicted for both. Covariates are standardised and weighed by how much the decisions depend on
+them; predictions are compared as log odds. Both count in units of the farthest that is allowed. See
+docs/measure.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import logit
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.observed import Observed
+
+#: Weighted covariates may differ by so much of what they differ by between two patients at random.
+COVARIATES = 0.5
+#: Predictions may differ by so much in log odds: 50 and 62 of 100, 90 and 94.
+LOG_ODDS = 0.5
+#: Beyond these log odds (5 and 95 of 100) a prediction is clear, and no clearer than another.
+CLEAR = 3.0
+#: Share of the weight that all covariates have alike, whatever decisions depend on.
+EVEN = 0.1
+
+
+def alike_points(
+    observed: Observed,
+    origin: Sequence[str],
+    importance: Mapping[str, float],
+    probability: FloatArray | None = None,
+) -> FloatArray:
+    """Return patients as points; two of them are alike if they lie within 1 of each other.
+
+    Parameters
+    ----------
+    observed
+        The patients.
+    origin
+        For every column the covariate that it comes from.
+    importance
+        How much decisions depend on each covariate; what is negative or not known counts as 0.
+    probability
+        What is predicted for each patient; by default nothing is.
+
+    Examples
+    --------
+    >>> observed = Observed.of([[0.0, 0], [0, 1], [2, 0], [2, 1]], [0, 1, 0, 1], list("aaaa"))
+    >>> points = alike_points(observed, ("age", "sex"), {"age": 1.0})
+    >>> np.abs(points[0] - points[1:]).max(axis=1).round(2).tolist()
+    [0.63, 2.76, 2.76]
+    """
+    if np.isnan(observed.covariates).any():
+        observed = replace(observed, covariates=_without_gaps(observed.covariates))
+    weight = _weights(origin, importance)
+    points = observed.standardised * np.sqrt(weight)
+    # Two patients at random lie the root of twice the whole variance apart.
+    usual = np.sqrt(2 * np.square(points).mean(axis=0).sum())
+    points = points / (COVARIATES * usual) if usual > 0 else np.zeros_like(points)
+    if probability is None:
+        return np.asarray(points)
+    odds = np.clip(logit(np.clip(probability, 1e-9, 1 - 1e-9)), -CLEAR, CLEAR)
+    return np.column_stack([points, odds / LOG_ODDS])
+
+
+def _without_gaps(table: FloatArray) -> FloatArray:
+    """Return a table in which what is missing is the mean of what is known."""
+    gap = np.isnan(table)
+    mean = np.where(gap, 0.0, table).sum(axis=0) / np.maximum((~gap).sum(axis=0), 1)
+    return np.where(gap, mean, table)
+
+
+def _weights(origin: Sequence[str], importance: Mapping[str, float]) -> FloatArray:
+    """Return the weight of every column: that of its covariate."""
+    names = list(dict.fromkeys(origin))
+    found = np.array([max(0.0, float(importance.get(name, 0.0))) for name in names])
+    found = np.where(np.isfinite(found), found, 0.0)
+    total = found.sum()
+    share = found / total if total > 0 else np.full(len(names), 1 / len(names))
+    weight = (1 - EVEN) * share + EVEN / len(names)
+    by_name = dict(zip(names, weight.tolist(), strict=True))
+    return np.array([by_name[name] for name in origin])
+
+
+def nearest_within(
+    points: FloatArray, patient: int, among: IntArray, most: int
+) -> list[tuple[int, float]]:
+    """Return those among some patients who are alike, the nearest first, with their distances.
+
+    Parameters
+    ----------
+    points
+        Of all patients, see :func:`alike_points`.
+    patient
+        Position of the patient who is compared.
+    among
+        Positions of those who may be set beside, rising.
+    most
+        How many are wanted; equally near ones in the order of their positions.
+
+    Examples
+    --------
+    >>> nearest_within(np.array([[0.0], [0.5], [0.2], [3.0]]), 0, np.array([1, 2, 3]), 2)
+    [(2, 0.2), (1, 0.5)]
+    """
+    apart = np.sqrt(np.square(points[among] - points[patient]).sum(axis=1))
+    within = np.flatnonzero(apart <= 1)
+    nearest = within[np.argsort(apart[within], kind="stable")[:most]]
+    return [(int(among[at]), float(apart[at])) for at in nearest]

@@ -1,0 +1,190 @@
+"""From fitted methods to intervals that hold, the group and the verdict."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from intravar.arrays import FloatArray
+from intravar.estimators import Estimator
+from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions
+from intravar.measurement.diagnostics import case_mix
+from intravar.measurement.group import Group, group_of
+from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
+from intravar.measurement.result import Fitted
+from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.scores import Scores
+from intravar.measurement.verdict import DIFFER, RULE_FOUND, Grounds, Verdict, judge
+from intravar.observed import Observed
+from intravar.preparation.check import Check
+
+
+@dataclass(frozen=True, eq=False)
+class Appraisal:
+    """How far a measurement may be believed.
+
+    Attributes
+    ----------
+    scores
+        Those of the method that measures, with intervals that carry what halves showed.
+    halves
+        What two halves of the patients say; None where panels are too small.
+    group
+        What can be said of all together; None where nobody has a score.
+    verdict
+        How much the data bear, and why.
+    """
+
+    scores: Scores
+    halves: Halves | None
+    group: Group | None
+    verdict: Verdict
+
+
+def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) -> Appraisal:
+    """Measure halves, widen intervals by what they show, and judge.
+
+    Parameters
+    ----------
+    check
+        What the check of the table found.
+    fitted
+        The methods by name, the one that measures first.
+    rule
+        The rule that the data suggest.
+    """
+    main, *others = fitted.values()
+    observed = check.prepared.observed
+    halves = None
+    if isinstance(main.estimator, Estimator):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what it warns of was said of the whole
+            halves = compare_halves(main.estimator, observed, check.request.seed)
+    strength = rule_strength(main.evidence, observed, rule)
+    pull = 0.0
+    if halves is not None and isinstance(main.evidence, Predictions) and strength >= RULE_FOUND:
+        # Without a rule the number is that of any two patients, which is no bound of anything.
+        pull = halves.pull
+    scores = widened(main.scores, main.evidence, halves, pull)
+    ends = _range(main.evidence, scores)
+    if ends is not None:
+        scores = scores.between(*ends)
+    group = group_of(
+        scores.discordance,
+        scores.interval.standard_error,
+        scores.n_patients,
+        ends,
+        fall=falls(scores.discordance, pull),
+        doubt=0.0 if halves is None else halves.common_doubt,
+    )
+    leaks = [each.column for each in check.prepared.leaks if each.certain]
+    grounds = Grounds(
+        main.evidence,
+        group,
+        halves,
+        strength,
+        leaks[0] if leaks and check.request.covariates is None else None,
+        case_mix(observed, rule.probability),
+        agreement_with(scores, [each.scores for each in others]),
+    )
+    judged = judge(grounds)
+    said = tuple(check.request.words.said(reason) for reason in judged.reasons)
+    return Appraisal(scores, halves, group, replace(judged, reasons=said))
+
+
+def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: float) -> Scores:
+    """Return scores whose intervals carry the doubt about what was learned.
+
+    Parameters
+    ----------
+    scores, evidence
+        As the method gives them.
+    halves
+        What two halves of the patients say.
+    pull
+        By which part of the way to one half the last doubling has moved bounds; 0 for others.
+    """
+    interval = own_interval(evidence, scores.interval)
+    if isinstance(evidence, Predictions):
+        # Two decisions differ with probability one half at the most, however badly predicted.
+        scores = replace(scores, discordance=np.minimum(scores.discordance, 0.5))
+    if halves is None:
+        return replace(scores, interval=interval)
+    doubt = float(np.hypot(halves.own_doubt, halves.common_doubt))
+    fall = falls(scores.discordance, pull)
+    wide = widen(scores.discordance, interval, fall, doubt)
+    if isinstance(evidence, Predictions):
+        scores = scores.between(np.maximum(scores.discordance - fall, 0.0), scores.discordance)
+    # What all have in common moves nobody past another, and is no part of the error of a rank.
+    error = np.hypot(wide.standard_error, halves.own_doubt)
+    return replace(scores, interval=wide._replace(standard_error=error))
+
+
+def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:
+    """Return the values that fit equally well, where they hang on a rule."""
+    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
+        return None
+    if not evidence.follows:
+        return scores.interval.low, scores.interval.high
+    return evidence.anchors.identified_low, evidence.anchors.identified_high
+
+
+def agreement_with(main: Scores, others: list[Scores]) -> float | None:
+    """Return the median rank correlation with the methods that tell physicians apart."""
+    found = []
+    for other in others:
+        if other.scale != "discordance":
+            continue
+        both = np.isfinite(main.discordance) & np.isfinite(other.discordance)
+        group = group_of(other.discordance, other.interval.standard_error, other.n_patients)
+        if group is None or not group.differ >= DIFFER or both.sum() < 3:
+            continue
+        found.append(float(spearmanr(main.discordance[both], other.discordance[both])[0]))
+    return float(np.nanmedian(found)) if np.isfinite(found).any() else None
+
+
+def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule) -> float:
+    """Return by how many standard errors covariates predict decisions better than none.
+
+    For predictions, the gain in held-out log-likelihood over each physician's own rate among the
+    other patients. The latent rule has a word of its own. Pairs say nothing of it: there it is how
+    well the rule that the data suggest ranks decisions that were held out.
+    """
+    if isinstance(evidence, EligibleRates):
+        return float("inf") if evidence.anchors is not None else 0.0
+    if isinstance(evidence, Pairs):
+        return _ranked_better(rule)
+    if not isinstance(evidence, Predictions):
+        return float("inf")
+    y = observed.decision.astype(np.float64)
+    gain = _log_likelihood(evidence.probability, y) - _log_likelihood(_rates(y, observed), y)
+    error = gain.std() / np.sqrt(len(gain))
+    return float(gain.mean() / error) if error > 0 else 0.0
+
+
+def _ranked_better(rule: SuggestedRule) -> float:
+    """Return by how many standard errors of chance the area under the curve exceeds one half."""
+    n = rule.calibration["n_patients"].to_numpy().astype(np.float64)
+    yes = float(n @ rule.calibration["observed"].to_numpy())
+    no = float(n.sum()) - yes
+    if not np.isfinite(rule.auc) or min(yes, no) <= 0:
+        return 0.0
+    return float((rule.auc - 0.5) / np.sqrt((yes + no + 1) / (12 * yes * no)))
+
+
+def _rates(y: FloatArray, observed: Observed) -> FloatArray:
+    """Return each physician's rate among the other patients, drawn to that of all."""
+    n = np.bincount(observed.code, minlength=len(observed.physicians)).astype(np.float64)
+    k = np.bincount(observed.code, y, minlength=len(observed.physicians))
+    share = y.mean()
+    rates: FloatArray = (k[observed.code] - y + 2 * share) / (n[observed.code] - 1 + 2)
+    return rates
+
+
+def _log_likelihood(probability: FloatArray, y: FloatArray) -> FloatArray:
+    p = np.clip(probability, 1e-6, 1 - 1e-6)
+    return np.where(y == 1, np.log(p), np.log(1 - p))

@@ -1,0 +1,1 @@
+"""One page for one physician, for that physician alone."""

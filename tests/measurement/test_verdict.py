@@ -1,0 +1,192 @@
+"""What may be read off a measurement, test by test; and that it claims no more than it should."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from benchmarks._cohorts import Case, coins_and_clockwork, pure_noise
+
+import intravar
+from intravar.estimators.evidence import (
+    PAIR_SCHEMA,
+    EligibleRates,
+    Pairs,
+    Predictions,
+    RepeatedCases,
+)
+from intravar.inference import Interval
+from intravar.latent.anchors import Anchors
+from intravar.measurement import verdict as limits
+from intravar.measurement.appraisal import Appraisal, agreement_with, appraise
+from intravar.measurement.diagnostics import case_mix
+from intravar.measurement.group import Group, group_of
+from intravar.measurement.halves import Half, Halves, doubts, widen
+from intravar.measurement.measure import fit_method
+from intravar.measurement.rule import suggest_rule
+from intravar.measurement.scores import Scores
+from intravar.measurement.verdict import UNRANKED, Grounds, judge
+from intravar.preparation.check import checked
+from intravar.request import Request
+
+NOBODY = np.empty(0)
+PREDICTIONS = Predictions(NOBODY, NOBODY, NOBODY, NOBODY)
+GROUP = Group(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.99, 0.001, 20)
+HALVES = Halves(0.8, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)
+SOUND = Grounds(PREDICTIONS, GROUP, HALVES, 12.0)
+
+
+def rates(width: float = 0.0, *, follows: bool = True, rule: bool = True) -> EligibleRates:
+    """Return evidence of the latent rule, with a range of levels that fit equally well."""
+    low = np.full(3, 0.2)
+    anchors = Anchors(0.4, 0.4, 0.8, 0.8, low, low + width) if rule else None
+    core = np.ones(3, dtype=np.bool_)
+    return EligibleRates(low, low, low, low, core, anchors, follows)
+
+
+def pairs() -> Pairs:
+    nobody = np.empty(0, dtype=np.int64)
+    return Pairs(nobody, nobody, pl.DataFrame(schema=PAIR_SCHEMA), NOBODY, pl.DataFrame())
+
+
+@pytest.mark.parametrize(
+    ("grounds", "level", "word"),
+    [
+        (SOUND, "levels and ranks", "same order"),
+        (replace(SOUND, leak="dose"), "not interpretable", "'dose' gives the decision away"),
+        (replace(SOUND, group=None), "not interpretable", "nobody has a score"),
+        (replace(SOUND, rule_found=3.9), "group only", "no rule was found"),
+        (replace(SOUND, rule_found=3.9), "group only", "any two patients of one physician"),
+        (replace(SOUND, group=replace(GROUP, differ=0.94)), "group only", "told from chance"),
+        (replace(SOUND, group=replace(GROUP, n_physicians=1)), "group only", "one physician"),
+        (replace(SOUND, halves=None), "group only", "too small to be halved"),
+        (replace(SOUND, halves=replace(HALVES, agreement=0.4)), "group only", "(reliability 0.40)"),
+        (replace(SOUND, case_mix=0.4), "group only", "see different patients"),
+        (replace(SOUND, agreement=0.2), "group only", "another order"),
+        (replace(SOUND, agreement=0.4), "levels and ranks", "same order"),
+        (replace(SOUND, halves=replace(HALVES, fall=0.12)), "ranks only", "still falls"),
+        (replace(SOUND, halves=replace(HALVES, overlap=0.8)), "ranks only", "overlap for 80 %"),
+        (replace(SOUND, evidence=pairs()), "ranks only", "never alike"),
+        (replace(SOUND, evidence=rates()), "levels and ranks", "same order"),
+        (replace(SOUND, evidence=rates(0.2)), "ranks only", "clear cases are missing"),
+        (replace(SOUND, evidence=rates(follows=False)), "group only", "rules of their own"),
+        (replace(SOUND, evidence=rates(), halves=replace(HALVES, fall=0.12)), "levels", "same"),
+        (
+            Grounds(RepeatedCases(NOBODY, NOBODY), GROUP, None, np.inf),
+            "levels and ranks",
+            "decided twice",
+        ),
+    ],
+)
+def test_every_test_lowers_the_verdict(grounds: Grounds, level: str, word: str):
+    found = judge(grounds)
+    assert found.level.startswith(level)
+    assert word in str(found)
+    assert 1 <= len(found.reasons) <= limits.MOST_REASONS
+
+
+def scores_of(values: list[float], error: float = 0.01) -> Scores:
+    score = np.array(values)
+    n = np.full(len(score), 100)
+    names = pl.Series([f"P{at}" for at in range(len(score))])
+    interval = Interval(score - 2 * error, score + 2 * error, np.full(len(score), error))
+    return Scores(names, n, n // 2, score, [None] * len(score), interval, {})
+
+
+def test_only_methods_that_tell_physicians_apart_are_asked():
+    main = scores_of([0.1, 0.2, 0.3, 0.4])
+    assert agreement_with(main, []) is None
+    assert agreement_with(main, [scores_of([0.4, 0.3, 0.2, 0.1], error=0.3)]) is None
+    assert agreement_with(main, [scores_of([0.4, 0.3, 0.2, 0.1])]) == pytest.approx(-1)
+    assert agreement_with(main, [scores_of([0.1, 0.2, 0.25, 0.4])]) == pytest.approx(1)
+
+
+def test_doubt_is_what_halves_show_beyond_their_errors():
+    """Doubt that was put in is found again, as it is for the whole: with half the variance."""
+    random = np.random.default_rng(0)
+    n, error, own, common = 4000, 0.03, 0.04, 0.05
+    halves = []
+    for shift in (common, -common):
+        score = 0.25 + shift + random.normal(0, np.hypot(error, own), n)
+        halves.append(Half(score, Interval(score, score, np.full(n, error))))
+    found = doubts(*halves)
+    assert found[0] == pytest.approx(own / np.sqrt(2), rel=0.05)
+    assert found[1] == pytest.approx(common, rel=0.05)
+    quiet = [replace(half, score=half.score * 0 + 0.2) for half in halves]
+    assert doubts(*quiet) == (0.0, 0.0)
+
+
+def test_doubt_widens_and_a_fall_reaches_down():
+    given = Interval(np.array([0.18, 0.48]), np.array([0.22, 0.5]), np.full(2, 0.01))
+    score = np.array([0.2, 0.49])
+    same = widen(score, given, np.zeros(2), 0.0)
+    np.testing.assert_allclose(same.low, given.low)
+    np.testing.assert_allclose(same.high, given.high)
+    wide = widen(score, given, np.full(2, 0.05), 0.02)
+    assert (wide.low <= given.low - 0.05).all()
+    assert (wide.high >= given.high).all()
+    assert wide.high.max() <= 0.5
+
+
+def test_the_group_keeps_what_all_have_in_common():
+    score, error, n = np.full(200, 0.2), np.full(200, 0.05), np.full(200, 50)
+    alone = group_of(score, error, n)
+    doubted = group_of(score, error, n, doubt=0.03, fall=np.full(200, 0.02))
+    assert alone is not None
+    assert doubted is not None
+    assert alone.high - alone.low < 0.02
+    assert doubted.high - doubted.discordance > 1.9 * 0.03
+    assert doubted.discordance - doubted.low > 1.9 * 0.03 + 0.02
+
+
+def appraised(case: Case, method: str) -> Appraisal:
+    request = Request(method=method, **case.roles)  # type: ignore[arg-type]
+    found = checked(case.table, request)
+    fitted, _ = fit_method(method, found.prepared.observed, request.seed)
+    return appraise(found, {method: fitted}, suggest_rule(found.prepared, request.seed))
+
+
+@pytest.mark.parametrize("method", ["predictability", "latent-rule"])
+def test_noise_bears_no_ranks_and_extremes_bear_levels(method: str):
+    for seed in range(2):
+        small = pure_noise(seed, n_physicians=5)
+        assert appraised(small, method).verdict.level in UNRANKED
+    found = appraised(coins_and_clockwork(0, n_physicians=10, panel=100), method)
+    assert found.verdict.level == "levels and ranks", str(found.verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["predictability", "latent-rule"])
+def test_noise_bears_no_ranks_in_95_of_100_draws(method: str):
+    levels = [appraised(pure_noise(seed), method).verdict.level for seed in range(100)]
+    assert sum(level in UNRANKED for level in levels) >= 95
+
+
+def test_names_that_others_call():
+    cohort = intravar.simulate("score2", n_patients=600, n_physicians=5)
+    found = intravar.measure(cohort.to_polars(), physician="physician", decision="decision")
+    group = found.group
+    assert found.verdict in ("levels and ranks", "ranks only", "group only", "not interpretable")
+    assert group is not None
+    assert group.low <= group.discordance <= group.high
+    assert group.spread >= 0
+    assert 0 <= group.differ <= 1
+    assert group.noise is found.noise is not None
+
+
+def test_panels_without_patients_in_common_are_not_ranked():
+    """Each physician sees patients of an age of their own: an order would be one of the ages."""
+    random = np.random.default_rng(0)
+    code = np.repeat(np.arange(6), 60)
+    age = 10 * code + random.uniform(0, 8, len(code))
+    table = pl.DataFrame(
+        {
+            "physician": code.astype(str),
+            "decision": (random.random(len(code)) < age / 60).astype(int),
+            "age": age,
+        }
+    )
+    observed = checked(table, Request(physician="physician", decision="decision")).prepared.observed
+    assert case_mix(observed, age / 60) < limits.COMPARABLE
+    dealt = replace(observed, code=random.permutation(observed.code), _learned={})
+    assert case_mix(dealt, age / 60) > 0.9
