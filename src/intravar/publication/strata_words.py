@@ -12,7 +12,7 @@ from intravar.inference.intervals import LEVEL
 from intravar.measurement.course import Course
 from intravar.measurement.strata import MATTERS, Strata
 from intravar.publication.rounding import fraction
-from intravar.publication.suppression import is_small, part_is_safe
+from intravar.publication.suppression import is_few
 
 #: Probability from which on a change is called one.
 SURE = 0.95
@@ -57,13 +57,16 @@ def _shown(rows: list[dict[str, Any]], smallest: int) -> set[str]:
     safe = [
         row["stratum"]
         for row in rows
-        if not is_small(row["n_patients"], smallest)
-        and part_is_safe(round(row["rate"] * row["n_patients"]), row["n_patients"], smallest)
+        if not _tells_few(row["n_patients"], round(row["rate"] * row["n_patients"]), smallest)
     ]
     if len(safe) == len(rows) - 1:
         sizes = {row["stratum"]: row["n_patients"] for row in rows}
         safe.remove(min(safe, key=lambda name: sizes[name]))
     return set(safe)
+
+
+def _tells_few(n_patients: int, decided_for: int, smallest: int) -> bool:
+    return is_few(decided_for, smallest) or is_few(n_patients - decided_for, smallest)
 
 
 def _probability(change: float, low: float, high: float) -> float:
@@ -123,8 +126,7 @@ def strata_tables(
         unsafe = hidden | {
             str(row["physician"])
             for row in found.cells.iter_rows(named=True)
-            if is_small(row["n_patients"], smallest)
-            or not part_is_safe(row["n_for"], row["n_patients"], smallest)
+            if _tells_few(row["n_patients"], row["n_for"], smallest)
         }
         kept = ~pl.col("physician").cast(pl.String).is_in(sorted(unsafe))
         named = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
