@@ -21,6 +21,7 @@ from .measurement.result import Measurement
 from .oracle import oracle, oracle_by_group
 from .pages.measurement.handover import write_measurement
 from .preparation.check import check
+from .publication.compare import compare
 from .publication.explain import explain
 from .request import Request
 from .simulation.catalogue import simulate
@@ -52,6 +53,7 @@ __all__ = [
     "__version__",
     "benchmark",
     "check",
+    "compare",
     "explain",
     "fit_methods",
     "measure",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -107,6 +107,18 @@ class Observed:
             named,
             tuple(blocks),
             is_pandas(X, y, physician),
+        )
+
+    def take(self, rows: IntArray) -> Observed:
+        """Return some patients as input of their own, with the physicians who are left."""
+        present, code = np.unique(self.code[rows], return_inverse=True)
+        return replace(
+            self,
+            covariates=self.covariates[rows],
+            decision=self.decision[rows],
+            code=code.astype(np.int64),
+            named=self.named[present],
+            _learned={},
         )
 
     @property

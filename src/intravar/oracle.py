@@ -100,7 +100,11 @@ def _counts(cohort: Cohort) -> pl.DataFrame:
             pl.len().cast(pl.Int64).alias("n_patients"),
             pl.col("eligible").sum().cast(pl.Int64).alias("n_eligible"),
             pl.col("decided_for").sum().cast(pl.Int64),
-            pl.col("d_star").first(),
+            # Where steadiness changes, a physician has no one D*: the mean over the patients.
+            pl.when(pl.col("d_star").n_unique() == 1)
+            .then(pl.col("d_star").first())
+            .otherwise(pl.col("d_star").mean())
+            .alias("d_star"),
             pl.col("comparable").mean(),
         )
         .sort(PHYSICIAN)

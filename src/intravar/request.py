@@ -88,6 +88,11 @@ class Request:
     where: str | None = _asked(
         "population", 'Which patients are meant: "age >= 75 and diabetes = 1". Default: all.'
     )
+    by: str | None = _asked("population", "Column whose levels are compared with each other.")
+    date: str | None = _asked("population", "Column that says when, for a course over time.")
+    period: str | None = _asked(
+        "population", "year, quarter, month or 'before/after 2024-03-01'. Default: year."
+    )
     table: str | None = _asked("reading", "Table of a database.")
     query: str | None = _asked("reading", "Query of a database.")
     separator: str | None = _asked("reading", "Separator of a text file. Default: found out.")
@@ -139,6 +144,8 @@ class Request:
             checked_word("labels", label, LONGEST_LABEL)
 
     def _check_population(self) -> None:
+        if self.period is not None and self.date is None:
+            raise InputError(f"{option('period')} needs {option('date')}; name the column of dates")
         if self.where is None:
             return
         if self.decision in columns_of(parse_population(self.where)):

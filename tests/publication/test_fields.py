@@ -18,6 +18,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     cohort = intravar.simulate("score2", n_patients=1500, n_physicians=6, seed=5)
     table = cohort.to_polars().with_columns(
         rare=pl.when(pl.int_range(1500) % 100 == 0).then(pl.int_range(1500)).otherwise(0),
+        seen=pl.date(2023, 1, 1) + pl.duration(days=pl.int_range(1500) % 700),
         gap=pl.when(pl.int_range(1500) % 7 > 0).then(pl.col("age") % 13),
     )
     found = intravar.measure(
@@ -26,6 +27,8 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         decision="decision",
         method=request.param,
         methods=["mahalanobis"],
+        by="male",
+        date="seen",
     )
     out = tmp_path_factory.mktemp("fields") / "out"
     intravar.write_measurement(found, out)
@@ -40,7 +43,7 @@ def test_every_field_of_every_file_is_known(folder: Path) -> None:
         "diagnostics.json",
         *(
             f"{name}.{suffix}"
-            for name in ("physicians", "methods")
+            for name in ("physicians", "methods", "strata", "changes")
             for suffix in ("csv", "parquet")
         ),
     }

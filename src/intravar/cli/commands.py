@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from intravar.cli import (
     benchmark,
     check,
+    compare,
     endings,
     explain,
     measure,
@@ -62,6 +63,7 @@ benchmark.register(app)
 check.register(app)
 measure.register(app)
 explain.register(app)
+compare.register(app)
 omop.register(app)
 report.register(app)
 sheet.register(app)

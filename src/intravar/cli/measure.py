@@ -135,6 +135,9 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         console.print(cli.Text(line))
     if summary["unrecorded"] is not None:
         console.print(cli.Text(summary["unrecorded"]["words"]))
+    for part in ("by", "course"):
+        for line in (summary[part] or {}).get("lines", ()):
+            console.print(cli.Text(line))
     if not told.height:
         nobody = f"No physician is reportable. {_bars(table['reason'].to_list())}"
         console.print(cli.Text(words.said(nobody)))

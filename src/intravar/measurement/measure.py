@@ -16,6 +16,7 @@ from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
 from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
+from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
@@ -159,6 +160,10 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
             request.seed,
         )
         seconds["unrecorded"] = time.perf_counter() - begun
+    if prepared.by is not None or prepared.period is not None:
+        tell.step("comparing subgroups and periods", seconds.get(names[0]))
+    by = subgroups(prepared, request.seed)
+    course = course_of(prepared, request.seed)
     seconds["total"] = time.perf_counter() - started
     judged = appraised.verdict
     if judged.rule_found < RULE_FOUND:
@@ -178,6 +183,8 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         appraised.halves,
         unrecorded,
         judged,
+        by,
+        course,
         tuple(words.said(each) for each in said),
         seconds,
     )

@@ -15,6 +15,7 @@ from intravar.estimators.noise import Noise
 from intravar.estimators.repeats import Repeats
 from intravar.frames import handed_back
 from intravar.measurement.columns import COLUMNS
+from intravar.measurement.course import Course
 from intravar.measurement.diagnostics import Diagnostics
 from intravar.measurement.estimand import compared_in
 from intravar.measurement.group import Group
@@ -22,6 +23,7 @@ from intravar.measurement.halves import Halves
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores, claim_of, in_words
+from intravar.measurement.strata import Strata
 from intravar.measurement.unrecorded import Unrecorded
 from intravar.measurement.verdict import Verdict
 from intravar.preparation.check import Check
@@ -76,6 +78,10 @@ class Measurement:
         measures it, and for methods without predictions.
     judged
         How much the data bear, and why.
+    by
+        The levels of a column compared, where asked for.
+    course
+        Periods compared, where there is a date.
     warnings
         What went less than well.
     seconds
@@ -96,6 +102,8 @@ class Measurement:
     halves: Halves | None = None
     unrecorded: Unrecorded | None = None
     judged: Verdict | None = None
+    by: Strata | None = None
+    course: Course | None = None
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.inference.intervals import Interval
+from intravar.inference.intervals import LEVEL, Interval
 from intravar.inference.shrinkage import between_variance
 
 #: The second part never counts less than this: decisions have the last word.
@@ -164,6 +164,29 @@ def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: Fl
     along = other - float(weight @ other / weight.sum())
     told = float(weight @ (along * wrong - TAKEN_OFF * shared))
     return float(np.clip(told / (float(weight @ along**2) + SHARE_SD**-2), 0.0, 1.0))
+
+
+def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: int) -> Interval:
+    """Return intervals of what twice the squared error tends to, in cells of patients.
+
+    Nothing is held back: cells are for being compared with each other.
+
+    Examples
+    --------
+    >>> found = cell_bound(np.full(4, 0.5), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), 3)
+    >>> np.isnan(found.low).tolist()
+    [False, False, True]
+    """
+    size = np.bincount(cell, minlength=n_cells).astype(np.float64)
+    seen = np.flatnonzero(size)
+    code = np.searchsorted(seen, cell)
+    loss = (y - prediction) ** 2
+    raw = 2 * panel_means(loss, code, size[seen])
+    found = Bound(raw, raw, _effective(loss, raw / 2, code, size[seen])).interval(LEVEL)
+    spread = [np.full(n_cells, np.nan) for _ in found]
+    for all_cells, values in zip(spread, found, strict=True):
+        all_cells[seen] = values
+    return Interval(*spread)
 
 
 def _held_back(wrong: FloatArray, error: FloatArray) -> FloatArray:

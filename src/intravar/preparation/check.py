@@ -10,6 +10,7 @@ from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
 from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.panels import Panels, panel_sizes
+from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import Prepared, prepare
 from intravar.preparation.roles import assign_roles, missing_column
 from intravar.request import Request, resolved, takes_request
@@ -99,6 +100,7 @@ def _checked(source: Any, request: Request) -> Check:
     method = request.method or default_method()
     if method != Repeats.name:
         make_estimator(method)  # an unknown name is refused before a long file is read
+    check_period(request.period)
     columns = (request.physician, request.decision, *request.categorical)
     read = (
         source
@@ -120,11 +122,14 @@ def _checked(source: Any, request: Request) -> Check:
             categorical=request.categorical,
             patient=request.patient,
             case=request.case,
+            date=request.date,
+            by=request.by,
         ),
         decision_positive=request.decision_positive,
         missing=request.missing,
         repeated=request.repeated,
         as_pandas=read.as_pandas,
+        period=request.period,
     )
     if read.n_outside:
         prepared = _with_population(prepared, read)

@@ -19,6 +19,7 @@ from intravar.preparation.duplicates import each_once
 from intravar.preparation.encoding import Encoded, complete_rows, encode
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
+from intravar.preparation.periods import Dealt, by_level, by_period
 from intravar.preparation.physician_names import physician_names
 from intravar.preparation.roles import Roles
 from intravar.request import Missing, Repeated
@@ -83,6 +84,8 @@ class Prepared:
         Rows of the source.
     cases
         Every decision with its case, where cases are named: case, decision, physician.
+    by, period
+        Patients dealt by the levels of a column, and by periods.
     """
 
     observed: Observed
@@ -97,6 +100,8 @@ class Prepared:
     missing: Missing
     n_rows: int
     cases: pl.DataFrame | None = None
+    by: Dealt | None = None
+    period: Dealt | None = None
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -112,6 +117,7 @@ def prepare(
     missing: Missing = "indicator",
     repeated: Repeated = "once",
     as_pandas: bool = False,
+    period: str | None = None,
 ) -> Prepared:
     """Prepare a table; every row and column that is lost is accounted for.
 
@@ -127,6 +133,8 @@ def prepare(
         Whether copies of rows and patients who come again count once, or all.
     as_pandas
         Whether results go back as frames of pandas.
+    period
+        What periods to deal the patients into, if there is a date.
     """
     physician, said = physician_names(table[roles.physician])
     coded = code_decision(table[roles.decision], decision_positive)
@@ -171,6 +179,8 @@ def prepare(
         missing=missing,
         n_rows=table.height,
         cases=cases,
+        by=None if roles.by is None else by_level(table[roles.by][rows]),
+        period=None if roles.date is None else by_period(table[roles.date][rows], period or "year"),
     )
 
 
@@ -312,6 +322,8 @@ def _use(name: str, roles: Roles) -> str:
         return "physician"
     if name == roles.decision:
         return "decision"
+    if name == roles.date:
+        return "date"
     if name in roles.after:
         return "after the decision"
     if name == roles.case:

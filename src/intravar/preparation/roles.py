@@ -35,6 +35,10 @@ class Roles:
         Column that names the patient; None to find out.
     case
         Column that says which case was seen; a case is a patient whom a physician sees again.
+    date
+        Column that says when; patients are not compared by it.
+    by
+        Column whose levels are compared.
     """
 
     physician: str
@@ -46,6 +50,8 @@ class Roles:
     categorical: tuple[str, ...]
     patient: str | None = None
     case: str | None = None
+    date: str | None = None
+    by: str | None = None
 
 
 def assign_roles(
@@ -59,6 +65,8 @@ def assign_roles(
     categorical: Iterable[str] = (),
     patient: str | None = None,
     case: str | None = None,
+    date: str | None = None,
+    by: str | None = None,
 ) -> Roles:
     """Give every column its role, or say which name is not in the table.
 
@@ -76,12 +84,20 @@ def assign_roles(
     }
     case = None if case is None else clean_name(case)
     patient = case if patient is None else clean_name(patient)
+    date = None if date is None else clean_name(date)
+    by = None if by is None else clean_name(by)
     asked = (physician, decision, *(each for names in named.values() for each in names or ()))
-    for name in (*asked, *(name for name in (patient, case) if name is not None)):
+    for name in (*asked, *(name for name in (patient, case, date, by) if name is not None)):
         if name not in columns:
             raise missing_column(name, columns)
     if physician == decision:
         raise InputError(f"column '{physician}' cannot be both the physician and the decision")
+    for asked_for, role in ((date, "date"), (by, "by")):
+        if asked_for in (physician, decision):
+            other = "physician" if asked_for == physician else "decision"
+            raise InputError(
+                f"{option(role)} names '{asked_for}', which is the {other}; name another"
+            )
     listed = named["covariates"]
     for name in listed or ():
         if name in (physician, decision):
@@ -94,6 +110,7 @@ def assign_roles(
         *(named["after"] or ()),
         patient,
         case,
+        date,
     }
     candidates = columns if listed is None else listed
     kept = tuple(name for name in candidates if name not in left_out)
@@ -112,6 +129,8 @@ def assign_roles(
         named["categorical"] or (),
         patient,
         case,
+        date,
+        by,
     )
 
 

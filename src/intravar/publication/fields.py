@@ -34,6 +34,19 @@ METHODS = {
     "n_pairs": PHYSICIANS["n_pairs"],
     "reason": PHYSICIANS["reason"],
 }
+_STRATUM = "all strata of a physician or none: none where one has few decided one way"
+_CHANGED = "of physicians whose strata are shown; rounded"
+STRATA = {
+    "dealt_by": _ASKED,
+    "physician": PHYSICIANS["physician"],
+    "stratum": "a value of a column, or a period",
+    **dict.fromkeys(("n_patients", "discordance", "low", "high"), _STRATUM),
+}
+CHANGES = {
+    "dealt_by": _ASKED,
+    "physician": PHYSICIANS["physician"],
+    **dict.fromkeys(("change", "low", "high", "shrunken", "probability"), _CHANGED),
+}
 SUMMARY = {
     "what": "a fixed word",
     "verdict": "one of four words",
@@ -52,6 +65,10 @@ SUMMARY = {
     "unrecorded.reasons[].without": "over all physicians, two digits",
     "unrecorded.reasons[].lowered": "over all physicians, two digits",
     "unrecorded.n_tried": "a number of columns",
+    "by": "missing where it was not asked for",
+    "by.*": "over all physicians, two digits; strata with few decided one way are left out",
+    "course": "missing where it was not asked for",
+    "course.*": "over all physicians, two digits; periods with few decided one way are left out",
     "n_physicians": "all physicians",
     "n_reportable": "counted in the table",
     "n_ranked": "counted in the table",
@@ -134,6 +151,8 @@ DIAGNOSTICS = {
 FIELDS: dict[str, Mapping[str, str]] = {
     "physicians": PHYSICIANS,
     "methods": METHODS,
+    "strata": STRATA,
+    "changes": CHANGES,
     "summary.json": SUMMARY,
     "checks.json": CHECKS,
     "diagnostics.json": DIAGNOSTICS,

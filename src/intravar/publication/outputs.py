@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
+from intravar.errors import theirs
 from intravar.measurement.group import Group
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.result import Measurement
@@ -25,6 +26,14 @@ from intravar.publication.publish import Published, publish
 from intravar.publication.rounding import fraction, rows, significant, two_digits
 from intravar.publication.shown_diagnostics import shown_diagnostics
 from intravar.publication.shown_group import shown_group
+from intravar.publication.strata_words import (
+    SURE,
+    course_json,
+    course_lines,
+    strata_json,
+    strata_lines,
+    strata_tables,
+)
 from intravar.publication.suppression import is_few, is_small, part_is_safe
 from intravar.publication.unrecorded_words import unrecorded_json
 from intravar.publication.weighing import shown_differences
@@ -46,6 +55,8 @@ class Outputs:
         Scores of all methods fitted, if there are several.
     summary, checks, diagnostics
         In a form that fits into JSON.
+    strata, changes
+        Physicians in subgroups and periods, and how they changed, where that was asked for.
     """
 
     physicians: pl.DataFrame
@@ -53,6 +64,8 @@ class Outputs:
     summary: dict[str, Any]
     checks: dict[str, Any]
     diagnostics: dict[str, Any]
+    strata: pl.DataFrame | None = None
+    changes: pl.DataFrame | None = None
 
     @property
     def words(self) -> Words:
@@ -103,7 +116,23 @@ def outputs_of(
             "decision_share": _share(measurement, main),
         },
         shown_diagnostics(measurement, published, names),
+        *_strata(measurement, main, names),
     )
+
+
+def _strata(
+    measurement: Measurement, published: Published, names: Mapping[str, str]
+) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
+    """Return the tables of subgroups and periods; None where none were asked for."""
+    course = measurement.course
+    found = {"by": measurement.by, "period": None if course is None else course.strata}
+    asked = {name: strata for name, strata in found.items() if strata is not None}
+    if not asked:
+        return None, None
+    every = measurement.main.scores.physician.cast(pl.String).to_list()
+    shown = {every[position] for position in published.measured.tolist()}
+    smallest = measurement.request.smallest_cell
+    return strata_tables(asked, names, set(every) - shown, smallest)
 
 
 def _published(
@@ -212,6 +241,8 @@ def _summary(
         "request": measurement.request.as_dict(),
         "method": measurement.method,
         "unrecorded": unrecorded_json(measurement),
+        "by": _by(measurement),
+        "course": _course(measurement),
         "n_physicians": physicians.height,
         "n_reportable": reportable.height,
         "n_ranked": physicians["rank"].count(),
@@ -261,6 +292,26 @@ def _banded(measurement: Measurement, published: Published, words: Words) -> str
     lower = len(values) and float(np.mean(middles < np.median(values))) > 0.5
     who = ": most of them are more consistent than the middle one of the others" if lower else ""
     return f"{told}, because small counts stand behind their scores{who}"
+
+
+def _by(measurement: Measurement) -> dict[str, Any] | None:
+    if measurement.by is None:
+        return None
+    found = strata_json(measurement.by, measurement.request.smallest_cell)
+    words, column = measurement.request.words, str(measurement.request.by)
+    lines = strata_lines(found, theirs(words.label(column)))
+    return found | {"lines": [words.said(line) for line in lines]}
+
+
+def _course(measurement: Measurement) -> dict[str, Any] | None:
+    course = measurement.course
+    if course is None:
+        return None
+    found = course_json(course, measurement.request.smallest_cell)
+    words, column = measurement.request.words, str(measurement.request.date)
+    n_changed = course.strata.changes.filter(pl.col("probability") >= SURE).height
+    lines = course_lines(found, theirs(words.label(column)), n_changed=n_changed)
+    return found | {"n_changed": n_changed, "lines": [words.said(line) for line in lines]}
 
 
 def shown_rule(rule: SuggestedRule, smallest: int) -> dict[str, Any]:

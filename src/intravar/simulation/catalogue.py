@@ -1,4 +1,4 @@
-"""The conditions by name: the paper's 94, its grid of sizes, and the stress family."""
+"""The conditions by name: the paper's 94, its grid of sizes, the stress family and courses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Literal
 from intravar.cohort import Cohort
 from intravar.errors import unknown_name
 from intravar.seeds import derived_seed
+from intravar.simulation.courses import COURSE_SCENARIOS
 from intravar.simulation.covariates import PAPER_COVARIATES, GaussianCopula, LogNormal
 from intravar.simulation.departures import DrawnRule
 from intravar.simulation.physicians import Continuum
@@ -17,7 +18,9 @@ from intravar.simulation.rules import Rule, WindowRecipe
 from intravar.simulation.scenario import Scenario
 from intravar.simulation.stress import STRESS_SCENARIOS
 
-Family = Literal["score2", "continuous", "copula", "lognormal", "window", "grid", "stress"]
+Family = Literal[
+    "score2", "continuous", "copula", "lognormal", "window", "grid", "stress", "course"
+]
 PASSES = (1, 2)
 GRID_PATIENTS = (5_000, 10_000, 20_000, 30_000)
 GRID_PHYSICIANS = (5, 10, 20, 50, 100)
@@ -143,9 +146,26 @@ def stress_conditions() -> Mapping[str, Condition]:
     return {scenario.name: _condition(scenario, "stress") for scenario in STRESS_SCENARIOS}
 
 
+@cache
+def course_conditions() -> Mapping[str, Condition]:
+    """Return the conditions in which something changes with time or with the patient, by name.
+
+    Examples
+    --------
+    >>> len(course_conditions())
+    5
+    """
+    return {scenario.name: _condition(scenario, "course") for scenario in COURSE_SCENARIOS}
+
+
 def all_conditions() -> Mapping[str, Condition]:
     """Return every condition that has a name."""
-    return {**paper_conditions(), **grid_conditions(), **stress_conditions()}
+    return {
+        **paper_conditions(),
+        **grid_conditions(),
+        **stress_conditions(),
+        **course_conditions(),
+    }
 
 
 def find_condition(name: str) -> Condition:

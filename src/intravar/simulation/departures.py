@@ -207,6 +207,19 @@ class CaseMix:
         return drawn
 
 
+# --- whom it is harder to decide on ---
+
+
+class Steadiness(Protocol):
+    """By how much p_high is lower for some patients than it is by default."""
+
+    def fall(self, covariates: pl.DataFrame) -> FloatArray:
+        """Return the fall of p_high, one entry per patient."""
+
+    def describe(self) -> str:
+        """Say it in words."""
+
+
 # --- what is recorded ---
 
 

@@ -21,6 +21,7 @@ from intravar.simulation.departures import (
     Observation,
     Settled,
     Shared,
+    Steadiness,
 )
 from intravar.simulation.physicians import (
     FiveGroups,
@@ -59,6 +60,8 @@ class Scenario:
     minimum_panel
         Patients that every physician is given before the rest is spread at random; lowered to
         n_patients / n_physicians where it does not fit, and then noted in the cohort.
+    steadiness
+        By how much p_high is lower for some patients; by default for none.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Scenario:
     minimum_panel: int = MINIMUM_PANEL
     case_mix: CaseMix | None = None
     observation: tuple[Observation, ...] = ()
+    steadiness: Steadiness | None = None
 
     def resized(self, n_patients: int | None, n_physicians: int | None) -> Scenario:
         """Return the scenario with other sizes where they are given."""
@@ -110,7 +114,8 @@ class Scenario:
         share = settled.chance(covariates, assigned)
         # A sharp rule has shares of 0 and 1, for which any draw gives the same.
         eligible = random.random(self.n_patients) < share
-        p_high, p_low = physicians.p_high[assigned], physicians.p_low[assigned]
+        p_high = self._p_high(physicians.p_high[assigned], covariates)
+        p_low = physicians.p_low[assigned]
         probability = np.where(eligible, p_high, p_low)
         decision = self._stream(seed, "decision").random(self.n_patients) < probability
         return Cohort(
@@ -132,7 +137,13 @@ class Scenario:
         covariates = self._patients(seed)
         for number in range(self.n_physicians):
             share = settled.chance(covariates, np.full(self.n_patients, number, dtype=np.int32))
-            yield share * physicians.p_high[number] + (1 - share) * physicians.p_low[number]
+            own = np.full(self.n_patients, physicians.p_high[number])
+            yield share * self._p_high(own, covariates) + (1 - share) * physicians.p_low[number]
+
+    def _p_high(self, p_high: FloatArray, covariates: pl.DataFrame) -> FloatArray:
+        if self.steadiness is None:
+            return p_high
+        return np.clip(p_high - self.steadiness.fall(covariates), 0.0, 1.0)
 
     def _patients(self, seed: int) -> pl.DataFrame:
         return self.covariates.draw(
@@ -149,6 +160,8 @@ class Scenario:
         parts = [observation.describe() for observation in self.observation]
         if self.case_mix is not None:
             parts.append(f"physicians see patients of different {self.case_mix.covariate}")
+        if self.steadiness is not None:
+            parts.append(self.steadiness.describe())
         return "; ".join(parts)
 
     def _allocate(

@@ -73,6 +73,12 @@ def workbook(outputs: Outputs) -> bytes:
             for name, told in _METHOD_COLUMNS.items()
         }
         writer.table("Methods", outputs.methods, heads)
+    for title, table in (("Strata", outputs.strata), ("Changes", outputs.changes)):
+        if table is not None:
+            shown: Heads = {
+                name: (words.said(name.replace("_", " ")), "", 3) for name in table.columns
+            }
+            writer.table(title, table, shown)
     _rule_sheets(writer, outputs)
     writer.table("Data", *_data(outputs, words))
     _notes_sheet(writer, outputs)

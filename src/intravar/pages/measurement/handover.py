@@ -114,6 +114,8 @@ def _public_files(outputs: Outputs, pairs: Mapping[str, Any] | None) -> dict[str
     tables = {"physicians": outputs.physicians}
     if outputs.methods is not None:
         tables["methods"] = outputs.methods
+    if outputs.strata is not None and outputs.changes is not None:
+        tables |= {"strata": outputs.strata, "changes": outputs.changes}
     files: dict[str, bytes] = {}
     for name, table in tables.items():
         files[f"{name}.parquet"] = _parquet(table)
@@ -157,12 +159,12 @@ def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
             name: json.loads((path / f"{name}.json").read_text("utf-8"))
             for name in ("summary", "checks", "diagnostics")
         }
-        methods = path / "methods.parquet"
-        return Outputs(
-            pl.read_parquet(path / "physicians.parquet"),
-            pl.read_parquet(methods) if methods.is_file() else None,
-            **contents,
-        )
+        tables = {
+            name: pl.read_parquet(path / f"{name}.parquet")
+            for name in ("physicians", "methods", "strata", "changes")
+            if name == "physicians" or (path / f"{name}.parquet").is_file()
+        }
+        return Outputs(**{"methods": None} | tables | contents)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise damaged(path) from error
 

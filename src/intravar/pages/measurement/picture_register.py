@@ -14,6 +14,7 @@ from intravar.pages.measurement import first_pictures as first
 from intravar.pages.measurement import pair_pictures as pairs
 from intravar.pages.measurement import physician_pictures as physicians
 from intravar.pages.measurement import rule_pictures as rule
+from intravar.pages.measurement import strata_pictures as strata
 from intravar.pages.measurement import trust_pictures as trust
 from intravar.pages.measurement.plot import NARROW, WIDE, Drawing
 from intravar.publication.outputs import Outputs
@@ -127,6 +128,21 @@ def _dependence(place: int) -> Picture:
     )
 
 
+def _strata(part: str, title: str) -> Picture:
+    return Picture(
+        f"strata-{part}",
+        f"strata-{part}",
+        title,
+        "Patients alike: as if as many were indicated everywhere, physicians compared with "
+        "themselves.",
+        (f"summary.{part}",),
+        strata.strata_rows(part),
+        strata.plot_strata,
+        strata.strata_in_words,
+        (("hollow", "as it is"), ("point", "on patients alike, with its 95 % interval")),
+    )
+
+
 _SCORES = tuple(f"physicians.{name}" for name in ("physician", "discordance", "low", "high"))
 
 
@@ -187,6 +203,8 @@ PICTURES: tuple[Picture, ...] = (
         ),
         _without_score,
     ),
+    _strata("by", "Do subgroups of patients differ?"),
+    _strata("course", "Did it change over time?"),
     Picture(
         "importance",
         "rule",

@@ -16,7 +16,7 @@ from intravar.pages.sheet.sheet_pictures import (
     FEWEST_PEERS,
     NOISE,
     WIDTHS,
-    NoiseShare,
+    NoiseSlice,
     Own,
     noise_bar,
     noise_shares,
@@ -167,7 +167,7 @@ def _strip(
     return [svg for svg in drawn if svg is not None], line
 
 
-def _noise(parts: Sequence[NoiseShare], words: Words) -> list[Markup]:
+def _noise(parts: Sequence[NoiseSlice], words: Words) -> list[Markup]:
     axis = words.said("of 100 patients, decided differently by two")
     drawn = [noise_bar(parts, axis, kind) for kind in WIDTHS]
     return [svg for svg in drawn if svg is not None]

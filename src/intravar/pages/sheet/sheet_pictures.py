@@ -98,7 +98,7 @@ def _own(own: Own, scale: _Scale) -> list[Markup]:
     ]
 
 
-class NoiseShare(NamedTuple):
+class NoiseSlice(NamedTuple):
     """A part of the noise: how many of a hundred patients, and what it is in words."""
 
     kind: str
@@ -106,7 +106,7 @@ class NoiseShare(NamedTuple):
     words: str
 
 
-def noise_shares(noise: Mapping[str, Any] | None, why: Mapping[str, str]) -> list[NoiseShare]:
+def noise_shares(noise: Mapping[str, Any] | None, why: Mapping[str, str]) -> list[NoiseSlice]:
     """Return the parts of the noise; none where it was not taken apart.
 
     Parameters
@@ -122,11 +122,11 @@ def noise_shares(noise: Mapping[str, Any] | None, why: Mapping[str, str]) -> lis
     for name in NOISE:
         part = 200 * noise[name]["value"]
         count = "fewer than 1" if round(part) == 0 else f"{round(part)}"
-        found.append(NoiseShare(name, part, f"{count}: {why[name]}"))
+        found.append(NoiseSlice(name, part, f"{count}: {why[name]}"))
     return found
 
 
-def noise_bar(parts: Sequence[NoiseShare], axis: str, kind: str = "wide") -> Markup | None:
+def noise_bar(parts: Sequence[NoiseSlice], axis: str, kind: str = "wide") -> Markup | None:
     """Draw why two physicians decide differently for one patient, as one bar."""
     if not parts:
         return None

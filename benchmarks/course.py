@@ -1,0 +1,102 @@
+"""Courses: how well changes and subgroups are told from held-out predictions, draw by draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import intravar
+from intravar.arrays import FloatArray, IntArray
+from intravar.cohort import Cohort
+from intravar.measurement.course import course_of, subgroups
+from intravar.measurement.strata import Strata
+from intravar.preparation.check import checked
+from intravar.publication.strata_words import SURE, strata_json
+from intravar.request import Request
+from intravar.simulation import find_condition
+from intravar.simulation.courses import MIDDLE
+
+CONDITIONS = ("drift-step", "drift-slow", "drift-guideline", "drift-none", "subgroup-harder")
+#: Draws are counted from here: settings were chosen on earlier ones.
+FIRST_DRAW, DRAWS = 401, 5
+FIRST_DAY = pl.date(2023, 1, 1)
+
+
+def run(*wanted: str) -> None:
+    """Print a row per condition: means over the draws."""
+    print(
+        "condition           truth   group  found  held  |error|  physicians held  called  "
+        "rule changed"
+    )
+    for name in wanted or CONDITIONS:
+        rows = [_draw(name, FIRST_DRAW + number) for number in range(DRAWS)]
+        mean = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+        print(
+            f"{name:<18} {mean['truth']:+.3f}  {mean['group']:+.3f}  {mean['found']:.2f}   "
+            f"{mean['group held']:.2f}  {mean['error']:.3f}    {mean['held']:.3f}            "
+            f"{mean['called']:.3f}   {mean['changed']:.2f}",
+            flush=True,
+        )
+
+
+def _draw(name: str, draw: int) -> dict[str, float]:
+    cohort = intravar.simulate(name, seed=find_condition(name).replicate_seed(draw))
+    late = (cohort.covariates["day"].to_numpy() >= MIDDLE).astype(np.int64)
+    table = cohort.to_polars().with_columns(seen=FIRST_DAY + pl.duration(days="day")).drop("day")
+    asked: dict[str, Any] = {"physician": "physician", "decision": "decision"}
+    changed = float("nan")
+    if name.startswith("drift"):
+        day = f"before/after {pl.select(FIRST_DAY + pl.duration(days=MIDDLE)).item().date()}"
+        prepared = checked(table, Request(date="seen", period=day, **asked)).prepared
+        course = course_of(prepared, 0)
+        assert course is not None
+        strata, stratum, changed = course.strata, late, float(course.rule_changed)
+    else:
+        prepared = checked(table.drop("seen"), Request(by="male", **asked)).prepared
+        found = subgroups(prepared, 0)
+        assert found is not None
+        strata, stratum = found, cohort.covariates["male"].to_numpy().astype(np.int64)
+    return _held(strata, _truth(cohort, stratum)) | {"changed": changed}
+
+
+def _truth(cohort: Cohort, stratum: IntArray) -> FloatArray:
+    """Return the change of every physician on patients alike: eligible ones, and others."""
+    truth = cohort.truth
+    assert truth is not None
+    named = cohort.physician.cast(pl.String)
+    table = pl.DataFrame(
+        {
+            "physician": named,
+            "eligible": truth.eligible,
+            "stratum": stratum,
+            "comparable": truth.comparable,
+        }
+    )
+    means = table.group_by("physician", "eligible", "stratum").agg(pl.col("comparable").mean())
+    both = means.filter(pl.col("stratum") == 1).join(
+        means.filter(pl.col("stratum") == 0), on=["physician", "eligible"], suffix="_before"
+    )
+    share = truth.share_eligible
+    change = (pl.col("comparable") - pl.col("comparable_before")) * pl.when("eligible").then(
+        share
+    ).otherwise(1 - share)
+    summed = both.group_by("physician").agg(change.sum().alias("change")).sort("physician")
+    return summed["change"].to_numpy()
+
+
+def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:
+    changes = strata.changes.sort("physician")
+    low, high = (changes[end].to_numpy() for end in ("low", "high"))
+    value, group_low, group_high = strata.change
+    told = strata_json(strata, 11)["change"]
+    return {
+        "truth": float(truth.mean()),
+        "group": value,
+        "found": float(told["probability"] >= SURE),
+        "group held": float(group_low <= truth.mean() <= group_high),
+        "error": abs(value - float(truth.mean())),
+        "held": float(np.mean((low <= truth) & (truth <= high))),
+        "called": float(np.mean(changes["probability"].to_numpy() >= SURE)),
+    }

@@ -1,0 +1,180 @@
+"""Differences between periods or subgroups: within physicians, and of each of them.
+
+Of every physician, class of patients and stratum (a period, a level) there is a mean loss. The
+effect of a stratum on all is estimated within physicians, so that it does not matter who sees how
+many; the change of one physician is a weighted sum of that physician's means. Classes are weighed
+alike in all strata: whoever sees more patients of a class that is harder has not changed.
+
+References
+----------
+Zou and Donner, Construction of confidence limits about effect measures: a general approach, Stat
+Med 2008;27:1693-1702 (the interval of a weighted sum from the intervals of its parts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from intravar.arrays import FloatArray
+from intravar.inference.intervals import Interval
+from intravar.inference.shrinkage import shrink
+
+
+class Effects(NamedTuple):
+    """What strata have to do with it.
+
+    Attributes
+    ----------
+    value
+        Effect of each stratum; they are told apart by their differences alone.
+    covariance
+        Of the effects.
+    p_value
+        Of the test that there is none; NaN where strata cannot be compared within physicians.
+    """
+
+    value: FloatArray
+    covariance: FloatArray
+    p_value: float
+
+
+def stratum_effects(
+    n: FloatArray, mean: FloatArray, variance: FloatArray, share: FloatArray
+) -> Effects:
+    """Estimate the effects of strata within physicians and classes.
+
+    Parameters
+    ----------
+    n, mean
+        Patients and their mean, by class, physician and stratum; the mean of nobody is ignored.
+    variance
+        Of a single patient's value, by class and stratum.
+    share
+        What each class weighs.
+
+    Examples
+    --------
+    >>> n = np.full((1, 3, 2), 50.0)
+    >>> mean = np.array([[[0.1, 0.2], [0.3, 0.4], [0.2, 0.3]]])
+    >>> found = stratum_effects(n, mean, np.full((1, 2), 0.04), np.ones(1))
+    >>> float(np.diff(found.value)[0].round(6))
+    0.1
+    """
+    n_strata = n.shape[2]
+    value, covariance = np.zeros(n_strata), np.zeros((n_strata, n_strata))
+    comparable = True
+    for weight, own, means, spread in zip(share, n, mean, variance, strict=True):
+        if weight == 0:
+            continue
+        effect, its_covariance, connected = _within(own, np.where(own > 0, means, 0.0), spread)
+        value += weight * effect
+        covariance += weight**2 * its_covariance
+        comparable = comparable and connected
+    return Effects(value, covariance, _p_value(value, covariance) if comparable else float("nan"))
+
+
+def _within(
+    n: FloatArray, mean: FloatArray, variance: FloatArray
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Return effects within physicians, their covariance, and whether all can be compared."""
+    total = n.sum(axis=1)
+    seen = total > 0
+    n, mean, total = n[seen], mean[seen], total[seen]
+    # Weighted least squares with an effect of every physician, which drops out.
+    share = n / total[:, None]
+    laplacian = np.diag(n.sum(axis=0)) - share.T @ n
+    right = (n * (mean - (share * mean).sum(axis=1, keepdims=True))).sum(axis=0)
+    inverse = np.linalg.pinv(laplacian, rcond=1e-10, hermitian=True)
+    # n (mean - own mean) is linear in the means, of variance variance / n each.
+    noisy = n * variance
+    middle = (
+        np.diag(noisy.sum(axis=0))
+        - share.T @ noisy
+        - noisy.T @ share
+        + (share * noisy.sum(axis=1, keepdims=True)).T @ share
+    )
+    connected = np.linalg.matrix_rank(laplacian, tol=1e-9 * max(n.sum(), 1.0)) == n.shape[1] - 1
+    return inverse @ right, inverse @ middle @ inverse, bool(connected)
+
+
+def _p_value(value: FloatArray, covariance: FloatArray) -> float:
+    free = len(value) - 1
+    if free < 1:
+        return float("nan")
+    contrast = np.eye(len(value))[1:] - np.eye(len(value))[0]
+    differ, spread = contrast @ value, contrast @ covariance @ contrast.T
+    if np.linalg.matrix_rank(spread) < free:
+        return 1.0 if np.allclose(differ, 0) else float("nan")
+    return float(chi2.sf(differ @ np.linalg.solve(spread, differ), free))
+
+
+def weighted_sum(weight: FloatArray, part: Interval, value: FloatArray) -> tuple[FloatArray, ...]:
+    """Return sums of independent parts with their intervals, from the intervals of the parts.
+
+    Parameters
+    ----------
+    weight
+        Of every part, of any sign; a row for each sum.
+    part
+        Intervals of the parts, in rows alike.
+    value
+        The parts.
+
+    Examples
+    --------
+    >>> ends = Interval(np.array([[0.1, 0.2]]), np.array([[0.3, 0.5]]), np.array([[0.05, 0.07]]))
+    >>> found = weighted_sum(np.array([[-1.0, 1.0]]), ends, np.array([[0.2, 0.3]]))
+    >>> [round(float(end[0]), 3) for end in found]
+    [0.1, -0.041, 0.324]
+    """
+    total = (weight * value).sum(axis=1)
+    below = np.where(weight > 0, value - part.low, part.high - value)
+    above = np.where(weight > 0, part.high - value, value - part.low)
+    reach = [np.sqrt(((weight * side) ** 2).sum(axis=1)) for side in (below, above)]
+    return total, total - reach[0], total + reach[1]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Changes of many physicians, looked at together.
+
+    Attributes
+    ----------
+    value
+        Drawn towards the mean change of all: many were looked at, and the largest is partly luck.
+    probability
+        That the change is at least as large as the smallest that matters, in its direction.
+    """
+
+    value: FloatArray
+    probability: FloatArray
+
+
+def changes_together(change: FloatArray, error: FloatArray, matters: float) -> Moved:
+    """Say of every change how probable it is that it matters, given those of all others.
+
+    Parameters
+    ----------
+    change, error
+        Changes and their standard errors; NaN where there is none.
+    matters
+        The smallest change that matters.
+
+    Examples
+    --------
+    >>> found = changes_together(np.array([0.2, 0.0, 0.01, -0.01]), np.full(4, 0.02), 0.02)
+    >>> (found.probability > 0.95).tolist()
+    [True, False, False, False]
+    """
+    value, probability = np.full(len(change), np.nan), np.full(len(change), np.nan)
+    known = np.flatnonzero(np.isfinite(change) & np.isfinite(error))
+    if len(known):
+        found = shrink(change[known], error[known])
+        value[known] = found.value
+        beyond = (np.abs(found.value) - matters) / np.maximum(found.standard_error, 1e-9)
+        probability[known] = norm.cdf(beyond)
+    return Moved(value, probability)

@@ -1,0 +1,131 @@
+"""The same physicians in subgroups of their patients, and over time.
+
+A subgroup or a period is measured with the predictions of all patients. Whether periods follow
+rules of their own is asked of held-out patients: predictions that know the period compete with
+those that do not, so that a rule that was changed, by a guideline say, is not taken for
+inconsistency.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import BoolArray, FloatArray
+from intravar.estimators.noise import Noise, noise_of
+from intravar.measurement.strata import DealtPatients, Strata, strata_of
+from intravar.observed import Observed
+from intravar.prediction.held_out import HeldOut, held_out
+from intravar.preparation.periods import Dealt
+from intravar.preparation.prepare import Prepared
+
+N_FOLDS = 5
+#: Standard errors by which predictions must gain from the period for the rule to have changed.
+RULE_CHANGED = 3.0
+#: Patients that a period needs for its noise to be taken apart.
+FEWEST_FOR_NOISE = 500
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Physicians over time.
+
+    Attributes
+    ----------
+    strata
+        What the periods say.
+    gain
+        How much better decisions are predicted by whoever knows the period, in nats a patient.
+    rule_changed
+        Whether that is more than chance: what is decided depends on when.
+    noise
+        Level, pattern and occasion of every period; None where it has too few patients.
+    n_undated
+        Patients without a date.
+    """
+
+    strata: Strata
+    gain: float
+    rule_changed: bool
+    noise: tuple[Noise | None, ...]
+    n_undated: int
+
+
+def subgroups(prepared: Prepared, seed: int) -> Strata | None:
+    """Compare the levels of the column that was asked for; None if none was."""
+    if prepared.by is None:
+        return None
+    observed = prepared.observed
+    return _compared(observed, held_out(observed, N_FOLDS, seed), prepared.by)
+
+
+def course_of(prepared: Prepared, seed: int) -> Course | None:
+    """Compare periods; None if there is no date."""
+    dealt = prepared.period
+    if dealt is None:
+        return None
+    known = np.flatnonzero(dealt.place >= 0)
+    n_undated = len(dealt.place) - len(known)
+    observed = prepared.observed if not n_undated else prepared.observed.take(known)
+    dealt = Dealt(dealt.column, dealt.names, dealt.place[known])
+    blind = held_out(observed, N_FOLDS, seed)
+    knowing = held_out(_with_period(observed, dealt), N_FOLDS, seed)
+    gained = _log_likelihood(knowing) - _log_likelihood(blind)
+    gain = float(gained.mean())
+    error = float(gained.std() / np.sqrt(len(gained)))
+    return Course(
+        _compared(observed, knowing if gain > 0 else blind, dealt),
+        gain,
+        gain > RULE_CHANGED * max(error, _TINY),
+        tuple(_noise(observed, dealt.place == number, seed) for number in range(len(dealt.names))),
+        n_undated,
+    )
+
+
+def _with_period(observed: Observed, dealt: Dealt) -> Observed:
+    """Return the input with one covariate more, the period."""
+    # One column in its order: trees cut it where the rule changed.
+    period = dealt.place.astype(np.float64)[:, None]
+    return replace(
+        observed,
+        covariates=np.hstack([observed.covariates, period]),
+        names=(*observed.names, f"period of {dealt.column}"),
+        _learned={},
+    )
+
+
+def _in_given_order(found: HeldOut, values: FloatArray) -> FloatArray:
+    given = np.empty(len(values))
+    given[found.task.cohort.row] = values
+    return given
+
+
+def _log_likelihood(found: HeldOut) -> FloatArray:
+    """Return the log-likelihood of every decision, in the order of the patients as given."""
+    p = np.clip(found.personal, _TINY, 1 - _TINY)
+    decided = np.where(found.task.cohort.decision == 1, p, 1 - p)
+    return _in_given_order(found, np.log(decided))
+
+
+def _compared(observed: Observed, found: HeldOut, dealt: Dealt) -> Strata:
+    patients = DealtPatients(
+        observed.decision.astype(np.float64),
+        _in_given_order(found, found.personal),
+        _in_given_order(found, found.pooled),
+        observed.code,
+        dealt.place,
+    )
+    return strata_of(patients, pl.Series(observed.named), dealt.names)
+
+
+def _noise(observed: Observed, chosen: BoolArray, seed: int) -> Noise | None:
+    rows = np.flatnonzero(chosen)
+    if len(rows) < FEWEST_FOR_NOISE:
+        return None
+    part = observed.take(rows)
+    if len(part.physicians) < 2 or part.decision.min() == part.decision.max():
+        return None
+    return noise_of(part, seed=seed)

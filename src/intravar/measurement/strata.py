@@ -1,0 +1,260 @@
+"""The same measurement in several strata: levels of a column, or periods.
+
+One set of predictions serves all strata; each has its own losses. Patients fall into two classes,
+those for whom the answer is mostly yes among these physicians and the others, found anew in every
+stratum. Classes are weighed alike everywhere, so that a stratum in which more patients are
+indicated, because of a guideline say, is not taken for one with less consistent physicians.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.stats import norm
+
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
+from intravar.inference.intervals import LEVEL, Interval
+from intravar.prediction.bound import cell_bound
+
+#: The smallest change that is called one: two of a hundred pairs.
+MATTERS = 0.02
+#: Patients that a physician needs in a class of a stratum to be compared with themselves.
+FEWEST_IN_A_CELL = 5
+_CLASSES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """What several strata say.
+
+    Attributes
+    ----------
+    names
+        Of the strata, in order.
+    levels
+        One row per stratum: stratum, n_patients, rate, discordance as it is with its interval, and
+        `alike`, with classes weighed alike and physicians compared with themselves.
+    cells
+        One row per physician and stratum, where there are patients: the same of a physician.
+    differ
+        P-value of the test that strata do not differ, patients alike; NaN if they cannot be
+        compared.
+    change
+        Of all physicians from the first stratum to the last, patients alike, with its interval.
+    changes
+        One row per physician: change, low, high, shrunken, probability.
+    """
+
+    names: tuple[str, ...]
+    levels: pl.DataFrame
+    cells: pl.DataFrame
+    differ: float
+    change: tuple[float, float, float]
+    changes: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class DealtPatients:
+    """Decisions of patients with what was predicted of them, one entry each."""
+
+    decision: FloatArray
+    own: FloatArray
+    pooled: FloatArray
+    code: IntArray
+    stratum: IntArray
+
+
+def strata_of(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...]) -> Strata:
+    """Compare strata.
+
+    Parameters
+    ----------
+    patients
+        Decisions and held-out predictions, with the positions of physician and stratum.
+    physicians
+        Their names.
+    names
+        Names of the strata.
+    """
+    n_physicians, n_strata = len(physicians), len(names)
+    shape = (_CLASSES, n_physicians, n_strata)
+    kind = two_classes(patients.pooled, patients.stratum, n_strata)
+    cell = np.ravel_multi_index((kind, patients.code, patients.stratum), shape)
+    loss = 2 * (patients.decision - patients.own) ** 2
+    n = np.bincount(cell, minlength=np.prod(shape)).reshape(shape).astype(np.float64)
+    total = np.bincount(cell, loss, minlength=np.prod(shape)).reshape(shape)
+    mean = np.divide(total, n, out=np.full(shape, np.nan), where=n > 0)
+    variance = _variance(loss, mean.ravel()[cell], kind, patients.stratum, n)
+    share = n.sum(axis=(1, 2)) / n.sum()
+    effects = stratum_effects(n, mean, variance, share)
+    changes = _changes(mean, n, share, _ends(patients, kind, shape))
+    return Strata(
+        names,
+        _levels(patients, loss, names, effects),
+        _cells(patients, physicians, names),
+        effects.p_value,
+        _trend_of_all(effects),
+        changes.with_columns(pl.Series("physician", physicians)).select(
+            "physician", pl.exclude("physician")
+        ),
+    )
+
+
+def two_classes(pooled: FloatArray, stratum: IntArray, n_strata: int) -> IntArray:
+    """Tell for every patient whether the answer is mostly yes, in each stratum by itself.
+
+    The predictions of a stratum are cut in two where the parts are most alike within themselves.
+
+    Examples
+    --------
+    >>> q = np.array([0.1, 0.12, 0.7, 0.75, 0.2, 0.4])
+    >>> two_classes(q, np.array([0, 0, 0, 0, 1, 1]), 2).tolist()
+    [0, 0, 1, 1, 0, 1]
+    """
+    found = np.zeros(len(pooled), dtype=np.int64)
+    for number in range(n_strata):
+        rows = np.flatnonzero(stratum == number)
+        ordered = np.sort(pooled[rows])
+        if len(rows) < 2 or ordered[0] == ordered[-1]:
+            continue
+        count = np.arange(1, len(rows))
+        lower = np.cumsum(ordered)[:-1]
+        upper = ordered.sum() - lower
+        between = lower**2 / count + upper**2 / (len(rows) - count)
+        # A cut between equal values is none.
+        between[ordered[1:] == ordered[:-1]] = -np.inf
+        cut = int(np.argmax(between))
+        found[rows] = pooled[rows] > ordered[cut]
+    return found
+
+
+def _variance(
+    loss: FloatArray, own: FloatArray, kind: IntArray, stratum: IntArray, n: FloatArray
+) -> FloatArray:
+    """Return the variance of a single loss within physicians, by class and stratum."""
+    n_strata = n.shape[2]
+    place = kind * n_strata + stratum
+    square = np.bincount(place, (loss - own) ** 2, minlength=_CLASSES * n_strata)
+    free = (n - (n > 0)).sum(axis=1)
+    return np.asarray(square.reshape(_CLASSES, n_strata) / np.maximum(free, 1.0))
+
+
+def _ends(patients: DealtPatients, kind: IntArray, shape: tuple[int, int, int]) -> Interval:
+    """Return the intervals of all cells; how losses scatter is another matter in each class."""
+    ends = [np.full(shape, np.nan) for _ in Interval._fields]
+    for number in range(_CLASSES):
+        rows = np.flatnonzero(kind == number)
+        if not len(rows):
+            continue
+        cell = patients.code[rows] * shape[2] + patients.stratum[rows]
+        found = cell_bound(patients.own[rows], patients.decision[rows], cell, shape[1] * shape[2])
+        for all_cells, values in zip(ends, found, strict=True):
+            all_cells[number] = values.reshape(shape[1:])
+    return Interval(*ends)
+
+
+def _levels(
+    patients: DealtPatients, loss: FloatArray, names: tuple[str, ...], effects: Effects
+) -> pl.DataFrame:
+    n = np.bincount(patients.stratum, minlength=len(names)).astype(np.float64)
+    safe = np.maximum(n, 1.0)
+    mean = np.bincount(patients.stratum, loss, minlength=len(names)) / safe
+    square = np.bincount(patients.stratum, loss**2, minlength=len(names)) / safe
+    z = norm.ppf(0.5 + LEVEL / 2)
+    half = z * np.sqrt(np.maximum(square - mean**2, 0.0) / safe)
+    share = n / n.sum()
+    centred = np.eye(len(names)) - share
+    alike = float(loss.mean()) + centred @ effects.value
+    error = np.sqrt(np.diag(centred @ effects.covariance @ centred.T))
+    known = np.isfinite(effects.p_value)
+    return pl.DataFrame(
+        {
+            "stratum": names,
+            "n_patients": n.astype(np.int64),
+            "rate": np.bincount(patients.stratum, patients.decision, minlength=len(names)) / safe,
+            "discordance": mean,
+            "low": np.maximum(mean - half, 0.0),
+            "high": mean + half,
+            "alike": alike if known else np.full(len(names), np.nan),
+            "alike_low": np.maximum(alike - z * error, 0.0)
+            if known
+            else np.full(len(names), np.nan),
+            "alike_high": alike + z * error if known else np.full(len(names), np.nan),
+        }
+    ).fill_nan(None)
+
+
+def _cells(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...]) -> pl.DataFrame:
+    n_strata = len(names)
+    cell = patients.code * n_strata + patients.stratum
+    n_cells = len(physicians) * n_strata
+    n = np.bincount(cell, minlength=n_cells)
+    decided_for = np.bincount(cell, patients.decision, minlength=n_cells).astype(np.int64)
+    loss = 2 * (patients.decision - patients.own) ** 2
+    mean = np.bincount(cell, loss, minlength=n_cells) / np.maximum(n, 1)
+    ends = cell_bound(patients.own, patients.decision, cell, n_cells)
+    seen = np.flatnonzero(n)
+    return pl.DataFrame(
+        {
+            "physician": physicians[seen // n_strata],
+            "stratum": [names[number] for number in seen % n_strata],
+            "n_patients": n[seen],
+            "n_for": decided_for[seen],
+            "discordance": np.minimum(mean[seen], 0.5),
+            "low": ends.low[seen],
+            "high": np.minimum(ends.high[seen], 0.5),
+        }
+    )
+
+
+def _trend(n: FloatArray) -> FloatArray:
+    """Return weights of the means of strata whose sum is the change from the first to the last.
+
+    Of two strata it is their difference; of more the slope through all of them, each weighed by
+    its patients, times the way.
+    """
+    n_strata = n.shape[-1]
+    time = np.arange(n_strata) - (n * np.arange(n_strata)).sum(axis=-1, keepdims=True) / n.sum(
+        axis=-1, keepdims=True
+    )
+    return np.asarray((n_strata - 1) * n * time / (n * time**2).sum(axis=-1, keepdims=True))
+
+
+def _trend_of_all(effects: Effects) -> tuple[float, float, float]:
+    nan = float("nan")
+    if not np.isfinite(effects.p_value):
+        return nan, nan, nan
+    weight = _trend(np.ones(len(effects.value)))
+    change = float(weight @ effects.value)
+    half = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt(weight @ effects.covariance @ weight))
+    return change, change - half, change + half
+
+
+def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval) -> pl.DataFrame:
+    """Return the change of every physician, compared with themselves on patients alike."""
+    used = share > 0
+    enough: BoolArray = np.asarray((n[used] >= FEWEST_IN_A_CELL).all(axis=(0, 2)))
+    filled = np.where(enough[None, :, None], n, 1.0)
+    weight = share[:, None, None] * _trend(filled) * enough[None, :, None]
+
+    def by_physician(values: FloatArray) -> FloatArray:
+        return np.nan_to_num(np.moveaxis(values, 1, 0).reshape(n.shape[1], -1))
+
+    parts = Interval(*(by_physician(end) for end in ends))
+    change, low, high = weighted_sum(by_physician(weight), parts, by_physician(mean))
+    z = norm.ppf(0.5 + LEVEL / 2)
+    nobody = np.where(enough, 0.0, np.nan)
+    change, low, high = change + nobody, low + nobody, high + nobody
+    moved = changes_together(change, (high - low) / (2 * z), MATTERS)
+    return pl.DataFrame(
+        {
+            "change": change,
+            "low": low,
+            "high": high,
+            "shrunken": moved.value,
+            "probability": moved.probability,
+        }
+    ).fill_nan(None)

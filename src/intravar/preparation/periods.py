@@ -1,0 +1,166 @@
+"""Patients dealt into strata: the levels of a column, or the periods of a date."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import IntArray
+from intravar.errors import InputError, option
+from intravar.preparation.kinds import without_blanks
+from intravar.text import shortened
+
+#: More strata than these nobody compares.
+MOST_STRATA = 24
+#: Whole numbers between these are years.
+YEARS = (1900, 2100)
+UNKNOWN = "not known"
+PERIODS = ("year", "quarter", "month")
+_SPLIT = re.compile(
+    r"(?:before/after|before|after|from|since)?\s*(\d{4}-\d{2}-\d{2})$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """Patients in strata.
+
+    Attributes
+    ----------
+    column
+        What they were dealt by.
+    names
+        Of the strata, in order.
+    place
+        The stratum of every patient; -1 where it is not known.
+    """
+
+    column: str
+    names: tuple[str, ...]
+    place: IntArray
+
+
+def check_period(period: str | None) -> None:
+    """Refuse a period that has no meaning."""
+    if period is not None and period.strip().lower() not in PERIODS and split_day(period) is None:
+        raise InputError(
+            f"{option('period')} is '{shortened(period)}'; give year, quarter, month or "
+            "'before/after 2024-03-01'"
+        )
+
+
+def split_day(period: str) -> date | None:
+    """Return the day at which a period of two parts changes; None if it is no such period.
+
+    Examples
+    --------
+    >>> split_day("before/after 2024-03-01")
+    datetime.date(2024, 3, 1)
+    """
+    found = _SPLIT.match(period.strip())
+    if found is None:
+        return None
+    try:
+        return date.fromisoformat(found[1])
+    except ValueError:
+        return None
+
+
+def by_level(column: pl.Series) -> Dealt:
+    """Deal patients by the values of a column; who has none forms a stratum of their own.
+
+    Examples
+    --------
+    >>> found = by_level(pl.Series("sex", ["F", "M", None, "F"]))
+    >>> found.names, found.place.tolist()
+    (('F', 'M', 'not known'), [0, 1, 2, 0])
+    """
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        raise InputError(f"column '{column.name}' is {column.dtype}; {option('by')} takes levels")
+    known = without_blanks(column)
+    values = known.drop_nulls().unique().sort()
+    if len(values) > MOST_STRATA:
+        raise InputError(
+            f"column '{column.name}' has {len(values):,} different values; {option('by')} takes "
+            f"{MOST_STRATA} at most, make a column of bands or groups of it"
+        )
+    if len(values) + (known.null_count() > 0) < 2:
+        raise InputError(
+            f"column '{column.name}' has one value only; {option('by')} compares several"
+        )
+    codes = np.arange(len(values), dtype=np.int64)
+    place = known.replace_strict(values, codes, default=len(values), return_dtype=pl.Int64)
+    names = tuple(_level_name(value) for value in values.to_list())
+    if known.null_count():
+        names = (*names, UNKNOWN)
+    return Dealt(column.name, names, place.to_numpy())
+
+
+def _level_name(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return shortened(f"{value:g}" if isinstance(value, float) else str(value), 40)
+
+
+def by_period(column: pl.Series, period: str) -> Dealt:
+    """Deal patients by periods of a date; those without a date belong to none.
+
+    Examples
+    --------
+    >>> days = pl.Series("seen", [date(2024, 2, 1), date(2024, 5, 1), None])
+    >>> found = by_period(days, "quarter")
+    >>> found.names, found.place.tolist()
+    (('2024 Q1', '2024 Q2'), [0, 1, -1])
+    """
+    days = _days(column, period)
+    change = split_day(period)
+    if change is not None:
+        named = pl.select(
+            pl.when(days < change)
+            .then(pl.lit(f"before {change}"))
+            .when(days >= change)
+            .then(pl.lit(f"from {change}"))
+        ).to_series()
+    elif period.strip().lower() == "year":
+        named = days.dt.strftime("%Y")
+    elif period.strip().lower() == "month":
+        named = days.dt.strftime("%Y-%m")
+    else:
+        named = days.dt.year().cast(pl.String) + " Q" + days.dt.quarter().cast(pl.String)
+    names = tuple(named.drop_nulls().unique().sort())
+    if len(names) > MOST_STRATA:
+        raise InputError(
+            f"'{column.name}' covers {len(names):,} periods; {MOST_STRATA} are the most, take "
+            f"longer ones with {option('period', 'year')}"
+        )
+    if len(names) < 2:
+        raise InputError(
+            f"all dates in '{column.name}' lie in one period ({', '.join(names) or 'none'}); take "
+            f"shorter ones with {option('period', 'quarter')} or a day between them"
+        )
+    codes = np.arange(len(names), dtype=np.int64)
+    place = named.replace_strict(pl.Series(names), codes, default=-1, return_dtype=pl.Int64)
+    return Dealt(column.name, names, place.to_numpy())
+
+
+def _days(column: pl.Series, period: str) -> pl.Series:
+    if column.dtype == pl.Date:
+        return column
+    if isinstance(column.dtype, pl.Datetime):
+        return column.dt.date()
+    present = column.drop_nulls()
+    if column.dtype.is_integer() and present.is_between(*YEARS).all() and len(present):
+        if period.strip().lower() != "year":
+            raise InputError(
+                f"column '{column.name}' holds years; {option('period')} is '{period}', years can "
+                f"only be compared as years: {option('period', 'year')}"
+            )
+        return pl.select(pl.date(pl.lit(column), 1, 1)).to_series()
+    example = f", '{shortened(str(present[0]), 30)}' for instance" if len(present) else ""
+    raise InputError(
+        f"column '{column.name}' (the date) does not hold dates{example}; write them as 2024-12-31"
+    )

@@ -1,0 +1,244 @@
+"""What may be told of subgroups and periods: as tables, as JSON and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+from scipy.stats import norm
+
+from intravar.inference.intervals import LEVEL
+from intravar.measurement.course import Course
+from intravar.measurement.strata import MATTERS, Strata
+from intravar.publication.rounding import fraction
+from intravar.publication.suppression import is_few
+
+#: Probability from which on a change is called one.
+SURE = 0.95
+_NUMBERS = ("discordance", "low", "high", "alike", "alike_low", "alike_high")
+_CHANGES = ("change", "low", "high", "shrunken", "probability")
+
+
+def strata_json(strata: Strata, smallest: int) -> dict[str, Any]:
+    """Return subgroups or periods in a form that fits into JSON.
+
+    Strata with few patients, or in which few were decided one way, are left out; if it is one
+    alone, the smallest of the others as well, so that it does not follow from the whole.
+    """
+    digits = 2 if smallest > 1 else 6
+    rows = strata.levels.to_dicts()
+    shown = _shown(rows, smallest)
+    change, low, high = strata.change
+    return {
+        "strata": [
+            {
+                "stratum": row["stratum"],
+                "rate": fraction(row["rate"], digits),
+                **{name: fraction(row[name], digits) for name in _NUMBERS},
+            }
+            for row in rows
+            if row["stratum"] in shown
+        ],
+        "n_left_out": len(rows) - len(shown),
+        "p_value": None if strata.differ != strata.differ else float(f"{strata.differ:.1g}"),
+        "change": {
+            "value": fraction(change, digits),
+            "low": fraction(low, digits),
+            "high": fraction(high, digits),
+            "probability": fraction(_probability(change, low, high), 2),
+        },
+        "matters": MATTERS,
+    }
+
+
+def _shown(rows: list[dict[str, Any]], smallest: int) -> set[str]:
+    """Return the strata that may be shown."""
+    safe = [
+        row["stratum"]
+        for row in rows
+        if not _tells_few(row["n_patients"], round(row["rate"] * row["n_patients"]), smallest)
+    ]
+    if len(safe) == len(rows) - 1:
+        sizes = {row["stratum"]: row["n_patients"] for row in rows}
+        safe.remove(min(safe, key=lambda name: sizes[name]))
+    return set(safe)
+
+
+def _tells_few(n_patients: int, decided_for: int, smallest: int) -> bool:
+    return is_few(decided_for, smallest) or is_few(n_patients - decided_for, smallest)
+
+
+def _probability(change: float, low: float, high: float) -> float:
+    """Return the probability that a change is at least as large as the smallest that matters."""
+    error = (high - low) / (2 * float(norm.ppf(0.5 + LEVEL / 2)))
+    if not error > 0:
+        return float("nan")
+    return float(norm.cdf((abs(change) - MATTERS) / error))
+
+
+def course_json(course: Course, smallest: int) -> dict[str, Any]:
+    """Return periods in a form that fits into JSON, with the noise of each."""
+    found = strata_json(course.strata, smallest)
+    digits = 3 if smallest > 1 else 6
+    noise = dict(zip(course.strata.names, course.noise, strict=True))
+    for row in found["strata"]:
+        taken_apart = noise[row["stratum"]]
+        row["noise"] = (
+            None
+            if taken_apart is None
+            else {
+                part["component"]: {
+                    name: fraction(part[name], digits) for name in ("value", "low", "high")
+                }
+                for part in taken_apart.table.iter_rows(named=True)
+            }
+        )
+    return found | {
+        "rule_changed": course.rule_changed,
+        "gain": fraction(course.gain, 3),
+        "some_undated": course.n_undated > 0,
+    }
+
+
+def strata_tables(
+    strata: Mapping[str, Strata], names: Mapping[str, str], hidden: set[str], smallest: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return what may be told of single physicians: their strata, and their changes.
+
+    Of a physician all strata are shown or none: one that is hidden would follow from the whole and
+    the others.
+
+    Parameters
+    ----------
+    strata
+        By what patients were dealt: "by" and "period".
+    names
+        What to call each physician.
+    hidden
+        Physicians of whom nothing may be told.
+    smallest
+        The smallest count that is shown.
+    """
+    digits = 3 if smallest > 1 else 6
+    cells, changes = [], []
+    for dealt, found in strata.items():
+        unsafe = hidden | {
+            str(row["physician"])
+            for row in found.cells.iter_rows(named=True)
+            if _tells_few(row["n_patients"], row["n_for"], smallest)
+        }
+        kept = ~pl.col("physician").cast(pl.String).is_in(sorted(unsafe))
+        named = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
+        dealt_by = pl.lit(dealt).alias("dealt_by")
+        cells.append(
+            found.cells.filter(kept).select(
+                dealt_by,
+                named,
+                "stratum",
+                "n_patients",
+                pl.col("discordance", "low", "high").round(digits),
+            )
+        )
+        changes.append(
+            found.changes.filter(kept & pl.col("change").is_not_null()).select(
+                dealt_by, named, pl.col(*_CHANGES).round(digits)
+            )
+        )
+    return (
+        pl.concat(cells).sort("dealt_by", "physician", "stratum"),
+        pl.concat(changes).sort("dealt_by", "physician"),
+    )
+
+
+def strata_lines(found: Mapping[str, Any], column: str) -> list[str]:
+    r"""Say in words how subgroups compare.
+
+    Examples
+    --------
+    >>> told = {"strata": [{"stratum": "F", "discordance": 0.2, "alike": 0.21},
+    ...                    {"stratum": "M", "discordance": 0.3, "alike": 0.27}],
+    ...         "p_value": 0.001, "n_left_out": 0}
+    >>> print("\n".join(strata_lines(told, "sex")))
+    By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
+    As if as many were indicated in each: F 21, M 27. They differ (p = 0.001).
+    """
+    rows = found["strata"]
+    if not rows:
+        return [f"By {column}: too few patients in each to say anything."]
+    crude = ", ".join(f"{row['stratum']} {_percent(row['discordance'])}" for row in rows)
+    lines = [
+        f"By {column}, of 100 pairs of comparable patients so many get different decisions: "
+        f"{crude}."
+    ]
+    if found["n_left_out"]:
+        lines.append(f"{found['n_left_out']} with few patients are left out.")
+    if found["p_value"] is None or any(row["alike"] is None for row in rows):
+        return [*lines, "They cannot be compared: no physician has patients in several of them."]
+    alike = ", ".join(f"{row['stratum']} {_percent(row['alike'])}" for row in rows)
+    differ = "They differ" if found["p_value"] < 1 - SURE else "That they differ is not shown"
+    lines.append(
+        f"As if as many were indicated in each: {alike}. {differ} (p = {found['p_value']:g})."
+    )
+    return lines
+
+
+def course_lines(
+    found: Mapping[str, Any], column: str, *, n_changed: int | None = None
+) -> list[str]:
+    """Say in words what became of the physicians over time."""
+    lines = strata_lines(found, f"period of {column}")
+    change = found["change"]
+    if change["value"] is None:
+        return lines
+    if found["rule_changed"]:
+        lines.append(
+            "What is decided depends on when: the rule changed. Each period is measured by its own."
+        )
+    lines.append(_change_line(change))
+    if n_changed is not None:
+        lines.append(
+            f"Of single physicians, {n_changed} changed by more than {_percent(MATTERS)} of 100 "
+            f"with a probability of {_percent(SURE)} % or more, many having been looked at."
+        )
+    return [*lines, *_noise_lines(found["strata"])]
+
+
+def _change_line(change: Mapping[str, Any]) -> str:
+    low, value, high = (_signed(change[name]) for name in ("low", "value", "high"))
+    if (change["probability"] or 0) >= SURE:
+        what = "less" if change["value"] > 0 else "more"
+        return (
+            f"On patients alike, physicians became {what} consistent: {value} [{low}, {high}] of "
+            "100 pairs from the first to the last."
+        )
+    return (
+        "On patients alike, no change of consistency that matters is shown: "
+        f"{value} [{low}, {high}] of 100 pairs."
+    )
+
+
+def _noise_lines(rows: list[dict[str, Any]]) -> list[str]:
+    first, last = rows[0].get("noise"), rows[-1].get("noise")
+    if first is None or last is None:
+        return []
+    told = []
+    for part, words in (
+        ("level", "they differ in how often they say yes"),
+        ("pattern", "they weigh patients differently"),
+        ("occasion", "the same one would decide otherwise another time"),
+    ):
+        before, after = (round(200 * noise[part]["value"]) for noise in (first, last))
+        told.append(f"{before} -> {after} because {words}")
+    return [
+        f"Of 100 patients seen by two of them, from {rows[0]['stratum']} to {rows[-1]['stratum']}: "
+        f"{', '.join(told)}."
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{round(100 * value)}"
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{round(100 * value):+d}"
