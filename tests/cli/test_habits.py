@@ -13,6 +13,7 @@ import intravar
 from intravar.cli import endings
 from own_tables import COLUMNS, FAST, GOOD, Run
 
+pytestmark = pytest.mark.usefixtures("here")
 MEASURE = ["measure", "t.csv", *COLUMNS, *FAST, "--smallest-cell", "1", "--out", "o"]
 
 
