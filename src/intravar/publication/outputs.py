@@ -107,6 +107,7 @@ def outputs_of(
         _summary(measurement, main, physicians)
         | {
             "group": group,
+            "unrecorded": unrecorded_json(measurement, group),
             "own_rules": shown_differences(measurement, _reportable(physicians), names),
         },
         check_json(measurement.check)
@@ -240,7 +241,6 @@ def _summary(
         "source": shown_source(measurement.check.source),
         "request": measurement.request.as_dict(),
         "method": measurement.method,
-        "unrecorded": unrecorded_json(measurement),
         "by": _by(measurement),
         "course": _course(measurement),
         "n_physicians": physicians.height,

@@ -1,7 +1,8 @@
-"""How far an unrecorded reason could go, as it may be told: of everybody, rounded as the group."""
+"""How far an unrecorded reason could go, as it may be told: from the group's figure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from intravar.measurement.result import Measurement
@@ -14,22 +15,34 @@ MOST_NAMED = 3
 BRINGS = " would bring {} of 100 down"
 
 
-def unrecorded_json(measurement: Measurement) -> dict[str, Any] | None:
-    """Return it in a form that fits into JSON; None where it was not looked at."""
+def unrecorded_json(
+    measurement: Measurement, group: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return it in a form that fits into JSON; None where it was not looked at.
+
+    Parameters
+    ----------
+    measurement
+        With everything in it.
+    group
+        What is told of all together: the same figure is brought down here.
+    """
     found = measurement.unrecorded
-    if found is None:
+    told = None if group is None else group["discordance"]
+    if found is None or told is None or not found.discordance > 0:
         return None
     digits = group_digits(measurement.request.smallest_cell)
+    scale = told / found.discordance
     reasons = [
         {
             "covariate": reason.covariate,
-            "without": fraction(reason.without, digits),
-            "lowered": fraction(reason.lowered, digits),
+            "without": fraction(scale * reason.without, digits),
+            "lowered": fraction(scale * reason.lowered, digits),
         }
         for reason in found.reasons
     ]
     words = unrecorded_line(
-        fraction(found.discordance, digits) or 0.0,
+        told,
         reasons,
         found.n_tried,
         measurement.request.words,
