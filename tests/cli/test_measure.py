@@ -139,7 +139,7 @@ def test_report_makes_the_page_of_a_measurement_again(run: Run, table: pl.DataFr
     run("measure", "patients.csv", *COLUMNS, *FAST, "--methods", "mahalanobis", "--out", "out")
     page = Path("out/report.html").read_text()
     Path("out/report.html").unlink()
-    assert run("report", "out").out == "out/physicians.html\nout/report.html\n"
+    assert run("report", "out").out == "out/report.html\nout/physicians.html\n"
     assert Path("out/report.html").read_text() == page
     words = refused(run, "report", "out", "--format", "svg")
     assert words == "unknown format 'svg' (there are html, pdf, xlsx, docx)"

@@ -97,10 +97,10 @@ def test_whoever_is_hidden_is_hidden_in_them_too(folder: Path) -> None:
     (row,) = [each for each in sheet.iter_rows(values_only=True) if each[0] == hidden]
     assert {value for value in row[1:] if value is not None} == {
         False,
-        "1 to 10 patients, too few to publish",
+        "at most 11 patients, too few to publish",
     }
     page = (folder.with_name("sheets") / f"{hidden}.html").read_text("utf-8")
-    assert "There is no figure for you: 1 to 10 patients, too few to publish." in page
+    assert "There is no figure for you: at most 11 patients, too few to publish." in page
     assert "your patients" not in page
     assert 'class="peer"' not in page
 

@@ -51,5 +51,5 @@ def report(
         for path in written:
             cli.say(path)
     if open_it:
-        for path in (path for path in written if path.suffix == ".html"):
+        for path in (path for path in written if path.name == "report.html"):
             webbrowser.open(path.resolve().as_uri())

@@ -14,6 +14,7 @@ from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Predictions
 from intravar.measurement.result import Measurement
 from intravar.prediction.weights import MOST_WORDS
+from intravar.publication.suppression import is_few
 
 
 def shown_differences(
@@ -49,14 +50,14 @@ def shown_differences(
 
 
 def tells_enough_apart(values: FloatArray, smallest: int) -> bool:
-    """Tell whether at least so many patients have another value than most.
+    """Tell whether not few patients have another value than most.
 
     Examples
     --------
-    >>> tells_enough_apart(np.array([0.0] * 40 + [1.0] * 10), 11)
-    False
     >>> tells_enough_apart(np.array([0.0] * 40 + [1.0] * 11), 11)
+    False
+    >>> tells_enough_apart(np.array([0.0] * 40 + [1.0] * 12), 11)
     True
     """
     _, counts = np.unique(values, return_counts=True)
-    return len(values) - int(counts.max(initial=0)) >= smallest
+    return not is_few(len(values) - int(counts.max(initial=0)), smallest)

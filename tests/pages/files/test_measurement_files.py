@@ -29,7 +29,7 @@ FILES = ["report.pdf", "report.xlsx", "report.docx"]
 @pytest.fixture(scope="module")
 def made(hostile: Path) -> Path:
     written = write_measurement_files(hostile, list(MEASUREMENT_FORMATS))
-    assert [path.name for path in written] == ["report.html", *FILES]
+    assert [path.name for path in written] == ["report.html", "physicians.html", *FILES]
     return hostile
 
 

@@ -113,8 +113,8 @@ def test_where_nobody_is_to_be_compared_there_are_no_peers_and_no_rank(
 def test_without_a_number_the_sheet_says_what_is_known_and_why(
     outputs: Outputs, row: dict[str, Any], figure: str, words: str
 ) -> None:
-    none = {"discordance": None, "low": None, "high": None, "shrunken": None, "rank": None}
-    sheet = first(changed(outputs, none | row))
+    known = ("discordance", "low", "high", "shrunken", "rank", "band", "identified_low")
+    sheet = first(changed(outputs, dict.fromkeys(known) | row))
     assert sheet.figure == figure
     assert words in sheet.sentence
     assert sheet.strip == []

@@ -97,6 +97,7 @@ def _findings(outputs: Outputs) -> list[DocumentPart]:
         BEARS.get(verdict, ""),
         *(theirs(line) for line in told_of_all(outputs)),
         f"{summary['n_reportable']:,} of {summary['n_physicians']:,} physicians can be reported.",
+        theirs(summary["banded"]) if summary["banded"] else "",
         *(
             f"{theirs(leak['column'])} may give the decision away: {theirs(leak['why'])}."
             for leak in summary["leaks"]

@@ -176,6 +176,7 @@ def _summary_sheet(writer: _Writer, outputs: Outputs) -> None:
         *_group_numbers(summary["group"]),
         (words.said("physicians"), summary["n_physicians"]),
         (words.said("physicians that can be reported"), summary["n_reportable"]),
+        *([("bands", summary["banded"])] if summary["banded"] else ()),
         (words.said("patients of those whose panel is shown"), summary["n_patients_shown"]),
         *(("not meant", words.said(line)) for line in NOT_MEANT),
         *(("warning", line) for line in summary["warnings"]),

@@ -176,7 +176,7 @@ def stored_pages(path: Path, outputs: Outputs) -> dict[str, bytes]:
     published, and not in the new one.
     """
     try:
-        pages = {ANNEX: render_annex(outputs), PAGE: render_page(outputs)}
+        pages = {PAGE: render_page(outputs), ANNEX: render_annex(outputs)}
     except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
         raise damaged(path) from error
     return {name: page.encode() for name, page in pages.items()}

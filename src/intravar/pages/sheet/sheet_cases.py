@@ -21,10 +21,9 @@ def surprising(folder: Path, physician: str, summary: Mapping[str, Any]) -> list
     words = Words.in_summary(summary)
     decision = words.decision or words.label(str(summary["request"]["columns"]["decision"]))
     found = explain(folder, physician, most=MOST_CASES)
-    by = "case" if "case" in found.columns else "pair"
     return [
         _case(rows.filter(pl.col("pair") == rows["pair"][0]), decision, words)
-        for _, rows in found.group_by(by, maintain_order=True)
+        for _, rows in found.group_by("case", maintain_order=True)
     ]
 
 
@@ -42,7 +41,7 @@ def _case(rows: pl.DataFrame, decision: str, words: Words) -> CaseTable:
 
 def _expected(first: Mapping[str, Any], words: Words) -> str:
     """Say why a case is shown; a prediction is told where one was made."""
-    if first.get("predicted") is None:
+    if first["predicted"] is None:
         return words.said("Two patients alike, decided differently")
     yes = first["row"] == first["row_for"]
     likely = round(100 * first["predicted"])
