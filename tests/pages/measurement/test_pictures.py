@@ -110,7 +110,7 @@ def test_without_data_a_picture_is_left_out(outputs: Outputs) -> None:
 def test_who_is_not_in_a_picture_is_said(outputs: Outputs) -> None:
     shown = pictures_of(many_physicians(outputs, 40))["physicians"]
     assert all(
-        picture.reading.endswith("4 without a score to show are not in it.") for picture in shown
+        picture.reading.endswith("4 without a number to show are not in it.") for picture in shown
     )
 
 
