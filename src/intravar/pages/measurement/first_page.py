@@ -164,7 +164,7 @@ def _standing(outputs: Outputs, funnel: Funnel | None) -> tuple[str, list[Named]
         return told, [_named(row, funnel) for row in funnel.outside[:MOST_NAMED]]
     ranked = with_intervals(outputs).drop_nulls("rank").sort("rank", "physician")
     if ranked.height < 2:
-        return "There are too few physicians with a rank to say who stands out.", []
+        return "Nobody stands out; too few physicians can be ranked to name the ends.", []
     told = (
         "Whether anybody stands out cannot be said: the level is not determined."
         if funnel is None

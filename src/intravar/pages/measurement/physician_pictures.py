@@ -45,7 +45,8 @@ class Everyone(NamedTuple):
 def everyone(outputs: Outputs) -> Everyone | None:
     """Return the physicians with a score: the most consistent first, if they can be ranked."""
     table = with_intervals(outputs)
-    ranked = outputs.summary["verdict"] not in UNRANKED
+    known = table["rank"].null_count() < table.height
+    ranked = outputs.summary["verdict"] not in UNRANKED and known
     order = ["shrunken", "rank", "physician"] if ranked else ["physician"]
     rows = table.sort(order, nulls_last=True).to_dicts()
     return Everyone(rows, ranked) if rows else None
@@ -163,8 +164,9 @@ def funnel_reading(data: Funnel) -> str:
     n = len(data.outside)
     beyond = "nobody lies" if n == 0 else f"{n:,} {'lies' if n == 1 else 'lie'}"
     return (
-        f"Funnel plot. The middle line is the mean of all, {100 * data.limits.middle:.0f} of 100. "
-        "Between the lines physicians differ from it by no more than chance and the usual spread "
+        "Funnel plot. The middle line is the mean of those in it, "
+        f"{100 * data.limits.middle:.0f} of 100. Between the lines physicians differ from it by no "
+        "more than chance and the usual spread "
         f"between physicians (about {100 * data.limits.between:.0f} of 100) allow; beyond the "
         f"outer lines, where 2 of 1,000 would lie, {beyond}."
     )

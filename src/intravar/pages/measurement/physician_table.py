@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,11 +22,16 @@ _WITH_OTHERS = (
     "reportable",
 )
 #: Columns that the annex alone has; those that a telephone does without; and a small screen too.
-ANNEX_ALONE = ("p_high", "p_low", "discrimination", "n_repeats")
+ANNEX_ALONE = ("p_high", "p_low", "discrimination", "n_repeats", "band", "identified_low")
 MINOR = ("n_patients", "shrunken", "rate", "rank")
 LEAST = ("n_pairs", "reliability", "expected", "gain", "contradiction")
 #: Where a column holds more than its own values: what stands over it, and what it means.
 HEADINGS = {
+    "discordance": (
+        "discordance",
+        "probability that two comparable patients get different decisions; a range where the level "
+        "is not determined, a band where the number would give a small count away",
+    ),
     "low": ("95 % interval", "where the true discordance lies, as far as chance goes"),
     "identified_low": ("range", "levels that fit the data equally well"),
     "contradiction": (
@@ -143,6 +149,8 @@ def _cell(column: ResultColumn, row: dict[str, Any]) -> TableCell:
     name, value, kind = column.name, row[column.name], _kind(column)
     if name == "reason":
         return TableCell(value or "", None, None, kind)
+    if name == "discordance" and value is None:
+        return _instead(row)
     if value is None:
         return TableCell("–", "", None, kind)
     if name in _RANGES:
@@ -153,3 +161,13 @@ def _cell(column: ResultColumn, row: dict[str, Any]) -> TableCell:
         low, high = (by_name(end).text(row[end]) for end in _BRACKETS[name])
         text = f"{text} ({low}–{high})"
     return TableCell(text, value, None, kind)
+
+
+def _instead(row: dict[str, Any]) -> TableCell:
+    """Return what stands in the place of a number: a range of levels, a band, or nothing."""
+    if row["identified_low"] is not None:
+        return _cell(by_name("identified_low"), row)
+    if row["band"] is not None:
+        numbers = re.findall(r"\d\.\d+", row["band"])
+        return TableCell(row["band"], numbers[-1] if numbers else "")
+    return TableCell("–", "")

@@ -103,7 +103,7 @@ def _diagnostic(name: str) -> Callable[[Outputs], Any]:
 
 def _without_score(outputs: Outputs) -> str:
     missing = outputs.physicians.height - physicians.with_intervals(outputs).height
-    return f"{missing:,} without a score to show are not in it." if missing else ""
+    return f"{missing:,} without a number to show are not in it." if missing else ""
 
 
 def _with_small_counts(field: str) -> Callable[[Outputs], str]:
@@ -179,7 +179,12 @@ PICTURES: tuple[Picture, ...] = (
         "physicians",
         "Discordance of every physician",
         physicians.everyone_reading,
-        (*_SCORES, "physicians.shrunken", "physicians.rank", "summary.verdict"),
+        (
+            *_SCORES,
+            *(f"physicians.{name}" for name in ("shrunken", "rank")),
+            *(f"physicians.identified_{end}" for end in ("low", "high")),
+            "summary.verdict",
+        ),
         physicians.everyone,
         physicians.plot_everyone,
         physicians.everyone_in_words,
