@@ -116,6 +116,9 @@ def test_a_level_that_is_not_determined_is_a_range(measured: Measurement) -> Non
     row = table.row(0, named=True)
     low, high = (round(100 * row[name]) for name in ("identified_low", "identified_high"))
     assert f"between {low} and {high} get different decisions" in in_words(row)
+    # An upper limit stands, wherever below it the level lies.
+    limit = replace(scores, columns={**scores.columns, **wide}, upper=True)
+    assert result_table(limit)["discordance"].null_count() == 0
     # A narrow range stays beside the number, and the interval holds it.
     narrow = {**wide, "identified_low": wide["identified_high"] - 0.09}
     kept = result_table(replace(scores, columns={**scores.columns, **narrow}))

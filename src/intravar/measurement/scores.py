@@ -55,6 +55,8 @@ class Scores:
         Result columns that the method's evidence fills.
     scale, most
         What the score is, and what it can tend to at the most.
+    upper
+        Whether the score is an upper limit, which stands wherever below it the level lies.
     """
 
     physician: pl.Series
@@ -66,6 +68,7 @@ class Scores:
     columns: Mapping[str, FloatArray]
     scale: Scale = "discordance"
     most: float = 1.0
+    upper: bool = False
 
     def between(self, low: FloatArray, high: FloatArray) -> Scores:
         """Return the scores with the range of levels that fit equally well."""
@@ -81,8 +84,8 @@ class Scores:
 
     @property
     def determined(self) -> bool:
-        """Whether levels that fit equally well are nearly the same."""
-        if self.identified is None:
+        """Whether a number stands: levels that fit equally well are nearly the same, or below."""
+        if self.identified is None or self.upper:
             return True
         width = self.identified[1] - self.identified[0]
         width = width[np.isfinite(width)]
@@ -100,6 +103,7 @@ class Scores:
             {name: values[rows] for name, values in self.columns.items()},
             self.scale,
             self.most,
+            self.upper,
         )
 
 
@@ -116,6 +120,7 @@ def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> S
         evidence.columns(),
         estimator.scale,
         estimator.most,
+        isinstance(evidence, Predictions),
     )
 
 
