@@ -52,6 +52,7 @@ def test_what_cannot_be_dealt_by_date(column: pl.Series, period: str, words: str
 
 def test_levels() -> None:
     assert by_level(pl.Series("x", [True, False, True])).names == ("no", "yes")
+    assert by_level(pl.Series("x", [1, 0, None])).names == ("no", "yes", "not known")
     assert by_level(pl.Series("x", [1.0, 2.5])).names == ("1", "2.5")
     with pytest.raises(InputError, match="100 different values"):
         by_level(pl.Series("x", range(100)))

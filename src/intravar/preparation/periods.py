@@ -94,15 +94,14 @@ def by_level(column: pl.Series) -> Dealt:
         )
     codes = np.arange(len(values), dtype=np.int64)
     place = known.replace_strict(values, codes, default=len(values), return_dtype=pl.Int64)
-    names = tuple(_level_name(value) for value in values.to_list())
+    plain = values.to_list()
+    names = ("no", "yes") if plain == [0, 1] else tuple(_level_name(value) for value in plain)
     if known.null_count():
         names = (*names, UNKNOWN)
     return Dealt(column.name, names, place.to_numpy())
 
 
 def _level_name(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     return shortened(f"{value:g}" if isinstance(value, float) else str(value), 40)
 
 

@@ -231,7 +231,7 @@ def _noise_lines(rows: list[dict[str, Any]]) -> list[str]:
         before, after = (round(200 * noise[part]["value"]) for noise in (first, last))
         told.append(f"{before} -> {after} because {words}")
     return [
-        f"Of 100 patients seen by two of them, from {rows[0]['stratum']} to {rows[-1]['stratum']}: "
+        f"Of 100 patients seen by two of them, {rows[0]['stratum']} -> {rows[-1]['stratum']}: "
         f"{', '.join(told)}."
     ]
 

@@ -153,7 +153,7 @@ def _differ(outputs: Outputs) -> str:
 def _standing(outputs: Outputs, funnel: Funnel | None) -> tuple[str, list[Named]]:
     """Say who stands out and by how much, or that nobody does."""
     if outputs.summary["verdict"] in UNRANKED:
-        return "Nobody is singled out: the data do not tell physicians apart.", []
+        return "Nobody is singled out: the data do not bear an order of physicians.", []
     if funnel is not None and funnel.outside:
         n, more = len(funnel.outside), len(funnel.outside) - MOST_NAMED
         rest = f"; the {MOST_NAMED} farthest" if more > 0 else ""
