@@ -18,7 +18,7 @@ from .estimators.repeats import Repeats
 from .estimators.rf_proximity import RFProximity
 from .measurement.measure import measure
 from .measurement.result import Measurement
-from .oracle import oracle, oracle_by_group
+from .oracle import oracle, oracle_by_group, oracle_several
 from .pages.measurement.handover import write_measurement
 from .preparation.check import check
 from .publication.compare import compare
@@ -61,6 +61,7 @@ __all__ = [
     "omop_patients",
     "oracle",
     "oracle_by_group",
+    "oracle_several",
     "simulate",
     "write_measurement",
 ]
