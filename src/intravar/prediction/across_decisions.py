@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.prediction.axes import clipped_logit
@@ -49,6 +50,8 @@ class Across:
     excess: FloatArray
 
 
+# Matrices are many and small: threads of BLAS would only wait for each other.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def across_decisions(
     own: FloatArray,
     pooled: FloatArray,

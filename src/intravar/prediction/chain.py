@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.outcomes import positions, vectors
@@ -22,6 +23,8 @@ RIDGE = 1.0
 _STEPS = 25
 
 
+# Matrices are many and small: threads of BLAS would only wait for each other.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def conditionals(
     predicted: FloatArray, decided: IntArray, code: IntArray, fold: IntArray
 ) -> list[FloatArray]:

@@ -89,7 +89,8 @@ class Effects:
 
     def unsure(self, design: FloatArray, span: slice, code: IntArray) -> FloatArray:
         """Return the variance of the logit of patients in one decision, given the decisions."""
-        return np.einsum("id,ide,ie->i", design, self.error[code, span, span], design)
+        error = self.error[code, span, span]
+        return np.asarray(np.einsum("id,ide,ie->i", design, error, design))
 
 
 def fit_effects(

@@ -148,6 +148,56 @@ DIAGNOSTICS = {
     "anchor_mass": "missing where no rule was found",
     "anchor_mass.*": "two digits, over all patients",
 }
+_JOINT = "hidden where a count behind it is small, or unless reportable; rounded"
+JOINT = {
+    "physician": PHYSICIANS["physician"],
+    "n_patients": "hidden with the figures, and where few patients lack a decision",
+    **{
+        f"{name}{end}": _JOINT
+        for name in ("differ", "n_differences")
+        for end in ("", "_low", "_high")
+    },
+    "differ_apart": _JOINT,
+    "reportable": "whether the figures are shown",
+    "reason": "fixed words",
+}
+_AS_ALONE = "as in the folder of the decision"
+DECISIONS = {
+    "physician": PHYSICIANS["physician"],
+    "decision": "name of a column",
+    **dict.fromkeys(
+        ("n_patients", "discordance", "low", "high", "reportable"),
+        "as in the folder of the decision",
+    ),
+    "across": "hidden unless reportable in this decision; rounded",
+    "given": _JOINT,
+}
+_BOTH = "hidden with the joint figures, and where few got both decisions; rounded"
+PAIRS = {
+    "physician": PHYSICIANS["physician"],
+    **dict.fromkeys(("first", "second"), "name of a column"),
+    **dict.fromkeys(("correlation", "low", "high"), _BOTH),
+}
+SEVERAL = {
+    "what": "a fixed word",
+    "version": "of intravar",
+    "source": SUMMARY["source"],
+    "request.*": _ASKED,
+    "decisions[]": "name of a column",
+    "folders.*": "name of a folder",
+    "verdicts.*": "one of four words",
+    "n_physicians": "all physicians",
+    "n_reportable": "counted in the table",
+    **dict.fromkeys(("differ", "differ_apart", "n_differences"), "over all physicians, two digits"),
+    "pairs[].first": "name of a column",
+    "pairs[].second": "name of a column",
+    "pairs[].together": "two digits; hidden where few got both decisions",
+    "pairs[].expected": "two digits; hidden where few got both decisions",
+    "pairs[].correlation": "over all patients, two digits",
+    "pairs[].low": "over all patients, two digits",
+    "pairs[].high": "over all patients, two digits",
+    "pairs[].steadiness": "over all physicians, two digits",
+}
 FIELDS: dict[str, Mapping[str, str]] = {
     "physicians": PHYSICIANS,
     "methods": METHODS,
@@ -156,6 +206,10 @@ FIELDS: dict[str, Mapping[str, str]] = {
     "summary.json": SUMMARY,
     "checks.json": CHECKS,
     "diagnostics.json": DIAGNOSTICS,
+    "joint": JOINT,
+    "decisions": DECISIONS,
+    "pairs": PAIRS,
+    "several.json": SEVERAL,
 }
 
 
