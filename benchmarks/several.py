@@ -17,11 +17,14 @@ import polars as pl
 from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
+from intravar.cohort import Cohort
 from intravar.estimators.several import PredictedDecisions, predict_decisions, several_of
 from intravar.inference import assess
 from intravar.oracle import oracle_several
-from intravar.prediction.bound import bound
-from intravar.simulation import find_condition, multi_conditions
+from intravar.prediction.bound import bound, panel_means
+from intravar.prediction.physician_effects import Logits, fit_effects
+from intravar.simulation import Rule, find_condition, multi_conditions
+from intravar.simulation.several_decisions import SeveralDecisions
 
 SEEDS = (7001, 7002, 7003, 7004, 7005)
 #: How the discordance of each decision is estimated.
@@ -31,7 +34,11 @@ WAYS = {
     "discordance": "one decision at a time, as `measure` gives it",
     "shrunken": "the same, shrunken, one decision at a time",
     "across": "shrunk across decisions",
+    "known, alone": "rule known, best shrinkage one decision at a time",
+    "known, across": "rule known, best shrinkage across decisions",
 }
+#: Ways that only who knows the truth can go: how much there is to gain at all.
+KNOWN = {"known, alone": False, "known, across": True}
 
 
 def run(*conditions: str) -> None:
@@ -83,6 +90,8 @@ def _draw(name: str, seed: int) -> dict[str, float]:
             "across": part["across"].to_numpy(),
         }.items():
             scores[way].append(values)
+    for way, together in KNOWN.items():
+        scores[way] = list(known_rule(cohort, name, together=together).T)
     real = truth.select(predicted.names).to_numpy().T
     result: dict[str, float] = {}
     for way, found_by in scores.items():
@@ -102,6 +111,29 @@ def _draw(name: str, seed: int) -> dict[str, float]:
     result["together"], result["expected"] = pair["together"], pair["expected"]
     result["steadiness"] = float(found.pairs["steadiness"].to_numpy().mean())
     return result
+
+
+def known_rule(cohort: Cohort, name: str, *, together: bool) -> FloatArray:
+    """Return the discordance by physician and decision, by somebody who knows the rules."""
+    scenario = find_condition(name).scenario
+    assert isinstance(scenario, SeveralDecisions)
+    rules = (scenario.rule, *scenario.further_rules)
+    eligible = [rule.eligible(cohort.covariates) for rule in rules if isinstance(rule, Rule)]
+    designs = tuple(np.column_stack([np.ones(len(each)), 2.0 * each - 1]) for each in eligible)
+    decided = cohort.decisions.to_numpy().astype(np.float64)
+    code = np.unique(cohort.physician.cast(pl.String).to_numpy(), return_inverse=True)[1]
+    size = np.bincount(code).astype(np.float64)
+    nothing = np.zeros_like(decided)
+    logits = Logits(
+        designs, nothing, decided, np.ones(decided.shape, dtype=np.bool_), code, len(size)
+    )
+    found = fit_effects(logits, together=together)
+    columns = []
+    for design, span in zip(designs, logits.spans, strict=True):
+        p = found.probability(design, nothing[:, 0], span, code)
+        unsure = np.square(p * (1 - p)) * found.unsure(design, span, code)
+        columns.append(panel_means(2 * p * (1 - p) - 2 * unsure, code, size))
+    return np.column_stack(columns)
 
 
 def _alone(predicted: PredictedDecisions, k: int) -> tuple[FloatArray, FloatArray]:

@@ -164,6 +164,27 @@ class Request:
         several = tuple(dict.fromkeys(name for name in named if name))
         return self.order or (several if len(several) > 1 else (self.decision,))
 
+    def of_each(self) -> dict[str, Request]:
+        """Return what is asked of each decision by itself; the others are no covariates of it.
+
+        Examples
+        --------
+        >>> Request(physician="doctor", decision="statin,metformin").of_each()["statin"].exclude
+        ('metformin',)
+        """
+        names = self.decisions
+        if len(names) == 1:
+            return {self.decision: self}
+        return {
+            name: replace(
+                self,
+                decision=name,
+                order=(),
+                exclude=(*self.exclude, *(each for each in names if each != name)),
+            )
+            for name in names
+        }
+
     def _check_decisions(self) -> None:
         if not self.order:
             return

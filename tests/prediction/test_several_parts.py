@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from intravar.arrays import IntArray
 from intravar.outcomes import chained, differ, positions
 from intravar.prediction.across_decisions import across_decisions
 from intravar.prediction.bound import bound
@@ -96,7 +97,9 @@ def test_mean_score_exceeds_the_truth_by_the_squared_error() -> None:
     assert found.raw[0] == pytest.approx(expected, abs=0.006)
 
 
-def panels(seed: int, n_physicians: int, size: int) -> tuple[np.ndarray, ...]:
+def panels(
+    seed: int, n_physicians: int, size: int
+) -> tuple[np.random.Generator, IntArray, IntArray]:
     random = np.random.default_rng(seed)
     code = np.repeat(np.arange(n_physicians), size)
     fold = random.integers(0, 5, len(code))

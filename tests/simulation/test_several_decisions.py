@@ -11,7 +11,8 @@ from intravar.cohort import Cohort
 from intravar.errors import InputError
 from intravar.oracle import oracle, oracle_several
 from intravar.outcomes import chained, differ, given_earlier, marginal, positions, vectors
-from intravar.simulation import find_condition, multi_conditions, simulate
+from intravar.simulation import multi_conditions, simulate
+from intravar.simulation.several_decisions import MULTI_SCENARIOS
 
 
 @pytest.mark.parametrize("name", multi_conditions())
@@ -38,9 +39,8 @@ def test_second_drug_is_given_less_often_where_the_first_was() -> None:
 
 
 def test_steadiness_is_correlated_as_asked() -> None:
-    for name, correlation in (("multi-correlated", 0.7), ("multi-independent", 0.0)):
-        model = find_condition(name).scenario.physicians
-        drawn = model.draw_all(4_000, np.random.default_rng(1))  # type: ignore[attr-defined]
+    for scenario, correlation in zip(MULTI_SCENARIOS[:2], (0.0, 0.7), strict=True):
+        drawn = scenario.physicians.draw_all(4_000, np.random.default_rng(1))
         p = np.column_stack([each.p_high for each in drawn])
         found = np.corrcoef(np.log(p / (1 - p)).T)
         assert np.abs(found - np.where(np.eye(4) == 1, 1, correlation)).max() < 0.06
@@ -100,6 +100,6 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match="further decisions have 3 entries"):
         Cohort(X, y, physician, further=pl.DataFrame({"decision_2": y[:3]}))
     with pytest.raises(InputError, match="one rule per decision"):
-        replace(find_condition("multi-correlated").scenario, further_rules=()).simulate(1)
+        replace(MULTI_SCENARIOS[1], further_rules=()).simulate(1)
     with pytest.raises(InputError, match="several decisions"):
         oracle_several(simulate("score2", n_patients=50, n_physicians=5))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import intravar
-from intravar import cli, measurement, pages, publication, sources
+from intravar import cli, pages, publication, sources
 from intravar.request import Request
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def measure_together(
     """Measure several decisions, write their folders and print what they say together."""
     folders = pages.decision_folders(out, request.decisions)
     place = sources.without_password(source)
-    for name, alone in measurement.of_each(request).items():
+    for name, alone in request.of_each().items():
         publication.checked_out(folders[name], alone, place, replace=written["replace"])
     with cli.StepProgress(cli.Console(stderr=True, highlight=False)) as progress:
         found = intravar.measure_several(source, request, progress=progress)

@@ -1,4 +1,3 @@
 from .columns import by_name
-from .measure_several import of_each
 
-__all__ = ["by_name", "of_each"]
+__all__ = ["by_name"]

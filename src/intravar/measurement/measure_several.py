@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -103,26 +103,12 @@ def measure_several(
         **asked.reading,
     )
     measurements = {}
-    for name, alone in of_each(asked).items():
+    for name, alone in asked.of_each().items():
         tell.note(f"decision: {name}")
         measurements[name] = measured(read, alone, tell)
     tell.step("measuring the decisions together")
     predicted = _predicted(measurements, asked.seed)
     return SeveralMeasured(asked, measurements, predicted, several_of(predicted))
-
-
-def of_each(request: Request) -> dict[str, Request]:
-    """Return what is asked of each of the decisions: the others are no covariates of it."""
-    names = request.decisions
-    return {
-        name: replace(
-            request,
-            decision=name,
-            order=(),
-            exclude=(*request.exclude, *(each for each in names if each != name)),
-        )
-        for name in names
-    }
 
 
 def _refuse_decisions_as_covariates(request: Request, names: tuple[str, ...]) -> None:

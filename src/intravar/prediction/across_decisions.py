@@ -50,8 +50,6 @@ class Across:
     excess: FloatArray
 
 
-# Matrices are many and small: threads of BLAS would only wait for each other.
-@threadpool_limits.wrap(limits=1, user_api="blas")
 def across_decisions(
     own: FloatArray,
     pooled: FloatArray,
@@ -79,19 +77,21 @@ def across_decisions(
     n_decisions, J = own.shape[1], int(code.max()) + 1
     designs = tuple(_design(pooled[:, k], known[:, k]) for k in range(n_decisions))
     logits = Logits(designs, np.zeros_like(own), decided, known, code, J)
-    everything = fit_effects(logits, together=together)
-    by_effects = np.empty_like(own)
-    for out, found in without_each_fold(logits, fold, everything, together=together):
-        for k, (design, span) in enumerate(zip(designs, logits.spans, strict=True)):
-            by_effects[out, k] = found.probability(
-                design[out], np.zeros(int(out.sum())), span, code[out]
-            )
-    predicted = np.column_stack(
-        [
-            _blended(own[:, k], by_effects[:, k], decided[:, k], known[:, k], fold)
-            for k in range(n_decisions)
-        ]
-    )
+    # Matrices are many and small: threads of BLAS would only wait for each other.
+    with threadpool_limits(limits=1, user_api="blas"):
+        everything = fit_effects(logits, together=together)
+        by_effects = np.empty_like(own)
+        for out, found in without_each_fold(logits, fold, everything, together=together):
+            for k, (design, span) in enumerate(zip(designs, logits.spans, strict=True)):
+                by_effects[out, k] = found.probability(
+                    design[out], np.zeros(int(out.sum())), span, code[out]
+                )
+        predicted = np.column_stack(
+            [
+                _blended(own[:, k], by_effects[:, k], decided[:, k], known[:, k], fold)
+                for k in range(n_decisions)
+            ]
+        )
     return Across(predicted, _steadiness(everything, logits), _excess(everything, logits))
 
 

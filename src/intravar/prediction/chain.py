@@ -23,8 +23,6 @@ RIDGE = 1.0
 _STEPS = 25
 
 
-# Matrices are many and small: threads of BLAS would only wait for each other.
-@threadpool_limits.wrap(limits=1, user_api="blas")
 def conditionals(
     predicted: FloatArray, decided: IntArray, code: IntArray, fold: IntArray
 ) -> list[FloatArray]:
@@ -48,7 +46,9 @@ def conditionals(
     score = clipped_logit(predicted)
     found = apart(predicted)
     for k in range(1, predicted.shape[1]):
-        table = _given_earlier(score, decided, k, code, fold)
+        # Matrices are many and small: threads of BLAS would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            table = _given_earlier(score, decided, k, code, fold)
         seen = table[np.arange(len(table)), positions(decided[:, :k])]
         y = decided[:, k]
         if _fit(seen, y) > _fit(predicted[:, k], y):
