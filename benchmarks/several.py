@@ -21,7 +21,7 @@ from intravar.cohort import Cohort
 from intravar.estimators.several import PredictedDecisions, predict_decisions, several_of
 from intravar.inference import assess
 from intravar.oracle import oracle_several
-from intravar.prediction.bound import bound, panel_means
+from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.physician_effects import Logits, fit_effects
 from intravar.simulation import Rule, find_condition, multi_conditions
 from intravar.simulation.several_decisions import SeveralDecisions
@@ -140,14 +140,16 @@ def _alone(predicted: PredictedDecisions, k: int) -> tuple[FloatArray, FloatArra
     """Return one decision's bound as counted, and shrunken as a measurement gives it."""
     J = len(predicted.physician)
     found = bound(predicted.own[:, k], predicted.decided[:, k], predicted.code, J)
-    low, high, error = found.interval(0.95)
+    score, low, high = predicted.alone[k].T
     profile = pl.DataFrame(
         {
             "physician": predicted.physician,
-            "score": found.score,
+            "score": score,
             "low": low,
             "high": high,
-            "standard_error": error,
+            "standard_error": Bound(score, found.raw, found.effective)
+            .interval(0.95)
+            .standard_error,
         }
     )
     return found.raw, assess(profile).table["shrunken"].to_numpy()

@@ -111,7 +111,7 @@ def test_folders_share_pseudonyms(folder: Path) -> None:
 
 @pytest.mark.parametrize("n_yes", [3, 30])
 def test_few_decided_one_way_are_hidden(found: SeveralMeasured, n_yes: int) -> None:
-    """Leave few of a physician's yes in one decision: the joint figures go, too."""
+    """Leave few of a physician's yes in one decision: the joint figures go, too. None got both."""
     predicted = found.predicted
     mine = np.flatnonzero((predicted.code == 0) & predicted.known.all(axis=1))
     decided = predicted.decided.copy()
@@ -125,9 +125,8 @@ def test_few_decided_one_way_are_hidden(found: SeveralMeasured, n_yes: int) -> N
     row = outputs.joint.row(0, named=True)
     assert row["reportable"] == (n_yes == 30)
     assert (row["differ"] is None) == (n_yes == 3)
-    assert (row["n_patients"] is None) == (n_yes == 3)
     pairs = outputs.pairs.filter(pl.col("physician") == row["physician"])
-    assert pairs["correlation"].null_count() == (pairs.height if n_yes == 3 else 0)
+    assert pairs["correlation"].null_count() == pairs.height
 
 
 def test_another_request_is_not_overwritten(found: SeveralMeasured, folder: Path) -> None:

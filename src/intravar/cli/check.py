@@ -53,6 +53,8 @@ def check(
         told[decision] = publication.check_json(found) | {"not_measurable": cannot}
         if not as_json:
             _print_check(console, found, cannot)
+            if verbose:
+                print_request(console, alone)
     if as_json:
         asked = told if len(told) > 1 else told[request.decision]
         typer.echo(json.dumps(asked, indent=1, default=str))
@@ -62,10 +64,9 @@ def _print_check(console: Console, found: Check, cannot: list[dict[str, Any]]) -
     _print_columns(console, found)
     for line in publication.check_lines(found):
         console.print(line, markup=False, soft_wrap=False)
-    _print_unmeasurable(console, cannot, request.words)
-    print_leaks(console, found.leak_lines(), request.words)
-    if verbose:
-        print_request(console, request)
+    words = found.request.words
+    _print_unmeasurable(console, cannot, words)
+    print_leaks(console, found.leak_lines(), words)
 
 
 def _print_columns(console: Console, found: Check) -> None:

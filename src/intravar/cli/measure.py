@@ -73,7 +73,9 @@ def measure(
             "pairs_in_report": pairs_in_report,
             "replace": replace,
         }
-        measure_together(source, request, out, written, as_json=as_json)
+        measure_together(
+            source, request, out, written, quiet=quiet, verbose=verbose, as_json=as_json
+        )
         return
     errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
     with cli.StepProgress(errors, every=verbose) as progress:

@@ -10,9 +10,11 @@ import typer
 
 import intravar
 from intravar import cli, pages, publication, sources
+from intravar.cli import endings
 from intravar.request import Request
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from intravar.publication import SeveralOutputs
@@ -22,14 +24,22 @@ MOST_PRINTED = 24
 
 
 def measure_together(
-    source: str, request: Request, out: Path, written: dict[str, Any], *, as_json: bool
+    source: str,
+    request: Request,
+    out: Path,
+    written: dict[str, Any],
+    *,
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Measure several decisions, write their folders and print what they say together."""
     folders = pages.decision_folders(out, request.decisions)
     place = sources.without_password(source)
     for name, alone in request.of_each().items():
         publication.checked_out(folders[name], alone, place, replace=written["replace"])
-    with cli.StepProgress(cli.Console(stderr=True, highlight=False)) as progress:
+    errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
+    with cli.StepProgress(errors, every=verbose) as progress:
         found = intravar.measure_several(source, request, progress=progress)
         progress.step("writing the reports")
         outputs = intravar.write_several(found, out, **written)
@@ -40,8 +50,13 @@ def measure_together(
             "by_pair": outputs.pairs.to_dicts(),
         }
         typer.echo(json.dumps(outputs.summary | tables, default=str))
-        return
-    console = cli.Console(highlight=False)
+    else:
+        _print(cli.Console(highlight=False, quiet=quiet), outputs, out, folders)
+    if not outputs.summary["n_reportable"]:
+        raise typer.Exit(endings.NOBODY_REPORTABLE)
+
+
+def _print(console: Console, outputs: SeveralOutputs, out: Path, folders: dict[str, Path]) -> None:
     for line in publication.joint_lines(outputs.summary):
         console.print(cli.Text(line))
     console.print()
@@ -53,7 +68,7 @@ def measure_together(
         why = outputs.joint["reason"].drop_nulls()[0]
         plural = "physician" if hidden == 1 else "physicians"
         console.print(cli.Text(f"without joint figures: {hidden:,} {plural}: {why}"))
-    console.print()
+        console.print()
     console.print(cli.Text(f"report: {out / 'report.html'}"), soft_wrap=True)
     for name, folder in folders.items():
         console.print(cli.Text(f"{name}: {folder / 'report.html'}"), soft_wrap=True)

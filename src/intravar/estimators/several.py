@@ -109,6 +109,9 @@ class PredictedDecisions:
         Position of every patient's physician, and the physicians.
     fold
         Fold of every patient.
+    alone
+        Per decision, what it says by itself: score, low and high, one row per physician; NaN where
+        there is none.
     """
 
     names: tuple[str, ...]
@@ -119,6 +122,7 @@ class PredictedDecisions:
     code: IntArray
     physician: pl.Series
     fold: IntArray
+    alone: tuple[FloatArray, ...]
 
 
 def several(X: Any, decisions: Any, physician: Any, *, seed: int = 0) -> Several:
@@ -156,6 +160,7 @@ def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> Pred
     known = values != _MISSING
     everybody = Observed.of(X, np.zeros(len(values)), physician, keep_missing=True)
     own, pooled = (np.full(values.shape, 0.5) for _ in range(2))
+    alone = []
     for k, name in enumerate(names):
         rows = np.flatnonzero(known[:, k])
         if len(np.unique(values[rows, k])) < 2:
@@ -166,9 +171,14 @@ def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> Pred
             everybody.covariates[rows], values[rows, k], everybody.named[everybody.code[rows]]
         )
         own[rows, k], pooled[rows, k] = model.predicted_, model.pooled_
+        scored = np.full((len(everybody.named), 3), np.nan)
+        scored[np.unique(everybody.code[rows])] = np.column_stack(
+            [model.score_, model.low_, model.high_]
+        )
+        alone.append(scored)
     fold = common_folds(everybody.covariates, values, everybody.code, seed)
     return PredictedDecisions(
-        names, values, known, own, pooled, everybody.code, everybody.named, fold
+        names, values, known, own, pooled, everybody.code, everybody.named, fold, tuple(alone)
     )
 
 
@@ -286,24 +296,23 @@ def _of_decision(
     J = len(found.physician)
     rows = np.flatnonzero(found.known[:, k])
     code, y = found.code[rows], found.decided[rows, k]
-    alone = _spread(code, J, lambda to, n: bound(found.own[rows, k], y, to, n))
+    alone = np.minimum(found.alone[k], 0.5)
     # Chance is held back in full: this is an estimate, beside the bound that is none.
-    shrunk = _spread(code, J, lambda to, n: bound(across.predicted[rows, k], y, to, n, 0.0))
+    shrunk = _spread(code, J, lambda to, n: bound(across.predicted[rows, k], y, to, n, None, 0.0))
     given = np.full(J, np.nan)
     if k:
         before = positions(found.decided[complete, :k])
         chance = chain[k][np.arange(len(complete)), before]
         last = found.decided[complete, k]
         given = _spread(found.code[complete], J, lambda to, n: bound(chance, last, to, n)).score
-    low, high = _ends(alone, 0.5)
     return pl.DataFrame(
         {
             "physician": found.physician,
             "decision": [found.names[k]] * J,
             "n_patients": np.bincount(code, minlength=J),
-            "discordance": np.minimum(alone.score, 0.5),
-            "low": low,
-            "high": high,
+            "discordance": alone[:, 0],
+            "low": alone[:, 1],
+            "high": alone[:, 2],
             "across": np.clip(shrunk.score - across.excess[:, k], 0.0, 0.5),
             "given": np.minimum(given, 0.5),
         }

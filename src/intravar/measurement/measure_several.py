@@ -129,17 +129,30 @@ def _predicted(measurements: Mapping[str, Measurement], seed: int) -> PredictedD
     shape = (len(rows), len(found))
     values, code = np.full(shape, _UNKNOWN, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     own, pooled = np.full(shape, 0.5), np.full(shape, 0.5)
+    alone = []
     for k, measurement in enumerate(measurements.values()):
         observed = measurement.check.prepared.observed
         at = np.searchsorted(rows, measurement.check.prepared.rows)
         values[at, k] = observed.decision
         code[at] = [place[observed.physicians[number]] for number in observed.code]
         own[at, k], pooled[at, k] = _predictions(measurement, seed)
+        scored = np.full((len(named), 3), np.nan)
+        ends = measurement.table.select("discordance", "low", "high").cast(pl.Float64)
+        scored[[place[name] for name in measurement.table["physician"].to_list()]] = ends.to_numpy()
+        alone.append(scored)
     order = _by_content(own, pooled, values, code)
     own, pooled, values, code = own[order], pooled[order], values[order], code[order]
     fold = common_folds(np.hstack([own, pooled]), values, code, seed)
     return PredictedDecisions(
-        tuple(measurements), values, values != _UNKNOWN, own, pooled, code, named, fold
+        tuple(measurements),
+        values,
+        values != _UNKNOWN,
+        own,
+        pooled,
+        code,
+        named,
+        fold,
+        tuple(alone),
     )
 
 

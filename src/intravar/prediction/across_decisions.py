@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.prediction.axes import clipped_logit
+from intravar.prediction.bound import panel_means
 from intravar.prediction.physician_effects import (
     Effects,
     Logits,
@@ -92,7 +93,8 @@ def across_decisions(
                 for k in range(n_decisions)
             ]
         )
-    return Across(predicted, _steadiness(everything, logits), _excess(everything, logits))
+    excess = [_excess(everything, logits, k) for k in range(n_decisions)]
+    return Across(predicted, _steadiness(everything, logits), np.column_stack(excess))
 
 
 def _design(pooled: FloatArray, known: BoolArray) -> FloatArray:
@@ -124,13 +126,11 @@ def _steadiness(found: Effects, logits: Logits) -> FloatArray:
     return np.asarray(covariance / np.outer(spread, spread))
 
 
-def _excess(found: Effects, logits: Logits) -> FloatArray:
-    columns = []
-    for k, (design, span) in enumerate(zip(logits.designs, logits.spans, strict=True)):
-        known, code = logits.known[:, k], logits.code
-        p = found.probability(design, logits.offset[:, k], span, code)
-        variance = np.square(p * (1 - p)) * found.unsure(design, span, code)
-        total = np.bincount(code, 2 * variance * known, minlength=logits.n_physicians)
-        size = np.bincount(code, known, minlength=logits.n_physicians)
-        columns.append(total / np.maximum(size, 1))
-    return np.column_stack(columns)
+def _excess(found: Effects, logits: Logits, k: int) -> FloatArray:
+    """Return what the uncertainty of the effects adds in a decision, per physician."""
+    rows = np.flatnonzero(logits.known[:, k])
+    code, design, span = logits.code[rows], logits.designs[k][rows], logits.spans[k]
+    p = found.probability(design, logits.offset[rows, k], span, code)
+    variance = np.square(p * (1 - p)) * found.unsure(design, span, code)
+    size = np.maximum(np.bincount(code, minlength=logits.n_physicians), 1).astype(np.float64)
+    return panel_means(2 * variance, code, size)

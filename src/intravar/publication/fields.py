@@ -148,16 +148,11 @@ DIAGNOSTICS = {
     "anchor_mass": "missing where no rule was found",
     "anchor_mass.*": "two digits, over all patients",
 }
-_JOINT = "hidden where a count behind it is small, or unless reportable; rounded"
+_JOINT = "hidden where a count behind it is few, or unless reportable; rounded"
 JOINT = {
     "physician": PHYSICIANS["physician"],
-    "n_patients": "hidden with the figures, and where few patients lack a decision",
-    **{
-        f"{name}{end}": _JOINT
-        for name in ("differ", "n_differences")
-        for end in ("", "_low", "_high")
-    },
-    "differ_apart": _JOINT,
+    **dict.fromkeys(("differ", "differ_low", "differ_high", "differ_apart"), _JOINT),
+    **dict.fromkeys(("n_differences", "n_differences_low", "n_differences_high"), _JOINT),
     "reportable": "whether the figures are shown",
     "reason": "fixed words",
 }
@@ -165,10 +160,7 @@ _AS_ALONE = "as in the folder of the decision"
 DECISIONS = {
     "physician": PHYSICIANS["physician"],
     "decision": "name of a column",
-    **dict.fromkeys(
-        ("n_patients", "discordance", "low", "high", "reportable"),
-        "as in the folder of the decision",
-    ),
+    **dict.fromkeys(("n_patients", "discordance", "low", "high", "reportable"), _AS_ALONE),
     "across": "hidden unless reportable in this decision; rounded",
     "given": _JOINT,
 }
@@ -188,15 +180,18 @@ SEVERAL = {
     "verdicts.*": "one of four words",
     "n_physicians": "all physicians",
     "n_reportable": "counted in the table",
-    **dict.fromkeys(("differ", "differ_apart", "n_differences"), "over all physicians, two digits"),
+    **dict.fromkeys(("differ", "differ_apart", "n_differences"), f"two digits, {_SHOWN}"),
     "pairs[].first": "name of a column",
     "pairs[].second": "name of a column",
-    "pairs[].together": "two digits; hidden where few got both decisions",
-    "pairs[].expected": "two digits; hidden where few got both decisions",
-    "pairs[].correlation": "over all patients, two digits",
-    "pairs[].low": "over all patients, two digits",
-    "pairs[].high": "over all patients, two digits",
-    "pairs[].steadiness": "over all physicians, two digits",
+    **dict.fromkeys(
+        ("pairs[].together", "pairs[].expected"),
+        "hidden where few got both; rounded to what two dozen patients move",
+    ),
+    **dict.fromkeys(
+        ("pairs[].correlation", "pairs[].low", "pairs[].high"),
+        "over all patients, rounded to what two dozen of them move",
+    ),
+    "pairs[].steadiness": "over all physicians, one digit",
 }
 FIELDS: dict[str, Mapping[str, str]] = {
     "physicians": PHYSICIANS,

@@ -19,9 +19,11 @@ from intravar.inference import assess
 from intravar.measurement.measure_several import SeveralMeasured
 from intravar.publication.folders import shown_source
 from intravar.publication.outputs import Outputs
-from intravar.publication.rounding import DIGITS, fraction
-from intravar.publication.suppression import is_small, part_is_safe
+from intravar.publication.rounding import DIGITS, coarse, coarse_step, fraction
+from intravar.publication.suppression import is_few
 
+#: Figures of all patients are no finer than what so many of them move.
+MOVED = 24
 NOT_SHOWN = "few patients with all decisions, small counts, or low reliability"
 
 
@@ -67,11 +69,9 @@ def several_outputs(
         Names of their folders.
     """
     counts = _complete(found)
-    told = _named(found.together.physicians.drop("differ_error"), names)
+    told = _named(found.together.physicians.drop("differ_error", "n_patients"), names)
     shown = _shown(found, counts)
-    size_shown = shown & ~_few_missing(found, counts[:, 0])
     joint = told.with_columns(
-        pl.when(pl.Series(size_shown)).then(pl.col("n_patients")),
         pl.when(pl.Series(shown)).then(pl.col(pl.Float64)),
         reportable=pl.Series(shown),
         reason=pl.Series([None if each else NOT_SHOWN for each in shown], dtype=pl.String),
@@ -110,23 +110,12 @@ def _complete(found: SeveralMeasured) -> IntArray:
     )
 
 
-def _few_missing(found: SeveralMeasured, complete: IntArray) -> BoolArray:
-    """Tell of whom a decision is missing in few patients: sizes would tell by subtraction."""
-    predicted, J = found.predicted, len(found.predicted.physician)
-    few = np.zeros(J, dtype=np.bool_)
-    for known in predicted.known.T:
-        rest = np.bincount(predicted.code, known, minlength=J) - complete
-        few |= [is_small(count, found.request.smallest_cell) for count in rest.tolist()]
-    return few
-
-
 def _shown(found: SeveralMeasured, counts: IntArray) -> BoolArray:
     """Tell whose joint figures are shown; reliabilities are of those whose counts allow it."""
     smallest = found.request.smallest_cell
     safe = [
         n >= max(found.request.min_panel, 2)
-        and not is_small(n, smallest)
-        and all(part_is_safe(decided_for, n, smallest) for decided_for in parts)
+        and not any(is_few(part, smallest) or is_few(n - part, smallest) for part in parts)
         for n, *parts in counts.tolist()
     ]
     rows = np.flatnonzero(safe)
@@ -179,9 +168,9 @@ def _pairs(
 ) -> pl.DataFrame:
     table = _named(found.together.pairs_by_physician, names)
     safe = [
-        part_is_safe(both, n, found.request.smallest_cell)
+        not is_few(both, found.request.smallest_cell)
         for pair in found.together.pairs.iter_rows(named=True)
-        for both, n in zip(*(each.tolist() for each in _both(found, pair)), strict=True)
+        for both in _both(found, pair).tolist()
     ]
     joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
     shown = joint & pl.Series(safe)
@@ -192,15 +181,14 @@ def _pairs(
     )
 
 
-def _both(found: SeveralMeasured, pair: Mapping[str, Any]) -> tuple[IntArray, IntArray]:
-    """Return per physician how many got both decisions, and of how many."""
+def _both(found: SeveralMeasured, pair: Mapping[str, Any]) -> IntArray:
+    """Return how many patients of every physician got both decisions."""
     predicted, J = found.predicted, len(found.predicted.physician)
     a, b = (predicted.names.index(pair[end]) for end in ("first", "second"))
     rows = predicted.known[:, a] & predicted.known[:, b]
     code = predicted.code[rows]
     both = predicted.decided[rows, a] * predicted.decided[rows, b]
-    counted = np.bincount(code, both, minlength=J).astype(np.int64)
-    return counted, np.bincount(code, minlength=J)
+    return np.bincount(code, both, minlength=J).astype(np.int64)
 
 
 def _summary(
@@ -217,22 +205,29 @@ def _summary(
         "folders": dict(folders),
         "n_physicians": joint.height,
         "n_reportable": int(joint["reportable"].sum()),
-        "differ": fraction(together.differ, 2),
-        "differ_apart": fraction(together.differ_apart, 2),
-        "n_differences": fraction(together.n_differences, 2),
+        **{name: _mean(joint[name]) for name in ("differ", "differ_apart", "n_differences")},
         "pairs": [_pair(found, row) for row in together.pairs.iter_rows(named=True)],
         "verdicts": {name: each.verdict for name, each in found.measurements.items()},
     }
 
 
+def _mean(values: pl.Series) -> float | None:
+    """Return the mean over physicians of what is shown."""
+    return fraction(float(values.drop_nulls().to_numpy().mean()), 2) if values.count() else None
+
+
 def _pair(found: SeveralMeasured, row: dict[str, Any]) -> dict[str, Any]:
-    both, n = (int(each.sum()) for each in _both(found, row))
-    safe = part_is_safe(both, n, found.request.smallest_cell)
+    smallest, n = found.request.smallest_cell, row["n_patients"]
+    both = int(_both(found, row).sum())
     kept = {"first": row["first"], "second": row["second"]}
+    share = coarse_step(MOVED / n)
     for name in ("together", "expected"):
-        kept[name] = fraction(row[name], 2) if safe else None
-    for name in ("correlation", "low", "high", "steadiness"):
-        kept[name] = fraction(row[name], 2)
+        kept[name] = None if is_few(both, smallest) else coarse(row[name], share)
+    # A residual weighs several times as much as a patient.
+    step = max(coarse_step(4 * MOVED / n), 0.01)
+    for name in ("correlation", "low", "high"):
+        kept[name] = coarse(row[name], step)
+    kept["steadiness"] = fraction(row["steadiness"], 1)
     return kept
 
 
@@ -245,23 +240,32 @@ def joint_lines(summary: Mapping[str, Any]) -> list[str]:
     ...     "n_differences": 0.5, "pairs": []})[0]
     'of 100 pairs of comparable patients, at most about 40 differ in at least one of 2 decisions'
     """
-    lines = [
+    if summary["differ"] is None:
+        lines = ["the decisions together can be shown of nobody"]
+    else:
+        lines = _together(summary)
+    for pair in summary["pairs"]:
+        if pair["low"] > 0 or pair["high"] < 0:
+            lines.append(_together_more_or_less(pair))
+    return lines
+
+
+def _together(summary: Mapping[str, Any]) -> list[str]:
+    return [
         f"of 100 pairs of comparable patients, at most about {100 * summary['differ']:.0f} differ "
         f"in at least one of {len(summary['decisions'])} decisions",
         f"expected number of differences: at most about {summary['n_differences']:.2f}",
         f"as if decisions did not look at each other: {100 * summary['differ_apart']:.0f} of 100",
     ]
-    for pair in summary["pairs"]:
-        if pair["low"] > 0 or pair["high"] < 0:
-            often = "more" if pair["correlation"] > 0 else "less"
-            shares = (
-                f" ({100 * pair['together']:.0f} instead of {100 * pair['expected']:.0f} of 100 "
-                "patients)"
-                if pair["together"] is not None
-                else ""
-            )
-            lines.append(
-                f"{pair['first']} and {pair['second']} are given together {often} often than "
-                f"covariates explain{shares}"
-            )
-    return lines
+
+
+def _together_more_or_less(pair: Mapping[str, Any]) -> str:
+    often = "more" if pair["correlation"] > 0 else "less"
+    shares = ""
+    if pair["together"] is not None:
+        together, expected = (f"{100 * pair[name]:.3g}" for name in ("together", "expected"))
+        shares = f" ({together} instead of {expected} of 100 patients)"
+    return (
+        f"{pair['first']} and {pair['second']} are given together {often} often than covariates "
+        f"explain{shares}"
+    )
