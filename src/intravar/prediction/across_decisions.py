@@ -19,8 +19,8 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.prediction.axes import clipped_logit
 from intravar.prediction.bound import panel_means
 from intravar.prediction.physician_effects import (
-    Effects,
     Logits,
+    PhysicianEffects,
     fit_effects,
     without_each_fold,
 )
@@ -118,7 +118,7 @@ def _blended(
     return found
 
 
-def _steadiness(found: Effects, logits: Logits) -> FloatArray:
+def _steadiness(found: PhysicianEffects, logits: Logits) -> FloatArray:
     """Return the correlation of the second effects, those of going with colleagues."""
     at = [span.start + 1 for span in logits.spans]
     covariance = found.covariance[np.ix_(at, at)]
@@ -126,7 +126,7 @@ def _steadiness(found: Effects, logits: Logits) -> FloatArray:
     return np.asarray(covariance / np.outer(spread, spread))
 
 
-def _excess(found: Effects, logits: Logits, k: int) -> FloatArray:
+def _excess(found: PhysicianEffects, logits: Logits, k: int) -> FloatArray:
     """Return what the uncertainty of the effects adds in a decision, per physician."""
     rows = np.flatnonzero(logits.known[:, k])
     code, design, span = logits.code[rows], logits.designs[k][rows], logits.spans[k]

@@ -63,7 +63,7 @@ class Logits:
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
+class PhysicianEffects:
     """What was learned.
 
     Attributes
@@ -94,8 +94,12 @@ class Effects:
 
 
 def fit_effects(
-    logits: Logits, *, together: bool = True, start: Effects | None = None, rounds: int = ROUNDS
-) -> Effects:
+    logits: Logits,
+    *,
+    together: bool = True,
+    start: PhysicianEffects | None = None,
+    rounds: int = ROUNDS,
+) -> PhysicianEffects:
     """Learn the effects of all physicians.
 
     Parameters
@@ -147,12 +151,12 @@ def fit_effects(
         covariance = spread
         if change < ENOUGH:
             break
-    return Effects(mean, covariance, value, error)
+    return PhysicianEffects(mean, covariance, value, error)
 
 
 def without_each_fold(
-    logits: Logits, fold: IntArray, everything: Effects, *, together: bool = True
-) -> Iterator[tuple[BoolArray, Effects]]:
+    logits: Logits, fold: IntArray, everything: PhysicianEffects, *, together: bool = True
+) -> Iterator[tuple[BoolArray, PhysicianEffects]]:
     """Yield, fold by fold, which rows it holds and the effects that the other rows teach."""
     for number in np.unique(fold):
         out = fold == number

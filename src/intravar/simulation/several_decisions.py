@@ -26,7 +26,7 @@ RULES: tuple[ThresholdRule, ...] = (
 
 
 @dataclass(frozen=True)
-class Steadiness:
+class SteadinessTrait:
     """How closely a physician follows the rule of each decision, with a trait behind all of them.
 
     Parameters
@@ -42,7 +42,7 @@ class Steadiness:
 
     Examples
     --------
-    >>> found = Steadiness(2, 0.7).draw_all(1000, np.random.default_rng(0))
+    >>> found = SteadinessTrait(2, 0.7).draw_all(1000, np.random.default_rng(0))
     >>> first, second = (logit(each.p_high) for each in found)
     >>> round(float(np.corrcoef(first, second)[0, 1]), 1)
     0.7
@@ -99,7 +99,7 @@ class SeveralDecisions(Scenario):
 
     further_rules: tuple[ThresholdRule, ...] = ()
     less: tuple[float, ...] = ()
-    physicians: Steadiness = Steadiness(1, 0.0)
+    physicians: SteadinessTrait = SteadinessTrait(1, 0.0)
 
     def simulate(self, seed: int) -> Cohort:
         """Draw the cohort that belongs to a seed."""
@@ -162,7 +162,7 @@ def _several(
     return SeveralDecisions(
         f"multi-{name}",
         rule=first,
-        physicians=Steadiness(n_decisions, correlation),
+        physicians=SteadinessTrait(n_decisions, correlation),
         n_patients=6_000,
         n_physicians=100,
         minimum_panel=60,
