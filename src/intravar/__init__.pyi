@@ -16,10 +16,13 @@ from .estimators.predictability import Predictability
 from .estimators.registry import fit_methods
 from .estimators.repeats import Repeats
 from .estimators.rf_proximity import RFProximity
+from .estimators.several import Several, several
 from .measurement.measure import measure
+from .measurement.measure_several import SeveralMeasured, measure_several
 from .measurement.result import Measurement
-from .oracle import oracle, oracle_by_group
+from .oracle import oracle, oracle_by_group, oracle_several
 from .pages.measurement.handover import write_measurement
+from .pages.measurement.several_handover import write_several
 from .preparation.check import check
 from .publication.compare import compare
 from .publication.explain import explain
@@ -48,6 +51,8 @@ __all__ = [
     "Repeats",
     "Request",
     "Scenario",
+    "Several",
+    "SeveralMeasured",
     "Study",
     "Truth",
     "__version__",
@@ -57,10 +62,14 @@ __all__ = [
     "explain",
     "fit_methods",
     "measure",
+    "measure_several",
     "noise",
     "omop_patients",
     "oracle",
     "oracle_by_group",
+    "oracle_several",
+    "several",
     "simulate",
     "write_measurement",
+    "write_several",
 ]

@@ -18,13 +18,16 @@ import polars as pl
 
 from intravar.checks import DECISION, PHYSICIAN, checked_decision, checked_physician
 from intravar.errors import InputError
+from intravar.outcomes import MOST_DECISIONS
 from intravar.writing import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
-_RESERVED = (PHYSICIAN, DECISION, *TRUTH_COLUMNS)
+#: Further decisions of a table are called decision_2, decision_3, ...
+FURTHER = tuple(f"{DECISION}_{number}" for number in range(2, MOST_DECISIONS + 1))
+_RESERVED = (PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS)
 _FORMATS = (".parquet", ".csv")
 
 
@@ -59,6 +62,9 @@ class Truth:
     share
         P(eligible) of the patient with this physician, given what the physician saw; by default 1
         for the eligible and 0 for the others.
+    outcomes
+        Where several decisions were taken, the probability of every combination of them, one row
+        per patient; see :mod:`intravar.outcomes`. What else is known is about the first.
     """
 
     eligible: npt.NDArray[np.bool_]
@@ -67,6 +73,7 @@ class Truth:
     group: npt.NDArray[np.int16]
     rule: KnownRule | None = None
     share: npt.NDArray[np.float64] = None  # type: ignore[assignment]
+    outcomes: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.share is None:
@@ -79,7 +86,10 @@ class Truth:
             ("share", np.float64),
         ]:
             object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
-        for name in ("p_high", "p_low", "group", "share"):
+        if self.outcomes is not None:
+            object.__setattr__(self, "outcomes", _frozen(self.outcomes, np.float64))
+        rows = ("p_high", "p_low", "group", "share")
+        for name in (*rows, "outcomes") if self.outcomes is not None else rows:
             if len(getattr(self, name)) != len(self.eligible):
                 raise InputError(f"'{name}' and 'eligible' differ in length; give one per patient")
         for name in ("p_high", "p_low", "share"):
@@ -116,6 +126,7 @@ class Truth:
             self.group[rows],
             self.rule,
             self.share[rows],
+            None if self.outcomes is None else self.outcomes[rows],
         )
 
     @property
@@ -144,6 +155,8 @@ class Cohort:
         What to call the cohort when it prints itself.
     notes
         Remarks on how the cohort was made that a reader should know.
+    further
+        Where several decisions were taken, the others as columns decision_2, decision_3, ...
 
     Examples
     --------
@@ -160,7 +173,7 @@ class Cohort:
     >>> X, y, physician = cohort.observed()
     """
 
-    __slots__ = ("_covariates", "_decision", "_physician", "name", "notes", "truth")
+    __slots__ = ("_covariates", "_decision", "_further", "_physician", "name", "notes", "truth")
 
     truth: Truth | None
     name: str
@@ -168,6 +181,7 @@ class Cohort:
     _covariates: pl.DataFrame
     _decision: npt.NDArray[np.int8]
     _physician: pl.Series
+    _further: pl.DataFrame
 
     def __init__(
         self,
@@ -177,15 +191,18 @@ class Cohort:
         truth: Truth | None = None,
         name: str = "cohort",
         notes: Sequence[str] = (),
+        further: pl.DataFrame | None = None,
     ) -> None:
         _check_covariates(covariates)
         values = checked_decision(decision)
         labels = checked_physician(physician)
         _check_lengths(covariates.height, decision=len(values), physician=len(labels), truth=truth)
+        others = pl.DataFrame() if further is None else _checked_further(further, len(values))
         for attribute, value in [
             ("_covariates", covariates.clone()),
             ("_decision", values),
             ("_physician", labels),
+            ("_further", others),
             ("truth", truth),
             ("name", name),
             ("notes", tuple(notes)),
@@ -200,7 +217,7 @@ class Cohort:
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self._covariates, self._decision, self._physician)
-        return (Cohort, (*parts, self.truth, self.name, self.notes))
+        return (Cohort, (*parts, self.truth, self.name, self.notes, self._further))
 
     # --- what it holds ---
 
@@ -213,6 +230,12 @@ class Cohort:
     def decision(self) -> npt.NDArray[np.int8]:
         """1 where the patient got the drug, 0 otherwise; read-only."""
         return self._decision
+
+    @property
+    def decisions(self) -> pl.DataFrame:
+        """All decisions, one column each; the first is `decision`."""
+        first = pl.Series(DECISION, self._decision)
+        return pl.DataFrame([first, *self._further.get_columns()])
 
     @property
     def physician(self) -> pl.Series:
@@ -254,6 +277,7 @@ class Cohort:
             None if self.truth is None else self.truth.take(index),
             self.name,
             self.notes,
+            self._further[index] if self._further.width else None,
         )
 
     # --- in words ---
@@ -271,6 +295,10 @@ class Cohort:
         ]
         if self.n_patients:
             lines.append(f"decision: {100 * self._decision.mean():.1f} % decided for")
+            lines += [
+                f"{other.name}: {100 * other.to_numpy().mean():.1f} % decided for"
+                for other in self._further
+            ]
         lines.append(f"truth: {self._truth_in_words()}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -283,10 +311,14 @@ class Cohort:
     # --- to and from tables ---
 
     def to_polars(self, *, truth: bool = False) -> pl.DataFrame:
-        """Return one table: covariates, physician, decision and, if asked for, the truth."""
+        """Return one table: covariates, physician, decision and, if asked for, the truth.
+
+        The truth is that of the first decision; that of several together stays with the cohort.
+        """
         columns = [
             self._physician.cast(pl.String),
             pl.Series(DECISION, self._decision),
+            *self._further.get_columns(),
         ]
         if truth:
             known = self._known_truth()
@@ -340,8 +372,10 @@ class Cohort:
                 _truth_column(table, "p_low", pl.Float64).to_numpy(),
                 _truth_column(table, "group", pl.Int16).to_numpy(),
             )
-        covariates = table.select(pl.exclude(PHYSICIAN, DECISION, *TRUTH_COLUMNS))
-        return cls(covariates, table[DECISION], table[PHYSICIAN], truth, name)
+        others = [column for column in FURTHER if column in table.columns]
+        covariates = table.select(pl.exclude(PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS))
+        further = table.select(others) if others else None
+        return cls(covariates, table[DECISION], table[PHYSICIAN], truth, name, further=further)
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame, *, name: str = "cohort") -> Cohort:
@@ -405,6 +439,21 @@ def _check_covariates(covariates: pl.DataFrame) -> None:
     for name, dtype in covariates.schema.items():
         if not (dtype.is_numeric() or dtype == pl.Boolean):
             raise InputError(f"covariate '{name}' is {dtype}, not a number; encode or drop it")
+
+
+def _checked_further(further: pl.DataFrame, n_patients: int) -> pl.DataFrame:
+    expected = FURTHER[: further.width]
+    if further.columns != list(expected):
+        raise InputError(
+            f"further decisions are called {', '.join(further.columns)}; call them "
+            f"{FURTHER[0]}, {FURTHER[1]} and so on, at most {len(FURTHER)}"
+        )
+    if further.width and further.height != n_patients:
+        raise InputError(
+            f"further decisions have {further.height:,} entries for {n_patients:,} patients; give "
+            "one per patient"
+        )
+    return pl.DataFrame({each.name: checked_decision(each) for each in further})
 
 
 def _check_lengths(n_patients: int, *, decision: int, physician: int, truth: Truth | None) -> None:

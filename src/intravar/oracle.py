@@ -10,6 +10,7 @@ from intravar.checks import PHYSICIAN
 from intravar.cohort import Cohort
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL, discordance_interval
+from intravar.outcomes import differ, given_earlier, marginal
 
 
 def pair_discordance(n_patients: npt.ArrayLike, n_for: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -77,6 +78,37 @@ def oracle_interval(cohort: Cohort, level: float = LEVEL) -> pl.DataFrame:
     )
     columns = {name: pl.Series(values).fill_nan(None) for name, values in found._asdict().items()}
     return pl.DataFrame({PHYSICIAN: counts[PHYSICIAN], **columns})
+
+
+def oracle_several(cohort: Cohort) -> pl.DataFrame:
+    """Return the truth of several decisions together: one row per physician.
+
+    `differ` is the probability that two patients who are alike differ in at least one decision,
+    `n_differences` the expected number of decisions in which they differ. Then follows every
+    decision's comparable discordance, by the decision's name, and, as `given_`, that among patients
+    who are also alike in the decisions before it.
+
+    Examples
+    --------
+    >>> from intravar.simulation import simulate
+    >>> cohort = simulate("multi-interacting", n_patients=400, n_physicians=4)
+    >>> oracle_several(cohort).columns[2:6]
+    ['differ', 'n_differences', 'decision', 'given_decision']
+    """
+    if cohort.truth is None or cohort.truth.outcomes is None:
+        raise InputError(
+            "the oracle needs the truth of several decisions, and this cohort has none"
+        )
+    table = cohort.truth.outcomes
+    p = marginal(table)
+    alone = 2 * p * (1 - p)
+    given = given_earlier(table)
+    columns = {"differ": differ(table), "n_differences": alone.sum(axis=1)}
+    for k, name in enumerate(cohort.decisions.columns):
+        columns |= {name: alone[:, k], f"given_{name}": given[:, k]}
+    patients = pl.DataFrame({PHYSICIAN: cohort.physician.cast(pl.String), **columns})
+    means = pl.len().cast(pl.Int64).alias("n_patients"), pl.col(*columns).mean()
+    return patients.group_by(PHYSICIAN).agg(*means).sort(PHYSICIAN)
 
 
 def _counts(cohort: Cohort) -> pl.DataFrame:

@@ -59,7 +59,12 @@ class Request:
     """
 
     physician: str = _asked("columns", "Column of whoever decides.", "")
-    decision: str = _asked("columns", "Column of the decision.", "")
+    decision: str = _asked(
+        "columns", "Column of the decision; several with commas between are measured together.", ""
+    )
+    order: tuple[str, ...] = _asked(
+        "columns", "Several decisions in the order in which they are taken. Default: as named.", ()
+    )
     covariates: tuple[str, ...] | None = _asked(
         "columns", "Columns to compare patients by. Default: all."
     )
@@ -123,6 +128,8 @@ class Request:
     title: str | None = _asked("words", "Title of the page.")
 
     def __post_init__(self) -> None:
+        if isinstance(self.decision, list | tuple):
+            object.__setattr__(self, "decision", ",".join(_names("decision", self.decision)))
         for each in fields(self):
             object.__setattr__(self, each.name, _checked(each, getattr(self, each.name)))
         for name in ("physician", "decision"):
@@ -130,6 +137,7 @@ class Request:
                 raise InputError(f"{option(name)} is not given; name a column of the table")
         _refuse_unknown("policy for missing values", self.missing, MISSING_POLICIES)
         _refuse_unknown("policy for repeated patients", self.repeated, REPEATED_POLICIES)
+        self._check_decisions()
         self._check_population()
         self._check_limits()
         self._check_words()
@@ -143,16 +151,62 @@ class Request:
         for _, label in self.labels:
             checked_word("labels", label, LONGEST_LABEL)
 
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """The decisions by name, in the order in which they are taken.
+
+        Examples
+        --------
+        >>> Request(physician="doctor", decision="statin, metformin").decisions
+        ('statin', 'metformin')
+        """
+        named = [name.strip() for name in self.decision.split(",")]
+        several = tuple(dict.fromkeys(name for name in named if name))
+        return self.order or (several if len(several) > 1 else (self.decision,))
+
+    def of_each(self) -> dict[str, Request]:
+        """Return what is asked of each decision by itself; the others are no covariates of it.
+
+        Examples
+        --------
+        >>> Request(physician="doctor", decision="statin,metformin").of_each()["statin"].exclude
+        ('metformin',)
+        """
+        names = self.decisions
+        if len(names) == 1:
+            return {self.decision: self}
+        return {
+            name: replace(
+                self,
+                decision=name,
+                order=(),
+                exclude=(*self.exclude, *(each for each in names if each != name)),
+            )
+            for name in names
+        }
+
+    def _check_decisions(self) -> None:
+        if not self.order:
+            return
+        named = replace(self, order=()).decisions
+        if sorted(named) != sorted(self.order):
+            raise InputError(
+                f"{option('order')} is {', '.join(self.order)}, the decisions are "
+                f"{', '.join(named)}; name each of them once"
+            )
+
     def _check_population(self) -> None:
         if self.period is not None and self.date is None:
             raise InputError(f"{option('period')} needs {option('date')}; name the column of dates")
         if self.where is None:
             return
-        if self.decision in columns_of(parse_population(self.where)):
-            raise InputError(
-                f"{option('where')} names '{self.decision}', which is the decision; patients who "
-                "are chosen by what was decided say nothing about deciding, leave it out"
-            )
+        named = columns_of(parse_population(self.where))
+        for decision in (self.decision, *self.decisions):
+            if decision in named:
+                raise InputError(
+                    f"{option('where')} names '{decision}', which is the decision; patients who "
+                    "are chosen by what was decided say nothing about deciding, leave it out"
+                )
 
     def _check_limits(self) -> None:
         if self.min_panel < 2:

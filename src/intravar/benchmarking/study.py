@@ -30,6 +30,7 @@ from intravar.simulation.catalogue import (
     Condition,
     find_condition,
     grid_conditions,
+    multi_conditions,
     paper_conditions,
     stress_conditions,
 )
@@ -140,7 +141,7 @@ class Study:
 
 
 def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> list[Condition]:
-    """Return the conditions of names, each once; `all`, `quick`, `grid` and `stress` are names.
+    """Return the conditions of names, each once; `all`, `quick` and families are names.
 
     Examples
     --------
@@ -159,6 +160,8 @@ def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> li
             found = list(grid_conditions().values())
         elif name == "stress":
             found = list(stress_conditions().values())
+        elif name == "multi":
+            found = list(multi_conditions().values())
         else:
             found = [find_condition(name)]
         chosen |= {condition.name: condition for condition in found}

@@ -71,7 +71,7 @@ def benchmark(
     conditions: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names of conditions, or all (the paper's 94), quick, grid, stress. "
+            help="Names of conditions, or all (the paper's 94), quick, grid, stress, multi. "
             "Default: score2.",
             show_default=False,
         ),

@@ -42,22 +42,31 @@ def check(
     """Look at your own table: its quality, panel sizes, leaks, and what measuring would take.
 
     Nothing is measured and nothing is written. Physicians are counted and not named, unless asked.
+    Several decisions are looked at one after the other.
     """
     secret = None if key is None else publication.read_key(key)
-    found = intravar.check(source, request)
-    cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
-    if as_json:
-        asked = publication.check_json(found) | {"not_measurable": cannot}
-        typer.echo(json.dumps(asked, indent=1, default=str))
-        return
     console = cli.Console(highlight=False, quiet=quiet)
+    told: dict[str, Any] = {}
+    for decision, alone in request.of_each().items():
+        found = intravar.check(source, alone)
+        cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
+        told[decision] = publication.check_json(found) | {"not_measurable": cannot}
+        if not as_json:
+            _print_check(console, found, cannot)
+            if verbose:
+                print_request(console, alone)
+    if as_json:
+        asked = told if len(told) > 1 else told[request.decision]
+        typer.echo(json.dumps(asked, indent=1, default=str))
+
+
+def _print_check(console: Console, found: Check, cannot: list[dict[str, Any]]) -> None:
     _print_columns(console, found)
     for line in publication.check_lines(found):
         console.print(line, markup=False, soft_wrap=False)
-    _print_unmeasurable(console, cannot, request.words)
-    print_leaks(console, found.leak_lines(), request.words)
-    if verbose:
-        print_request(console, request)
+    words = found.request.words
+    _print_unmeasurable(console, cannot, words)
+    print_leaks(console, found.leak_lines(), words)
 
 
 def _print_columns(console: Console, found: Check) -> None:

@@ -13,6 +13,7 @@ from intravar import cli, measurement, publication, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
 from intravar.cli.options import Json
+from intravar.cli.together import measure_together
 from intravar.request import Request
 from intravar.writing import privacy_words
 
@@ -60,10 +61,22 @@ def measure(
     Results for others to read go to the folder of --out, under pseudonyms and without small
     counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
     Exit code 4: nobody can be reported one by one; all files are written.
+    Several decisions are measured together; each also gets a folder with its name behind.
     """
     publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
         publication.read_key(key)
+    if len(request.decisions) > 1:
+        written: dict[str, Any] = {
+            "show_names": show_names,
+            "key": key,
+            "pairs_in_report": pairs_in_report,
+            "replace": replace,
+        }
+        measure_together(
+            source, request, out, written, quiet=quiet, verbose=verbose, as_json=as_json
+        )
+        return
     errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
     with cli.StepProgress(errors, every=verbose) as progress:
         found = intravar.measure(source, request, progress=progress)

@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 def conditions(
     everything: Annotated[
-        bool, typer.Option("--all", help="List the grid of sizes and the stress family as well.")
+        bool, typer.Option("--all", help="List the grid of sizes and the other families as well.")
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -61,6 +61,26 @@ class Left:
 
 
 @dataclass(frozen=True, eq=False)
+class Losses:
+    """Losses of predictions, one entry of each per patient.
+
+    Attributes
+    ----------
+    expected
+        What the predictions expect of twice the loss.
+    wrong, variance
+        By how much it was more, and the variance of that where the predictions are right.
+    loss
+        Between 0 and 1.
+    """
+
+    expected: FloatArray
+    wrong: FloatArray
+    variance: FloatArray
+    loss: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Bound:
     """The bound of every physician.
 
@@ -105,6 +125,7 @@ def bound(
     code: IntArray,
     n_physicians: int,
     left: Left | None = None,
+    least_kept: float = LEAST_KEPT,
 ) -> Bound:
     """Return the bound of every physician from held-out predictions.
 
@@ -118,6 +139,8 @@ def bound(
         Number of physicians.
     left
         What every physician's own rule leaves unexplained; by default it is not asked.
+    least_kept
+        Share of by how much predictions are wrong that chance never explains away.
 
     Examples
     --------
@@ -125,20 +148,41 @@ def bound(
     >>> found.score.tolist()
     [0.5, 0.5]
     """
-    size = np.bincount(code, minlength=n_physicians).astype(np.float64)
     q = prediction
-    expected = panel_means(2 * q * (1 - q), code, size)
-    wrong = panel_means(2 * (y - q) * (1 - 2 * q), code, size)
-    error = np.sqrt(panel_means(4 * q * (1 - q) * (1 - 2 * q) ** 2, code, size) / size)
+    return bound_of_losses(
+        Losses(
+            2 * q * (1 - q),
+            2 * (y - q) * (1 - 2 * q),
+            4 * q * (1 - q) * (1 - 2 * q) ** 2,
+            (y - q) ** 2,
+        ),
+        code,
+        n_physicians,
+        left,
+        least_kept,
+    )
+
+
+def bound_of_losses(
+    losses: Losses,
+    code: IntArray,
+    n_physicians: int,
+    left: Left | None = None,
+    least_kept: float = LEAST_KEPT,
+) -> Bound:
+    """Return the bound of every physician from losses; see :func:`bound`."""
+    size = np.bincount(code, minlength=n_physicians).astype(np.float64)
+    expected = panel_means(losses.expected, code, size)
+    wrong = panel_means(losses.wrong, code, size)
+    error = np.sqrt(panel_means(losses.variance, code, size) / size)
     raw = expected + wrong
     score = raw
     if n_physicians > 1 and (error > _TINY).all():
         if left is not None:
             other = left.value - expected
             expected = expected + share_of(other, wrong, error, left.shared) * other
-        score = np.maximum(expected + _held_back(raw - expected, error), 0.0)
-    loss = (y - q) ** 2
-    return Bound(score, raw, _effective(loss, score / 2, code, size))
+        score = np.maximum(expected + _held_back(raw - expected, error, least_kept), 0.0)
+    return Bound(score, raw, _effective(losses.loss, score / 2, code, size))
 
 
 def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:
@@ -189,11 +233,11 @@ def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: i
     return Interval(*spread)
 
 
-def _held_back(wrong: FloatArray, error: FloatArray) -> FloatArray:
+def _held_back(wrong: FloatArray, error: FloatArray, least_kept: float) -> FloatArray:
     tau2 = between_variance(wrong, error)
     weight = 1 / (error**2 + tau2)
     mean = float(np.sum(weight * wrong) / np.sum(weight))
-    kept = np.maximum(tau2 / (tau2 + error**2), LEAST_KEPT)
+    kept = np.maximum(tau2 / (tau2 + error**2), least_kept)
     return np.asarray(mean + kept * (wrong - mean))
 
 

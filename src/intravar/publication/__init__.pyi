@@ -5,17 +5,20 @@ from .folders import checked_out, private_folder, read_summary
 from .group_words import group_lines
 from .outputs import Outputs
 from .pseudonyms import Pseudonyms, read_key
+from .several_outputs import SeveralOutputs, joint_lines
 from .suppression import shown
 
 __all__ = [
     "WARNING",
     "Outputs",
     "Pseudonyms",
+    "SeveralOutputs",
     "check_json",
     "check_lines",
     "checked_out",
     "column_rows",
     "group_lines",
+    "joint_lines",
     "measurement_folders",
     "private_folder",
     "read_key",

@@ -148,6 +148,51 @@ DIAGNOSTICS = {
     "anchor_mass": "missing where no rule was found",
     "anchor_mass.*": "two digits, over all patients",
 }
+_JOINT = "hidden where a count behind it is few, or unless reportable; rounded"
+JOINT = {
+    "physician": PHYSICIANS["physician"],
+    **dict.fromkeys(("differ", "differ_low", "differ_high", "differ_apart"), _JOINT),
+    **dict.fromkeys(("n_differences", "n_differences_low", "n_differences_high"), _JOINT),
+    "reportable": "whether the figures are shown",
+    "reason": "fixed words",
+}
+_AS_ALONE = "as in the folder of the decision"
+DECISIONS = {
+    "physician": PHYSICIANS["physician"],
+    "decision": "name of a column",
+    **dict.fromkeys(("n_patients", "discordance", "low", "high", "reportable"), _AS_ALONE),
+    "across": "hidden unless reportable in this decision; rounded",
+    "given": _JOINT,
+}
+_BOTH = "hidden with the joint figures, and where few got both decisions; rounded"
+PAIRS = {
+    "physician": PHYSICIANS["physician"],
+    **dict.fromkeys(("first", "second"), "name of a column"),
+    **dict.fromkeys(("correlation", "low", "high"), _BOTH),
+}
+SEVERAL = {
+    "what": "a fixed word",
+    "version": "of intravar",
+    "source": SUMMARY["source"],
+    "request.*": _ASKED,
+    "decisions[]": "name of a column",
+    "folders.*": "name of a folder",
+    "verdicts.*": "one of four words",
+    "n_physicians": "all physicians",
+    "n_reportable": "counted in the table",
+    **dict.fromkeys(("differ", "differ_apart", "n_differences"), f"two digits, {_SHOWN}"),
+    "pairs[].first": "name of a column",
+    "pairs[].second": "name of a column",
+    **dict.fromkeys(
+        ("pairs[].together", "pairs[].expected"),
+        "hidden where few got both; rounded to what two dozen patients move",
+    ),
+    **dict.fromkeys(
+        ("pairs[].correlation", "pairs[].low", "pairs[].high"),
+        "over all patients, rounded to what two dozen of them move",
+    ),
+    "pairs[].steadiness": "over all physicians, one digit",
+}
 FIELDS: dict[str, Mapping[str, str]] = {
     "physicians": PHYSICIANS,
     "methods": METHODS,
@@ -156,6 +201,10 @@ FIELDS: dict[str, Mapping[str, str]] = {
     "summary.json": SUMMARY,
     "checks.json": CHECKS,
     "diagnostics.json": DIAGNOSTICS,
+    "joint": JOINT,
+    "decisions": DECISIONS,
+    "pairs": PAIRS,
+    "several.json": SEVERAL,
 }
 
 

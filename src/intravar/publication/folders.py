@@ -28,6 +28,8 @@ from intravar.writing import check_writable, whole_file, write_private
 Kind = Literal["measurement", "private"]
 LISTING = "intravar.json"
 SUMMARY = "summary.json"
+#: The same of several decisions together.
+SEVERAL = "several.json"
 #: Files that systems put into folders by themselves.
 LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 #: Room for what is written behind it while a result is not yet in its place.
@@ -133,7 +135,7 @@ def _digest(content: bytes) -> str:
 
 
 def _refuse_other_request(path: Path, request: Request, source: str) -> None:
-    stored = read_summary(path)
+    stored = read_summary(path) or _read_stored(path / SEVERAL, "several")
     if stored is None:
         return
     before = stored.get("request")
@@ -160,11 +162,15 @@ def shown_source(source: str) -> str:
 
 def read_summary(path: Path) -> dict[str, Any] | None:
     """Return the summary of a measurement's folder; None where there is none."""
+    return _read_stored(path / SUMMARY, "measurement")
+
+
+def _read_stored(file: Path, what: str) -> dict[str, Any] | None:
     try:
-        found = json.loads((path / SUMMARY).read_text("utf-8"))
+        found = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and found.get("what") == "measurement" else None
+    return found if isinstance(found, dict) and found.get("what") == what else None
 
 
 def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, bytes]) -> None:

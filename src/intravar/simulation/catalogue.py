@@ -1,4 +1,4 @@
-"""The conditions by name: the paper's 94, its grid of sizes, the stress family and courses."""
+"""The conditions by name: the paper's 94, its grid of sizes, and the families after it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from intravar.simulation.departures import DrawnRule
 from intravar.simulation.physicians import Continuum
 from intravar.simulation.rules import Rule, WindowRecipe
 from intravar.simulation.scenario import Scenario
+from intravar.simulation.several_decisions import MULTI_SCENARIOS
 from intravar.simulation.stress import STRESS_SCENARIOS
 
 Family = Literal[
-    "score2", "continuous", "copula", "lognormal", "window", "grid", "stress", "course"
+    "score2", "continuous", "copula", "lognormal", "window", "grid", "stress", "course", "multi"
 ]
 PASSES = (1, 2)
 GRID_PATIENTS = (5_000, 10_000, 20_000, 30_000)
@@ -158,6 +159,18 @@ def course_conditions() -> Mapping[str, Condition]:
     return {scenario.name: _condition(scenario, "course") for scenario in COURSE_SCENARIOS}
 
 
+@cache
+def multi_conditions() -> Mapping[str, Condition]:
+    """Return the conditions with several decisions per patient, by name.
+
+    Examples
+    --------
+    >>> list(multi_conditions())
+    ['multi-independent', 'multi-correlated', 'multi-interacting']
+    """
+    return {scenario.name: _condition(scenario, "multi") for scenario in MULTI_SCENARIOS}
+
+
 def all_conditions() -> Mapping[str, Condition]:
     """Return every condition that has a name."""
     return {
@@ -165,6 +178,7 @@ def all_conditions() -> Mapping[str, Condition]:
         **grid_conditions(),
         **stress_conditions(),
         **course_conditions(),
+        **multi_conditions(),
     }
 
 

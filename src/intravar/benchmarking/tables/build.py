@@ -25,7 +25,12 @@ from intravar.benchmarking.tables.recovery import (
     trust_table,
 )
 from intravar.estimators import METHODS
-from intravar.simulation.catalogue import grid_conditions, paper_conditions, stress_conditions
+from intravar.simulation.catalogue import (
+    grid_conditions,
+    multi_conditions,
+    paper_conditions,
+    stress_conditions,
+)
 
 TITLES = {
     "score2_groups": "SCORE2: mean discordance by physician group, mean delta, rank correlation",
@@ -60,8 +65,12 @@ FIGURE_TABLES = (
     "condition_errors",
 )
 
-#: Conditions for which recovery of D* is tabulated: the paper's four, and the stress family.
-_RECOVERY = ("score2", "copula", "lognormal", "continuous", *stress_conditions())
+#: Conditions for which recovery of D* is tabulated: the paper's four, and the families after it.
+_RECOVERY = (
+    *("score2", "copula", "lognormal", "continuous"),
+    *stress_conditions(),
+    *multi_conditions(),
+)
 
 
 def correlations_of(condition: str) -> str:

@@ -39,7 +39,7 @@ def write_measurement(
     out: str | os.PathLike[str],
     *,
     show_names: bool = False,
-    key: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | bytes | None = None,
     pairs_in_report: bool = False,
     replace: bool = False,
 ) -> Outputs:
@@ -54,7 +54,7 @@ def write_measurement(
     show_names
         Whether real names are written instead of pseudonyms.
     key
-        Key file of an earlier measurement, for the same pseudonyms. By default that of the
+        Key of the pseudonyms, or key file of an earlier measurement. By default that of the
         measurement which is there already, else a new one.
     pairs_in_report
         Whether the page embeds the cases behind the scores; it is patient-level then.
@@ -68,17 +68,18 @@ def write_measurement(
     """
     source = measurement.check.source
     path = checked_out(out, measurement.request, source, replace=replace)
-    pseudonyms = _pseudonyms(measurement, private_folder(path), key)
+    listed = measurement.table["physician"].cast(pl.String).to_list()
+    pseudonyms = pseudonyms_of(listed, private_folder(path), key)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
     outputs = outputs_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, outputs, names) if pairs_in_report else None
     public = _public_files(outputs, pairs)
-    public[REQUEST] = measurement.request.to_toml(_from_folder(source, path)).encode()
+    public[REQUEST] = measurement.request.to_toml(from_folder(source, path)).encode()
     write_folders(path, public, _private_files(measurement, pseudonyms))
     return outputs
 
 
-def _from_folder(source: str, folder: Path) -> str | None:
+def from_folder(source: str, folder: Path) -> str | None:
     """Return a source as it is seen from a folder; None if it was a frame in memory."""
     if "://" in source:
         return source
@@ -90,10 +91,12 @@ def _from_folder(source: str, folder: Path) -> str | None:
         return Path(source).absolute().as_posix()
 
 
-def _pseudonyms(
-    measurement: Measurement, private: Path, key: str | os.PathLike[str] | None
+def pseudonyms_of(
+    names: list[str], private: Path, key: str | os.PathLike[str] | bytes | None
 ) -> Pseudonyms:
-    names = measurement.table["physician"].cast(pl.String).to_list()
+    """Return the pseudonyms of physicians: under a given key, the one that is there, or a new."""
+    if isinstance(key, bytes):
+        return Pseudonyms.of(names, key)
     if key is not None:
         return Pseudonyms.of(names, read_key(Path(key)))
     if (private / KEY_FILE).is_file():  # the same physician keeps a pseudonym from run to run
@@ -104,8 +107,8 @@ def _pseudonyms(
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
     return {
         KEY_FILE: pseudonyms.as_json().encode(),
-        CASES_FILE: _parquet(cases_of(measurement)),
-        PATIENTS_FILE: _parquet(patients_of(measurement)),
+        CASES_FILE: parquet_bytes(cases_of(measurement)),
+        PATIENTS_FILE: parquet_bytes(patients_of(measurement)),
         "README.txt": measurement.request.words.said(PRIVATE_NOTE).encode(),
     }
 
@@ -118,7 +121,7 @@ def _public_files(outputs: Outputs, pairs: Mapping[str, Any] | None) -> dict[str
         tables |= {"strata": outputs.strata, "changes": outputs.changes}
     files: dict[str, bytes] = {}
     for name, table in tables.items():
-        files[f"{name}.parquet"] = _parquet(table)
+        files[f"{name}.parquet"] = parquet_bytes(table)
         files[f"{name}.csv"] = safe_csv(table).encode()
     for file, content in {
         SUMMARY: outputs.summary,
@@ -132,7 +135,8 @@ def _public_files(outputs: Outputs, pairs: Mapping[str, Any] | None) -> dict[str
     return files
 
 
-def _parquet(table: pl.DataFrame) -> bytes:
+def parquet_bytes(table: pl.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file."""
     buffer = io.BytesIO()
     table.write_parquet(buffer)
     return buffer.getvalue()

@@ -1,0 +1,124 @@
+"""Decisions one after the other: P(yes) of each given the covariates and the decisions before it.
+
+The start is the prediction of each decision by covariates alone. What the decisions before it add
+is a logistic model on top of that: they may count more or less where the decision is likely anyway,
+and more or less with every physician. It is learned without the fold that it predicts, and left out
+where held-out decisions are predicted no better with it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.outcomes import positions, vectors
+from intravar.prediction.axes import clipped_logit
+from intravar.prediction.physician_effects import Logits, fit_effects
+from intravar.prediction.stacking import log_likelihood
+
+#: Penalty on what decisions before add to the prediction.
+RIDGE = 1.0
+_STEPS = 25
+
+
+def conditionals(
+    predicted: FloatArray, decided: IntArray, code: IntArray, fold: IntArray
+) -> list[FloatArray]:
+    """Return P(yes) of each decision given those before it.
+
+    Parameters
+    ----------
+    predicted
+        Held-out P(yes) by covariates alone, one row per patient and one column per decision.
+    decided
+        The decisions, all of them known.
+    code, fold
+        Physician and fold of every patient, from 0.
+
+    Returns
+    -------
+    list of ndarray
+        Per decision one row per patient and one column per combination of the decisions before
+        it, as :func:`intravar.outcomes.chained` takes it.
+    """
+    score = clipped_logit(predicted)
+    found = apart(predicted)
+    for k in range(1, predicted.shape[1]):
+        # Matrices are many and small: threads of BLAS would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            table = _given_earlier(score, decided, k, code, fold)
+        seen = table[np.arange(len(table)), positions(decided[:, :k])]
+        y = decided[:, k]
+        if _fit(seen, y) > _fit(predicted[:, k], y):
+            found[k] = table
+    return found
+
+
+def _fit(chance: FloatArray, y: IntArray) -> float:
+    """Return the log-likelihood of decisions."""
+    return float(log_likelihood(clipped_logit(chance), y).sum())
+
+
+def _given_earlier(
+    score: FloatArray, decided: IntArray, k: int, code: IntArray, fold: IntArray
+) -> FloatArray:
+    earlier, y = decided[:, :k].astype(np.float64), decided[:, k].astype(np.float64)
+    combinations = vectors(k)
+    features = _features(score, earlier, k)
+    table = np.empty((len(y), len(combinations)))
+    for number in np.unique(fold):
+        out = fold == number
+        weights = _weights(features[~out], score[~out, k], y[~out])
+        offset = (score[:, k] + features @ weights)[:, None]
+        logits = Logits(
+            (earlier,),
+            offset,
+            y[:, None],
+            np.ones((len(y), 1), dtype=np.bool_),
+            code,
+            int(code.max()) + 1,
+        )
+        effects = fit_effects(logits.only(~out))
+        rows = np.flatnonzero(out)
+        for at, combination in enumerate(combinations):
+            before = np.tile(combination, (len(rows), 1))
+            common = score[rows, k] + _features(score[rows], before, k) @ weights
+            table[rows, at] = effects.probability(before, common, slice(0, k), code[rows])
+    return table
+
+
+def _features(score: FloatArray, earlier: FloatArray, k: int) -> FloatArray:
+    """Return what is looked at: scores, decisions before, and the one where the other."""
+    columns = [np.ones(len(score)), score[:, k]]
+    for before in range(k):
+        yes = earlier[:, before]
+        columns += [score[:, before], yes, yes * score[:, k], yes * score[:, before]]
+    return np.column_stack(columns)
+
+
+def _weights(features: FloatArray, offset: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the weights of a penalised logistic model on top of an offset."""
+    weights = np.zeros(features.shape[1])
+    penalty = RIDGE * np.eye(len(weights))
+    for _ in range(_STEPS):
+        p = expit(offset + features @ weights)
+        slope = features.T @ (y - p) - RIDGE * weights
+        curve = (features * (p * (1 - p))[:, None]).T @ features + penalty
+        step = np.linalg.solve(curve, slope)
+        weights = weights + step
+        if np.abs(step).max() < 1e-8:
+            break
+    return weights
+
+
+def apart(predicted: FloatArray) -> list[FloatArray]:
+    """Return the same as if decisions did not look at each other.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in apart(np.array([[0.5, 0.2]]))]
+    [[[0.5]], [[0.2, 0.2]]]
+    """
+    return [np.repeat(predicted[:, k : k + 1], 2**k, axis=1) for k in range(predicted.shape[1])]
