@@ -82,7 +82,7 @@ def test_cases_are_those_of_the_twin(cohort: dict[str, Any], rule: bool) -> None
         none, nobody = np.zeros(3), np.zeros(observed.n_patients, dtype=np.bool_)
         anchors = Anchors(0.1, 0.1, 0.5, 0.5, none, none)
         evidence = EligibleRates(
-            none, none, none, none, nobody, anchors, np.array(cohort["probability"])
+            none, none, none, none, nobody, anchors, probability=np.array(cohort["probability"])
         )
     cases = cases_behind(evidence, observed, observed.names, importance, pl.DataFrame())
     given_names = observed.named.to_list()
