@@ -17,13 +17,13 @@ import numpy as np
 from intravar.arrays import FloatArray, IntArray
 
 #: The correction is itself unsure, by this share; with small panels, which learn more slowly than
-#: that at first, by this many patients over the size of a panel.
-CORRECTION_ERROR = 0.3
-SLOW_PATIENTS = 160.0
+#: that at first, by the square of this many patients over the size of a panel.
+CORRECTION_ERROR = 0.15
+SLOW_PATIENTS = 126.0
 #: What is learned more slowly still is not seen at all; it may be this share of a component, and
 #: this share of the whole, which all patients of all physicians teach.
-UNSEEN_ERROR = 0.02
-UNSEEN_OF_WHOLE = 0.012
+UNSEEN_ERROR = 0.015
+UNSEEN_OF_WHOLE = 0.006
 
 
 class NoisePart(NamedTuple):
@@ -69,7 +69,7 @@ def components(
     occasion_value = max(float(occasion.mean()), 0.0)
     pattern_value = max(float(whole.mean()) - level.value - occasion_value, 0.0)
     system_value = occasion_value + level.value + pattern_value
-    unsure = max(CORRECTION_ERROR, SLOW_PATIENTS * n_physicians / len(y))
+    unsure = max(CORRECTION_ERROR, (SLOW_PATIENTS * n_physicians / len(y)) ** 2)
     own_error = _root(unsure * occasion_gain, UNSEEN_ERROR * occasion_value)
     whole_error = _root(CORRECTION_ERROR * whole_gain, UNSEEN_OF_WHOLE * system_value)
     return Components(
