@@ -53,12 +53,12 @@ def test_draws_have_the_distribution_of_the_posterior():
     random = np.random.default_rng(2)
     Z, y = np.ones((6, 1)), np.array([1, 1, 1, 1, 1, 0])
     mean, sd = np.array([0.0, -9.0, 9.0]), np.array([1.5, 0.01, 0.01])
-    theta, drawn = np.tile(mean, (2000, 1)), []
+    theta = np.tile(mean, (2000, 1))
     order, start = np.tile(np.arange(6), 2000), 6 * np.arange(2001)
     for _ in range(2):
         moves, chances = random.normal(0, sd, (2000, 5, 3)), random.random((2000, 5, 30))
         draw_panels(Z, y, order, start, theta, mean, moves, chances)
-        drawn = theta[:, 0]
+    drawn = theta[:, 0]
     grid = np.linspace(-8, 8, 4001)
     g = 1 / (1 + np.exp(-grid))
     density = np.exp(-0.5 * (grid / 1.5) ** 2) * g**5 * (1 - g)

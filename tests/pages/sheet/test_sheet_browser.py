@@ -12,7 +12,7 @@ from markupsafe import Markup
 from browsing import AXE, CHROMIUM, launched, serious_problems
 from intravar.pages.sheet.sheet_content import CaseTable, Sheet
 from intravar.pages.sheet.sheet_files import sheet_html
-from intravar.pages.sheet.sheet_pictures import WIDTHS, NoiseShare, Own, noise_bar, strip
+from intravar.pages.sheet.sheet_pictures import WIDTHS, NoiseSlice, Own, noise_bar, strip
 
 pytest.importorskip(
     "playwright.sync_api", reason="playwright is missing: pip install 'intravar[dev]'"
@@ -25,7 +25,7 @@ HOSTILE = "<script>document.title='hacked'</script> \u202eright to left " + "Ver
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    parts = [NoiseShare(kind, 9.0, f"9: {kind}") for kind in ("level", "pattern", "occasion")]
+    parts = [NoiseSlice(kind, 9.0, f"9: {kind}") for kind in ("level", "pattern", "occasion")]
     drawn: list[Markup] = []
     bars: list[Markup] = []
     for kind in WIDTHS:
