@@ -98,7 +98,7 @@ def test_what_cannot_separate(tmp_path: Path, separator: str) -> None:
         (b"\xef\xbb\xbf" + b"a,b\n1,2\n", "is marked as UTF-8; read it without encoding"),
         (b"<TABLE><tr>", "is a web page, not a table"),
         (b"BZh91AY&SY", "is packed with bzip2, not a table"),
-        (gzip.compress(b"a,b\n1,2\n") + b"junk", "is not a whole gzip file"),
+        (gzip.compress(b"a,b\n1,2\n", mtime=0) + b"junk", "is not a whole gzip file"),
     ],
 )
 def test_words_for_odd_files(tmp_path: Path, data: str | bytes, words: str) -> None:
