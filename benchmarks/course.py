@@ -48,7 +48,7 @@ def _draw(name: str, draw: int) -> dict[str, float]:
     asked: dict[str, Any] = {"physician": "physician", "decision": "decision"}
     changed = float("nan")
     if name.startswith("drift"):
-        day = f"before/after {pl.select(FIRST_DAY + pl.duration(days=MIDDLE)).item().date()}"
+        day = f"before/after {pl.select(FIRST_DAY + pl.duration(days=MIDDLE)).item()}"
         prepared = checked(table, Request(date="seen", period=day, **asked)).prepared
         course = course_of(prepared, 0)
         assert course is not None
