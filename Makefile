@@ -28,8 +28,16 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@$(PIP) install --constraint constraints.txt --editable '.$(if $(filter core,$*),,[$*])'
 	@touch '$@'
 
-demo: $(VENV)/.ready-report  ## run all methods on the SCORE2 cohort, beside the paper; ends with a report
+# The last lines are what you would run on a table of your own; they print themselves.
+demo: $(VENV)/.ready-report,files  ## the paper's SCORE2 table, then page, sheet and workbook of a table of patients
 	@$(PY) -m intravar benchmark --out '$(OUT)'
+	@mkdir -p '$(OUT)/own'
+	@echo && echo 'As with a table of your own:'
+	$(PY) -m intravar simulate stress-two-camps --patients 4800 --physicians 16 --no-truth --out '$(OUT)/own/patients.csv'
+	$(PY) -m intravar measure '$(OUT)/own/patients.csv' --physician physician --decision decision --out '$(OUT)/own/mine'
+	$(PY) -m intravar sheet '$(OUT)/own/mine' --physician P01 --out '$(OUT)/own/sheets'
+	$(PY) -m intravar report '$(OUT)/own/mine' --format html,xlsx,pdf
+	@echo && echo "open: $(OUT)/report.html (the study), $(OUT)/own/mine/report.html (page), $(OUT)/own/sheets (one sheet)"
 
 test: lint browser  ## lint, types and tests
 	@$(PY) -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term

@@ -2,7 +2,9 @@
 
 python scripts/doc_pictures.py study results/quick docs/pictures
 python scripts/doc_pictures.py measurement strokes docs/pictures
+python scripts/doc_pictures.py first mine docs/pictures
 
+The last takes page one of the README's measurement.
 The first needs the report as page and SVG (`intravar report results/quick --format html,svg`).
 """
 
@@ -64,9 +66,20 @@ def take_measurement(browser: Browser, folder: Path, out: Path) -> None:
         page.locator(f"figure#{anchor}").screenshot(path=out / f"measure-{name}.png")
 
 
+def take_first(browser: Browser, folder: Path, out: Path) -> None:
+    """Take page one, down to what comes after it."""
+    page = opened(browser, folder / "report.html", 1280, 1200)
+    box = page.locator("#findings").bounding_box()
+    height = 0 if box is None else box["y"] + box["height"]
+    page.screenshot(
+        path=out / "own-data.png", clip={"x": 0, "y": 0, "width": 1280, "height": height + 16}
+    )
+
+
 KINDS: dict[str, Callable[[Browser, Path, Path], None]] = {
     "study": take_study,
     "measurement": take_measurement,
+    "first": take_first,
 }
 
 
