@@ -107,8 +107,9 @@ def group_lines(
     if group is None:
         return []
     about, low, high = (_percent(group[name]) for name in ("discordance", "low", "high"))
+    who = "The one physician" if n_physicians == 1 else f"All {n_physicians:,} physicians together"
     lines = [
-        f"All {n_physicians:,} physicians together: of 100 "
+        f"{who}: of 100 "
         f"{COMPARABLE if compared is None else theirs(compared)}, {claim} {about} [{low}, {high}] "
         "get different decisions."
     ]

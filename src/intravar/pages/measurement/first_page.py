@@ -24,6 +24,8 @@ MAY_BE_READ = {
 #: How grave it is, as a class of the style sheet.
 LOOK_OF = {"levels and ranks": "good", "not interpretable": "bad"}
 MOST_NAMED = 5
+#: Loss of AUC from which on decisions are said to rest on a covariate.
+TELLS = 0.01
 #: What lowers each part of the noise.
 LOWERS = {
     "level": "agree on the threshold: most of what can be agreed on is how readily to say yes",
@@ -210,7 +212,7 @@ def _steps(outputs: Outputs, named: list[Named], parts: list[NoiseShare]) -> lis
     if largest is not None and largest.of_hundred >= 1:
         away = LOWERS[largest.name]
         steps.append(f"{away[0].upper()}{away[1:]} ({largest.shown} of 100).")
-    important = summary["rule"]["importance"][:3]
+    important = [row for row in summary["rule"]["importance"][:3] if row["importance"] >= TELLS]
     if important and summary["rule"]["auc"] is not None:
         words = outputs.words
         listed = ", ".join(theirs(words.label(row["covariate"])) for row in important)
