@@ -18,12 +18,12 @@ from intravar.arrays import FloatArray, IntArray
 
 #: The correction is itself unsure, by this share; with small panels, which learn more slowly than
 #: that at first, by the square of this many patients over the size of a panel.
-CORRECTION_ERROR = 0.15
+CORRECTION_ERROR = 0.2
 SLOW_PATIENTS = 126.0
 #: What is learned more slowly still is not seen at all; it may be this share of a component, and
 #: this share of the whole, which all patients of all physicians teach.
-UNSEEN_ERROR = 0.015
-UNSEEN_OF_WHOLE = 0.006
+UNSEEN_ERROR = 0.02
+UNSEEN_OF_WHOLE = 0.008
 
 
 class NoisePart(NamedTuple):
