@@ -25,7 +25,6 @@ from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import (
     ANCHORED,
     DIFFER,
-    OVER_LIMITS,
     RULE_FOUND,
     Grounds,
     Verdict,
@@ -84,18 +83,19 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         # Without a rule the number is that of any two patients, which is no bound of anything.
         pull = halves.pull
     scores = widened(main.scores, main.evidence, halves, pull)
-    over_limits = _over_limits(main.evidence, observed, check.request.seed)
-    ends = _range(main.evidence, scores, over_limits)
+    ends = _range(main.evidence, scores)
     if ends is not None:
         low, high, error = scores.interval
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
         scores = replace(scores.between(*ends), interval=holding)
+    # Pairs get closer as patients are added: what a matching method says of all is a bound too.
+    closer = halves.pull if halves is not None and isinstance(main.evidence, Pairs) else 0.0
     group = group_of(
         scores.discordance,
         scores.interval.standard_error,
         scores.n_patients,
         ends,
-        fall=falls(scores.discordance, pull),
+        fall=falls(scores.discordance, pull + closer),
         doubt=0.0 if halves is None else halves.common_doubt,
     )
     leaks = [each.column for each in check.prepared.leaks if each.certain]
@@ -107,7 +107,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         leaks[0] if leaks and check.request.covariates is None else None,
         case_mix(observed, rule.probability),
         agreement_with(scores, [each.scores for each in others]),
-        over_limits,
+        _over_limits(main.evidence, observed, check.request.seed),
     )
     judged = judge(grounds)
     said = tuple(check.request.words.said(reason) for reason in judged.reasons)
@@ -146,24 +146,25 @@ def _over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
     """Return by how much own rates predict better than own limits, where a method has rates."""
     if not isinstance(evidence, EligibleRates):
         return float("inf")
-    if evidence.anchors is None or evidence.probability is None or len(observed.physicians) < 2:
+    # Without clear cases the answer would be chance.
+    if evidence.anchors is None or evidence.anchors.clear < ANCHORED:
+        return float("inf")
+    if evidence.probability is None or len(observed.physicians) < 2:
         return float("inf")
     probability = np.clip(evidence.probability, _TINY, 1 - _TINY)
     decided = Decided(observed.decision.astype(np.int64), observed.code, len(observed.physicians))
     return rates_over_limits(logit(probability), decided, seed)
 
 
-def _range(
-    evidence: Evidence, scores: Scores, over_limits: float
-) -> tuple[FloatArray, FloatArray] | None:
+def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:
     """Return the values that fit equally well, where they hang on a rule."""
     if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
         return None
     if not evidence.follows:
         return scores.interval.low, scores.interval.high
     low, high = evidence.anchors.identified_low, evidence.anchors.identified_high
-    if over_limits <= OVER_LIMITS and evidence.anchors.clear < ANCHORED:
-        # Limits alone explain who decides how: all may follow theirs to the letter.
+    if evidence.anchors.clear < ANCHORED:
+        # With limits of their own all may follow a rule to the letter.
         low = np.zeros_like(low)
     return low, high
 

@@ -35,10 +35,10 @@ SETTLED = 0.1
 OVERLAP = 0.9
 #: Median width of the range of levels that fit equally well, up to which a level is determined.
 DETERMINED = 0.1
+#: Share of the eligible, and of the others, who must be clear cases.
+ANCHORED = 0.2
 #: Gain in held-out log-likelihood of own rates over own limits, above which rates are told apart.
 OVER_LIMITS = 0.0
-#: Share of the eligible, and of the others, who must be clear cases for a level to be one.
-ANCHORED = 0.2
 #: Reasons that are told, the gravest.
 MOST_REASONS = 3
 
@@ -168,8 +168,15 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
             f"{100 * grounds.case_mix:.0f} % of what they would if dealt at random, and ranks "
             "would compare patients"
         )
+    anchors = grounds.evidence.anchors if isinstance(grounds.evidence, EligibleRates) else None
     differ = grounds.group is not None and grounds.group.differ >= DIFFER
-    if differ and grounds.over_limits <= OVER_LIMITS:
+    if anchors is not None and anchors.clear < ANCHORED:
+        side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
+        reasons.append(
+            f"{100 * anchors.clear:.0f} % only of those who are {side} are clear cases: who draws "
+            "the line elsewhere cannot be told from who is inconsistent"
+        )
+    elif differ and grounds.over_limits <= OVER_LIMITS:
         reasons.append(
             "physicians who only draw the line at different places would decide like this: who is "
             "lenient cannot be told from who is inconsistent"
@@ -211,9 +218,6 @@ def _undetermined(evidence: EligibleRates) -> list[str]:
             "clear cases are missing: levels that differ by "
             f"{100 * width:.0f} of 100 fit these data equally well"
         ]
-    if anchors.clear < ANCHORED:
-        side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
-        return [f"of patients who are {side}, {100 * anchors.clear:.0f} % only are clear cases"]
     return []
 
 
