@@ -235,12 +235,16 @@ def real_cases(folder: str) -> Iterator[Case]:
         yield from _subsamples(path.stem, table, dict(roles))
 
 
+def once_each(name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """Keep one occasion of each case, as a record would hold it."""
+    order = stream(0, "verdicts", name).permutation(table.height)
+    table = table[order].unique(["decider", "case"], keep="first", maintain_order=True)
+    return table.drop("case", "occasion")
+
+
 def _subsamples(name: str, table: pl.DataFrame, roles: Roles) -> Iterator[Case]:
     if {"case", "occasion"} <= set(table.columns):
-        # One occasion of each case, as a record would hold it.
-        order = stream(0, "verdicts", name).permutation(table.height)
-        table = table[order].unique(["decider", "case"], keep="first", maintain_order=True)
-        table = table.drop("case", "occasion")
+        table = once_each(name, table)
     if table.height <= LARGEST:
         yield Case(f"{name} (real)", table, {}, roles)
         return
