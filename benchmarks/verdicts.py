@@ -160,6 +160,11 @@ def _outcome(
         mean = float(np.average(true[known], weights=scores.n_patients[known]))
         if whole.verdict.rule_found >= RULE_FOUND:
             group = _within(whole, mean)
+    elif METHODS[method].estimand in case.undetermined:
+        # There is no such value; who decides how consistently is known all the same.
+        true = np.array([case.truth["comparable"][str(name)] for name in scores.physician])
+        known = np.isfinite(scores.discordance)
+        rho = _spearman(scores.discordance[known], true[known])
     if "any" in case.truth and not whole.verdict.rule_found >= RULE_FOUND:
         # Without a rule it is said to be that of any two patients, which is another truth.
         any_two = [case.truth["any"][str(name)] for name in scores.physician]

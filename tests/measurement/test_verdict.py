@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks._cohorts import Case, coins_and_clockwork, no_clear_cases, pure_noise
+from benchmarks._cohorts import (
+    Case,
+    coins_and_clockwork,
+    no_clear_cases,
+    own_exclusive_or,
+    pure_noise,
+)
 
 import intravar
 from intravar.estimators.evidence import (
@@ -166,8 +172,9 @@ def test_noise_bears_no_ranks_and_extremes_bear_levels(method: str):
     assert found.verdict.level == "levels and ranks", str(found.verdict)
 
 
-def test_who_is_lenient_is_not_ranked():
+def test_who_is_lenient_is_not_ranked(monkeypatch: pytest.MonkeyPatch):
     """Nobody is a clear case and physicians draw lines elsewhere: no order, and any level fits."""
+    monkeypatch.setattr(halves, "SPLITS", 1)
     found = appraised(no_clear_cases(0, 1.0), "latent-rule")
     assert found.verdict.level == "group only", str(found.verdict)
     assert found.group is not None
@@ -175,6 +182,14 @@ def test_who_is_lenient_is_not_ranked():
     ends = found.scores.identified
     assert ends is not None
     assert (found.scores.interval.low <= ends[0]).all()
+
+
+def test_rules_that_cannot_be_followed_are_not_ranked(monkeypatch: pytest.MonkeyPatch):
+    """Everybody has an exclusive-or of their own: another rule looks like inconsistency."""
+    monkeypatch.setattr(halves, "SPLITS", 1)
+    found = appraised(own_exclusive_or(0, n_physicians=6), "latent-rule")
+    assert found.verdict.level == "group only", str(found.verdict)
+    assert "rules of their own" in str(found.verdict)
 
 
 def test_several_deals_are_averaged_where_patients_are_few(monkeypatch: pytest.MonkeyPatch):
