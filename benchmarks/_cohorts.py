@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +18,18 @@ Roles = dict[str, str | tuple[str, ...]]
 ROLES: Roles = {"physician": "physician", "decision": "decision"}
 #: Conditions with a name, and the sizes at which they are tried.
 CONDITIONS: tuple[tuple[str, int, int], ...] = (
-    ("score2", 8000, 20),
+    ("score2", 2000, 20),
     ("score2", 1000, 10),
     ("continuous", 3000, 20),
-    ("continuous", 1600, 40),
-    *((name, 1500, 10) for name in ("copula", "pass1-w3-p2", "pass2-w1-p4")),
-    *((f"stress-{name}", 2000, 10) for name in ("hidden-weak", "hidden-strong", "graded")),
-    *((f"stress-{name}", 2000, 10) for name in ("noise", "case-mix", "missing", "rare")),
-    *((f"stress-{name}", 2000, 10) for name in ("exclusive-or", "heterogeneous-p-low")),
+    ("continuous", 1200, 40),
+    *((name, 1000, 10) for name in ("copula", "pass1-w3-p2", "pass2-w1-p4")),
+    *((f"stress-{name}", 1000, 10) for name in ("hidden-weak", "hidden-strong", "graded")),
+    *((f"stress-{name}", 1000, 10) for name in ("noise", "case-mix", "missing", "rare")),
+    *((f"stress-{name}", 1000, 10) for name in ("exclusive-or", "heterogeneous-p-low")),
     ("stress-sparse-25", 1500, 60),
-    *((f"stress-{name}", 3000, 10) for name in ("two-camps", "personal-weights", "own-rules")),
-    *((f"stress-{name}", 3000, 10) for name in ("own-conjunctions", "strong-thresholds")),
-    *((f"stress-{name}-small", 2000, 20) for name in ("two-camps", "own-rules", "three-camps")),
+    *((f"stress-{name}", 1500, 10) for name in ("two-camps", "personal-weights", "own-rules")),
+    *((f"stress-{name}", 1500, 10) for name in ("own-conjunctions", "strong-thresholds")),
+    *((f"stress-{name}-small", 1200, 20) for name in ("two-camps", "own-rules", "three-camps")),
 )
 #: Real files: who decides, what, and what came before the decision.
 FILES: dict[str, Roles] = {
@@ -50,7 +50,9 @@ FILES: dict[str, Roles] = {
     },
 }
 #: Subsamples of a real file: physicians, and patients of each.
-SUBSAMPLES = ((10, 200), (40, 50))
+SUBSAMPLES = ((10, 150), (30, 50))
+#: Cohorts are drawn with seeds that nothing was chosen on.
+REPLICATE = 11
 
 
 #: Larger files are subsampled.
@@ -68,36 +70,47 @@ class Case:
     table
         What a user would have.
     truth
-        By estimand and physician the discordance; nothing where nobody knows.
+        By estimand and physician the discordance; nothing where nobody knows. "any" is that of any
+        two patients of a physician.
     roles
         Columns of the table, as `measure` is told them.
+    undetermined
+        Estimands that the cohort has no value of: whoever gives a level or an order is wrong.
+    leaks
+        Whether a column gives the decision away.
     """
 
     name: str
     table: pl.DataFrame
     truth: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     roles: Roles = field(default_factory=lambda: dict(ROLES))
+    undetermined: tuple[str, ...] = ()
+    leaks: bool = False
 
 
 def simulated_cases() -> Iterator[Case]:
     """Make the cohorts one by one: conditions with a name, and some that only make sense here."""
     for name, n_patients, n_physicians in CONDITIONS:
         yield _condition(name, n_patients, n_physicians)
-    yield pure_noise(0)
-    yield pure_noise(1, differing=True)
-    yield coins_and_clockwork(0)
-    yield coins_and_clockwork(1, n_physicians=8, panel=120)
-    yield _made("alike", 2, p_high=np.full(12, 0.85), p_low=np.full(12, 0.05))
-    yield _made("few physicians", 3, p_high=np.array([0.95, 0.8, 0.6]), p_low=np.full(3, 0.05))
-    yield _made("one class", 4, p_high=np.linspace(0.55, 0.98, 15), p_low=None)
+    yield pure_noise(1000 + REPLICATE)
+    yield pure_noise(2000 + REPLICATE, differing=True)
+    yield coins_and_clockwork(REPLICATE)
+    yield coins_and_clockwork(REPLICATE, n_physicians=8, panel=120)
+    yield given_away(REPLICATE)
+    yield own_exclusive_or(REPLICATE)
+    yield _made("alike", REPLICATE, p_high=np.full(12, 0.85), p_low=np.full(12, 0.05))
     yield _made(
-        "drifting", 5, p_high=np.linspace(0.6, 0.98, 15), p_low=np.full(15, 0.05), drift=0.3
+        "few physicians", REPLICATE, p_high=np.array([0.95, 0.8, 0.6]), p_low=np.full(3, 0.05)
     )
-    yield coarse_and_level(6)
+    yield _made("one class", REPLICATE, p_high=np.linspace(0.55, 0.98, 15), p_low=None)
+    yield _made("drifting", REPLICATE, np.linspace(0.6, 0.98, 15), np.full(15, 0.05), drift=0.3)
+    for strength in (1.0, 2.0):
+        yield no_clear_cases(REPLICATE, strength)
+        yield no_clear_cases(REPLICATE, strength, coarse=False)
 
 
 def _condition(name: str, n_patients: int, n_physicians: int) -> Case:
-    seed = find_condition(name).replicate_seed(1)
+    seed = find_condition(name).replicate_seed(REPLICATE)
     cohort = intravar.simulate(name, seed=seed, n_patients=n_patients, n_physicians=n_physicians)
     known = intravar.oracle(cohort)
     truth = {
@@ -126,14 +139,42 @@ def coins_and_clockwork(seed: int, *, n_physicians: int = 16, panel: int = 200) 
     return _made(name, seed, np.where(odd, 0.5, 1.0), np.where(odd, 0.5, 0.0), panel=panel)
 
 
-def coarse_and_level(seed: int) -> Case:
-    """Many deciders, coarse covariates that shift the chance of yes, and nobody who is sure."""
+def given_away(seed: int) -> Case:
+    """Coins and clockwork, and a column that was written after the decision."""
+    case = coins_and_clockwork(seed, n_physicians=8, panel=120)
+    late = pl.col("decision") + pl.Series(stream(seed, "verdicts", "late").normal(0, 0.2, 960))
+    table = case.table.with_columns(late.alias("dose"))
+    return Case("given away", table, case.truth, leaks=True)
+
+
+def own_exclusive_or(seed: int, *, n_physicians: int = 10, panel: int = 250) -> Case:
+    """Everybody treats who is high in one of two covariates of their own, and not in both."""
+    random = stream(seed, "verdicts", "own exclusive-or")
+    code = np.repeat(np.arange(n_physicians), panel)
+    x = random.normal(size=(len(code), 6))
+    pairs = np.array([random.permutation(6)[:2] for _ in range(n_physicians)])[code]
+    one, other = np.take_along_axis(x, pairs, axis=1).T
+    p_high = np.linspace(0.7, 1.0, n_physicians)
+    chance = np.where((one > 0) != (other > 0), p_high[code], 0.03)
+    return _case("own exclusive-or", x, code, chance, random, 2 * p_high * (1 - p_high))
+
+
+def no_clear_cases(seed: int, strength: float, *, coarse: bool = True) -> Case:
+    """Many deciders; covariates shift the chance of yes, deciders are lenient or strict.
+
+    Nobody is eligible or not, so that the discordance of the eligible has no value.
+    """
     random = stream(seed, "verdicts", "coarse")
-    code = np.repeat(np.arange(40), 80)
-    x = random.integers(0, [2, 3, 4, 2], size=(len(code), 4)).astype(np.float64)
-    lean = random.normal(0, 0.5, 40)
-    chance = 1 / (1 + np.exp(-(x @ np.array([0.9, 0.6, -0.5, 0.4]) - 0.6 + lean[code])))
-    return _case("coarse, no clear cases", x, code, chance, random)
+    code = np.repeat(np.arange(30), 80)
+    if coarse:
+        x = random.integers(0, [2, 3, 4, 2], size=(len(code), 4)) - np.array([0.5, 1.0, 1.5, 0.5])
+    else:
+        x = random.normal(size=(len(code), 4))
+    lean = random.normal(0, 0.5, 30)
+    slope = strength * np.array([0.9, 0.6, -0.5, 0.4])
+    chance = 1 / (1 + np.exp(-(x @ slope + lean[code])))
+    name = f"{'coarse' if coarse else 'smooth'}, no clear cases, slopes x {strength:.0f}"
+    return replace(_case(name, x, code, chance, random), undetermined=("eligible",))
 
 
 def _made(
@@ -170,7 +211,11 @@ def _case(
     decision = (random.random(len(code)) < chance).astype(np.int64)
     table = pl.DataFrame({"physician": who, "decision": decision, **columns})
     mean = np.bincount(code, 2 * chance * (1 - chance)) / np.bincount(code)
-    truth = {"comparable": {f"P{number:03d}": float(each) for number, each in enumerate(mean)}}
+    rate = np.bincount(code, chance) / np.bincount(code)
+    truth = {
+        estimand: {f"P{number:03d}": float(each) for number, each in enumerate(values)}
+        for estimand, values in (("comparable", mean), ("any", 2 * rate * (1 - rate)))
+    }
     if eligible is not None:
         truth["eligible"] = {f"P{at:03d}": float(each) for at, each in enumerate(eligible)}
     return Case(name, table, truth)
@@ -190,12 +235,16 @@ def real_cases(folder: str) -> Iterator[Case]:
         yield from _subsamples(path.stem, table, dict(roles))
 
 
+def once_each(name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """Keep one occasion of each case, as a record would hold it."""
+    order = stream(0, "verdicts", name).permutation(table.height)
+    table = table[order].unique(["decider", "case"], keep="first", maintain_order=True)
+    return table.drop("case", "occasion")
+
+
 def _subsamples(name: str, table: pl.DataFrame, roles: Roles) -> Iterator[Case]:
     if {"case", "occasion"} <= set(table.columns):
-        # One occasion of each case, as a record would hold it.
-        order = stream(0, "verdicts", name).permutation(table.height)
-        table = table[order].unique(["decider", "case"], keep="first", maintain_order=True)
-        table = table.drop("case", "occasion")
+        table = once_each(name, table)
     if table.height <= LARGEST:
         yield Case(f"{name} (real)", table, {}, roles)
         return

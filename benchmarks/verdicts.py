@@ -61,23 +61,33 @@ class Outcome:
     rho: float
     overlap: float
     group: bool | None
+    undetermined: bool
+    leaks: bool
     reason: str
     seconds: float
 
     @property
     def right(self) -> bool | None:
         """Whether the claim is true; None where nobody knows."""
+        if self.leaks or self.verdict == "not interpretable":
+            return self.leaks and self.verdict == "not interpretable"
+        if self.undetermined:
+            return self.verdict in UNRANKED
         known = not np.isnan(self.rho)
         if self.verdict == "levels and ranks":
             true = self.overlap >= OVERLAP
             return true and (not known or (self.holds >= HOLDS and self.rho >= ORDER))
+        if self.verdict == "group only":
+            return self.group
         if not known:
             return None
-        return self.rho >= ORDER if self.verdict == "ranks only" else self.group
+        return self.rho >= ORDER
 
     @property
     def missed(self) -> bool:
         """Whether more could have been said."""
+        if self.leaks:
+            return False
         if self.verdict in UNRANKED:
             return self.rho >= CLEAR_ORDER
         bears = self.holds >= HOLDS and self.overlap >= OVERLAP and abs(self.above) <= LEANS
@@ -148,9 +158,17 @@ def _outcome(
         above = float((scores.discordance - true)[known].mean())
         rho = _spearman(scores.discordance[known], true[known])
         mean = float(np.average(true[known], weights=scores.n_patients[known]))
-        if whole.group is not None and whole.verdict.rule_found >= RULE_FOUND:
-            # Without a rule it is said to be that of any two patients, which is another truth.
-            group = whole.group.low <= mean <= whole.group.high
+        if whole.verdict.rule_found >= RULE_FOUND:
+            group = _within(whole, mean)
+    elif METHODS[method].estimand in case.undetermined:
+        # There is no such value; who decides how consistently is known all the same.
+        true = np.array([case.truth["comparable"][str(name)] for name in scores.physician])
+        known = np.isfinite(scores.discordance)
+        rho = _spearman(scores.discordance[known], true[known])
+    if "any" in case.truth and not whole.verdict.rule_found >= RULE_FOUND:
+        # Without a rule it is said to be that of any two patients, which is another truth.
+        any_two = [case.truth["any"][str(name)] for name in scores.physician]
+        group = _within(whole, float(np.average(any_two, weights=scores.n_patients)))
     return Outcome(
         case.name,
         method,
@@ -161,9 +179,15 @@ def _outcome(
         rho,
         _overlap(*halves),
         group,
+        METHODS[method].estimand in case.undetermined,
+        case.leaks,
         whole.verdict.reasons[0],
         seconds,
     )
+
+
+def _within(whole: Appraisal, mean: float) -> bool | None:
+    return None if whole.group is None else whole.group.low <= mean <= whole.group.high
 
 
 def _spearman(score: FloatArray, true: FloatArray) -> float:
@@ -196,7 +220,10 @@ def _overlap(first: Appraisal, second: Appraisal) -> float:
 
 def _row(found: Outcome) -> str:
     said = {True: "yes", False: "**no**", None: "–"}
-    right = said[found.right] + (", more was borne" if found.missed else "")
+    word = said[found.right]
+    if found.right and np.isnan(found.rho) and found.verdict == "levels and ranks":
+        word = "halves overlap"
+    right = word + (", more was borne" if found.missed else "")
     numbers = (_number(value) for value in (found.above, found.fall, found.rho))
     return (
         f"| {found.case} | {found.method} | {found.verdict} | {_percent(found.holds)} | "

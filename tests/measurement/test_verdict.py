@@ -1,11 +1,18 @@
 """What may be read off a measurement, test by test; and that it claims no more than it should."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks._cohorts import Case, coins_and_clockwork, pure_noise
+from benchmarks._cohorts import (
+    Case,
+    coins_and_clockwork,
+    no_clear_cases,
+    own_exclusive_or,
+    pure_noise,
+)
 
 import intravar
 from intravar.estimators.evidence import (
@@ -17,6 +24,7 @@ from intravar.estimators.evidence import (
 )
 from intravar.inference import Interval
 from intravar.latent.anchors import Anchors
+from intravar.measurement import halves
 from intravar.measurement import verdict as limits
 from intravar.measurement.appraisal import Appraisal, agreement_with, appraise
 from intravar.measurement.diagnostics import case_mix
@@ -36,10 +44,12 @@ HALVES = Halves(0.8, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)
 SOUND = Grounds(PREDICTIONS, GROUP, HALVES, 12.0)
 
 
-def rates(width: float = 0.0, *, follows: bool = True, rule: bool = True) -> EligibleRates:
+def rates(
+    width: float = 0.0, *, follows: bool = True, rule: bool = True, clear: float = 0.8
+) -> EligibleRates:
     """Return evidence of the latent rule, with a range of levels that fit equally well."""
     low = np.full(3, 0.2)
-    anchors = Anchors(0.4, 0.4, 0.8, 0.8, low, low + width) if rule else None
+    anchors = Anchors(0.4, 0.4, clear, 0.8, low, low + width) if rule else None
     core = np.ones(3, dtype=np.bool_)
     return EligibleRates(low, low, low, low, core, anchors, follows)
 
@@ -63,6 +73,13 @@ def pairs() -> Pairs:
         (replace(SOUND, halves=replace(HALVES, agreement=0.4)), "group only", "(reliability 0.40)"),
         (replace(SOUND, case_mix=0.4), "group only", "see different patients"),
         (replace(SOUND, agreement=0.2), "group only", "another order"),
+        (replace(SOUND, evidence=rates(), over_limits=-1.0), "group only", "who is lenient"),
+        (replace(SOUND, evidence=rates(), over_limits=1.0), "levels and ranks", "same order"),
+        (
+            replace(SOUND, evidence=rates(clear=0.1)),
+            "group only",
+            "10 % only of those",
+        ),
         (replace(SOUND, agreement=0.4), "levels and ranks", "same order"),
         (replace(SOUND, halves=replace(HALVES, fall=0.12)), "ranks only", "still falls"),
         (replace(SOUND, halves=replace(HALVES, overlap=0.8)), "ranks only", "overlap for 80 %"),
@@ -153,6 +170,49 @@ def test_noise_bears_no_ranks_and_extremes_bear_levels(method: str):
         assert appraised(small, method).verdict.level in UNRANKED
     found = appraised(coins_and_clockwork(0, n_physicians=10, panel=100), method)
     assert found.verdict.level == "levels and ranks", str(found.verdict)
+
+
+def test_who_is_lenient_is_not_ranked(monkeypatch: pytest.MonkeyPatch):
+    """Nobody is a clear case and physicians draw lines elsewhere: no order, and any level fits."""
+    monkeypatch.setattr(halves, "SPLITS", 1)
+    found = appraised(no_clear_cases(0, 1.0), "latent-rule")
+    assert found.verdict.level == "group only", str(found.verdict)
+    assert found.group is not None
+    assert found.group.low == 0
+    ends = found.scores.identified
+    assert ends is not None
+    assert (found.scores.interval.low <= ends[0]).all()
+
+
+def test_rules_that_cannot_be_followed_are_not_ranked(monkeypatch: pytest.MonkeyPatch):
+    """Everybody has an exclusive-or of their own: another rule looks like inconsistency."""
+    monkeypatch.setattr(halves, "SPLITS", 1)
+    found = appraised(own_exclusive_or(0, n_physicians=6), "latent-rule")
+    assert found.verdict.level == "group only", str(found.verdict)
+    assert "rules of their own" in str(found.verdict)
+
+
+def test_several_deals_are_averaged_where_patients_are_few(monkeypatch: pytest.MonkeyPatch):
+    dealt = []
+    once = halves._split
+
+    def counted(*given: Any) -> Any:
+        dealt.append(once(*given))
+        return dealt[-1]
+
+    monkeypatch.setattr(halves, "_split", counted)
+    observed = checked(
+        coins_and_clockwork(0, n_physicians=6, panel=60).table,
+        Request(physician="physician", decision="decision"),
+    ).prepared.observed
+    model = intravar.Euclidean().fit_observed(observed)
+    found = halves.compare_halves(model, observed, 0)
+    assert found is not None
+    assert len(dealt) == halves.SPLITS
+    assert found.shift == pytest.approx(np.mean([each.shift for each in dealt]))
+    monkeypatch.setattr(halves, "FEW_PATIENTS", 100)
+    assert halves.compare_halves(model, observed, 0) is not None
+    assert len(dealt) == halves.SPLITS + 1
 
 
 @pytest.mark.slow

@@ -37,6 +37,11 @@ class Anchors:
     identified_low: FloatArray
     identified_high: FloatArray
 
+    @property
+    def clear(self) -> float:
+        """Share of clear cases on the side that has fewer."""
+        return min(self.sure_eligible, self.sure_others)
+
     def of(self, physicians: IntArray) -> Anchors:
         """Return the same with the ranges of these physicians, in this order."""
         return replace(

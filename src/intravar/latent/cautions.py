@@ -21,7 +21,8 @@ def warn_of_thin_anchors(anchors: Anchors, share: float, stacklevel: int) -> Non
     if thin:
         warnings.warn(
             f"fewer than {share:.0%} of {', and of '.join(thin)}: these data do not determine the "
-            "level of the scores, only their order; the range of levels they allow is in "
+            "level of the scores, and their order only if all draw the line at the same place; the "
+            "range of levels they allow is in "
             "identified_low and identified_high of the profile",
             AnchorWarning,
             stacklevel=stacklevel + 1,

@@ -7,20 +7,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import logit
 from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions
+from intravar.inference import Interval
+from intravar.latent.decided import Decided
+from intravar.latent.leniency import rates_over_limits
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.group import Group, group_of
 from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
 from intravar.measurement.result import Fitted
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
-from intravar.measurement.verdict import DIFFER, RULE_FOUND, Grounds, Verdict, judge
+from intravar.measurement.verdict import (
+    ANCHORED,
+    DIFFER,
+    RULE_FOUND,
+    Grounds,
+    Verdict,
+    judge,
+)
 from intravar.observed import Observed
 from intravar.preparation.check import Check
+
+_TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +85,17 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
     scores = widened(main.scores, main.evidence, halves, pull)
     ends = _range(main.evidence, scores)
     if ends is not None:
-        scores = scores.between(*ends)
+        low, high, error = scores.interval
+        holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
+        scores = replace(scores.between(*ends), interval=holding)
+    # Pairs get closer as patients are added: what a matching method says of all is a bound too.
+    closer = halves.pull if halves is not None and isinstance(main.evidence, Pairs) else 0.0
     group = group_of(
         scores.discordance,
         scores.interval.standard_error,
         scores.n_patients,
         ends,
-        fall=falls(scores.discordance, pull),
+        fall=falls(scores.discordance, pull + closer),
         doubt=0.0 if halves is None else halves.common_doubt,
     )
     leaks = [each.column for each in check.prepared.leaks if each.certain]
@@ -90,6 +107,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         leaks[0] if leaks and check.request.covariates is None else None,
         case_mix(observed, rule.probability),
         agreement_with(scores, [each.scores for each in others]),
+        _over_limits(main.evidence, observed, check.request.seed),
     )
     judged = judge(grounds)
     said = tuple(check.request.words.said(reason) for reason in judged.reasons)
@@ -124,13 +142,31 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     return replace(scores, interval=wide._replace(standard_error=error))
 
 
+def _over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
+    """Return by how much own rates predict better than own limits, where a method has rates."""
+    if not isinstance(evidence, EligibleRates):
+        return float("inf")
+    # Without clear cases the answer would be chance.
+    if evidence.anchors is None or evidence.anchors.clear < ANCHORED:
+        return float("inf")
+    if evidence.probability is None or len(observed.physicians) < 2:
+        return float("inf")
+    probability = np.clip(evidence.probability, _TINY, 1 - _TINY)
+    decided = Decided(observed.decision.astype(np.int64), observed.code, len(observed.physicians))
+    return rates_over_limits(logit(probability), decided, seed)
+
+
 def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:
     """Return the values that fit equally well, where they hang on a rule."""
     if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
         return None
     if not evidence.follows:
         return scores.interval.low, scores.interval.high
-    return evidence.anchors.identified_low, evidence.anchors.identified_high
+    low, high = evidence.anchors.identified_low, evidence.anchors.identified_high
+    if evidence.anchors.clear < ANCHORED:
+        # With limits of their own all may follow a rule to the letter.
+        low = np.zeros_like(low)
+    return low, high
 
 
 def agreement_with(main: Scores, others: list[Scores]) -> float | None:

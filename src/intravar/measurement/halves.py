@@ -20,17 +20,15 @@ from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
 from intravar.inference import Interval
 from intravar.inference.intervals import LEVEL
 from intravar.inference.shrinkage import between_variance
+from intravar.measurement.dealt import FEWEST_PHYSICIANS, deal, subset
 from intravar.observed import Observed
 from intravar.seeds import stream
 
-#: A half of a panel must hold as many patients for its physician to be compared.
-FEWEST_IN_A_HALF = 5
-#: Physicians that must be there twice.
-FEWEST_PHYSICIANS = 3
 #: A gap between intervals that nobody would act on.
 NEARLY = 0.005
-#: Patients beyond which a sample of physicians is halved.
-MOST_PATIENTS = 60_000
+#: Deals into halves that are averaged, where patients are no more than this.
+SPLITS = 3
+FEW_PATIENTS = 4_000
 #: What a bound lies above its limit falls at least with this power of the number of patients.
 SLOWEST = 0.25
 #: Standard errors above its estimate at which a fall is taken; 95 % of the time it is less.
@@ -111,9 +109,45 @@ def _pull(shift: FloatArray, score: FloatArray) -> float:
 
 
 def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | None:
-    """Measure both halves with the same method; None where panels are too small for it."""
-    rows = _rows(observed, seed)
-    parts = [_subset(observed, half) for half in rows]
+    """Measure both halves with the same method; None where panels are too small for it.
+
+    Which half a patient falls into is chance, and one deal of it is a thin ground for a verdict:
+    where patients are few and fits are cheap, several are averaged.
+    """
+    n_splits = SPLITS if len(observed.decision) <= FEW_PATIENTS else 1
+    dealt = (_split(estimator, observed, stream(seed, "halves", str(at))) for at in range(n_splits))
+    splits = [each for each in dealt if each is not None]
+    if not splits:
+        return None
+    rank = float(np.mean([_rank_correlation(each.first, each.second) for each in splits]))
+    # Per physician the mean of their halves over all deals, less the whole.
+    whole = np.asarray(estimator.score_, dtype=np.float64)
+    shifts = np.array([_placed(each.shift, each.physicians, len(whole)) for each in splits])
+    there = np.flatnonzero(np.isfinite(shifts).any(axis=0))
+    shift, whole = np.nanmean(shifts[:, there], axis=0), whole[there]
+    pull = _pull(shift, whole)
+    variances = np.mean([_doubted(each.first, each.second) for each in splits], axis=0)
+    own, common = (float(np.sqrt(max(each, 0.0)) / 2) for each in variances)
+    agreement = 2 * rank / (1 + rank) if rank > 0 else rank
+    fall = float(falls(whole, pull).mean())
+    found = Halves(agreement, 1.0, float(shift.mean()), pull, fall, own, common, len(there))
+    overlap = np.mean([_overlap(each.first, each.second, found) for each in splits])
+    return replace(found, overlap=float(overlap))
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """One deal of the patients into halves, of the physicians who are in both."""
+
+    first: Half
+    second: Half
+    physicians: IntArray
+    shift: FloatArray
+
+
+def _split(estimator: Estimator, observed: Observed, random: np.random.Generator) -> _Split | None:
+    rows = deal(observed, random)
+    parts = [subset(observed, half) for half in rows]
     if parts[0] is None or parts[1] is None:
         return None
     first, second = (
@@ -124,12 +158,14 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
         return None
     first, second = first.take(both), second.take(both)
     whole = np.asarray(estimator.score_, dtype=np.float64)[both]
-    shift = float(np.mean((first.score + second.score) / 2 - whole))
-    agreement = _stepped_up(first.score, second.score)
-    pull = _pull((first.score + second.score) / 2 - whole, whole)
-    fall = float(falls(whole, pull).mean())
-    found = Halves(agreement, 1.0, shift, pull, fall, *doubts(first, second), len(both))
-    return replace(found, overlap=_overlap(first, second, found))
+    return _Split(first, second, both, (first.score + second.score) / 2 - whole)
+
+
+def _placed(values: FloatArray, at: IntArray, n: int) -> FloatArray:
+    """Return values in the places of all physicians, NaN elsewhere."""
+    column = np.full(n, np.nan)
+    column[at] = values
+    return column
 
 
 def _overlap(first: Half, second: Half, found: Halves) -> float:
@@ -183,6 +219,12 @@ def doubts(first: Half, second: Half) -> tuple[float, float]:
     >>> own, round(common, 2)
     (0.0, 0.1)
     """
+    own, common = _doubted(first, second)
+    return float(np.sqrt(own) / 2), float(np.sqrt(max(common, 0.0)) / 2)
+
+
+def _doubted(first: Half, second: Half) -> tuple[float, float]:
+    """Return the variances of the difference, own and common; the latter may be below 0."""
     apart = first.score - second.score
     expected = first.interval.standard_error**2 + second.interval.standard_error**2
     known = np.isfinite(expected)
@@ -193,7 +235,7 @@ def doubts(first: Half, second: Half) -> tuple[float, float]:
     own = between_variance(apart, np.sqrt(expected))
     weight = 1 / (expected + own)
     common = (weight @ apart / weight.sum()) ** 2 - 1 / weight.sum()
-    return float(np.sqrt(own) / 2), float(np.sqrt(max(common, 0.0)) / 2)
+    return float(own), float(common)
 
 
 def widen(score: FloatArray, interval: Interval, fall: FloatArray, doubt: float) -> Interval:
@@ -231,52 +273,14 @@ def _fitted(model: Estimator, part: Observed, observed: Observed) -> Half:
     evidence = model.evidence(part)
     place = {name: at for at, name in enumerate(observed.physicians)}
     at = [place[name] for name in model.physicians_.tolist()]
-    columns = []
-    for values in (model.score_, *own_interval(evidence, model.ends())):
-        column = np.full(len(observed.physicians), np.nan)
-        column[at] = values
-        columns.append(column)
+    columns = [
+        _placed(np.asarray(values), np.array(at), len(observed.physicians))
+        for values in (model.score_, *own_interval(evidence, model.ends()))
+    ]
     return Half(columns[0], Interval(*columns[1:]), isinstance(evidence, Predictions))
 
 
-def _rows(observed: Observed, seed: int) -> tuple[IntArray, IntArray]:
-    """Deal every panel into two; of many patients only the panels of some physicians."""
-    panels = [panel for panel in observed.panels if len(panel) >= 2 * FEWEST_IN_A_HALF]
-    random = stream(seed, "halves")
-    if sum(len(panel) for panel in panels) > MOST_PATIENTS:
-        order = random.permutation(len(panels))
-        sizes = np.cumsum([len(panels[at]) for at in order])
-        panels = [
-            panels[at] for at in order[: max(FEWEST_PHYSICIANS, int((sizes < MOST_PATIENTS).sum()))]
-        ]
-    first, second = [], []
-    for panel in panels:
-        dealt = random.permutation(panel)
-        half = len(dealt) // 2
-        first.append(dealt[:half])
-        second.append(dealt[half:])
-    nobody = np.empty(0, dtype=np.int64)
-    return np.sort(np.concatenate([nobody, *first])), np.sort(np.concatenate([nobody, *second]))
-
-
-def _subset(observed: Observed, rows: IntArray) -> Observed | None:
-    """Return some patients as input of their own; None if nothing is left to compare."""
-    decision = observed.decision[rows]
-    present, code = np.unique(observed.code[rows], return_inverse=True)
-    if len(present) < FEWEST_PHYSICIANS or decision.min() == decision.max():
-        return None
-    return replace(
-        observed,
-        covariates=observed.covariates[rows],
-        decision=decision,
-        code=code.astype(np.int64),
-        named=observed.named[present],
-        _learned={},
-    )
-
-
-def _stepped_up(first: FloatArray, second: FloatArray) -> float:
-    if min(np.ptp(first), np.ptp(second)) == 0:
+def _rank_correlation(first: Half, second: Half) -> float:
+    if min(np.ptp(first.score), np.ptp(second.score)) == 0:
         return 0.0
-    found = float(spearmanr(first, second)[0])
-    return 2 * found / (1 + found) if found > 0 else found
+    return float(spearmanr(first.score, second.score)[0])

@@ -35,6 +35,10 @@ SETTLED = 0.1
 OVERLAP = 0.9
 #: Median width of the range of levels that fit equally well, up to which a level is determined.
 DETERMINED = 0.1
+#: Share of the eligible, and of the others, who must be clear cases.
+ANCHORED = 0.2
+#: Gain in held-out log-likelihood of own rates over own limits, above which rates are told apart.
+OVER_LIMITS = 0.0
 #: Reasons that are told, the gravest.
 MOST_REASONS = 3
 
@@ -85,6 +89,9 @@ class Grounds:
     agreement
         Median rank correlation with the other methods that tell physicians apart; None where there
         are none.
+    over_limits
+        By how much rates of their own predict decisions better than limits of their own, in
+        held-out log-likelihood; infinite where a method asks for neither.
     """
 
     evidence: Evidence
@@ -94,6 +101,7 @@ class Grounds:
     leak: str | None = None
     case_mix: float = 1.0
     agreement: float | None = None
+    over_limits: float = float("inf")
 
 
 def judge(grounds: Grounds) -> Verdict:
@@ -160,6 +168,19 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
             f"{100 * grounds.case_mix:.0f} % of what they would if dealt at random, and ranks "
             "would compare patients"
         )
+    anchors = grounds.evidence.anchors if isinstance(grounds.evidence, EligibleRates) else None
+    differ = grounds.group is not None and grounds.group.differ >= DIFFER
+    if anchors is not None and anchors.clear < ANCHORED:
+        side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
+        reasons.append(
+            f"{100 * anchors.clear:.0f} % only of those who are {side} are clear cases: who draws "
+            "the line elsewhere cannot be told from who is inconsistent"
+        )
+    elif differ and grounds.over_limits <= OVER_LIMITS:
+        reasons.append(
+            "physicians who only draw the line at different places would decide like this: who is "
+            "lenient cannot be told from who is inconsistent"
+        )
     if grounds.agreement is not None and grounds.agreement < AGREE:
         reasons.append(
             "other methods that tell the physicians apart put them into another order (rank "
@@ -192,12 +213,12 @@ def _undetermined(evidence: EligibleRates) -> list[str]:
     if anchors is None:
         return ["no rule was found"]
     width = float(np.median(anchors.identified_high - anchors.identified_low))
-    if width <= DETERMINED:
-        return []
-    return [
-        "clear cases are missing: levels that differ by "
-        f"{100 * width:.0f} of 100 fit these data equally well"
-    ]
+    if width > DETERMINED:
+        return [
+            "clear cases are missing: levels that differ by "
+            f"{100 * width:.0f} of 100 fit these data equally well"
+        ]
+    return []
 
 
 def _for_levels(halves: Halves | None) -> tuple[str, ...]:

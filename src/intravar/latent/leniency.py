@@ -1,0 +1,116 @@
+"""Whether physicians differ in how they decide, or only in where they draw the line.
+
+A physician who draws the line elsewhere treats more patients, or fewer, and may be as consistent as
+anybody. Clear cases tell the two apart: among patients who are surely eligible a line no longer
+matters, and a rate does. Without clear cases both look alike, and an order by rates would be one of
+leniency. So both are tried on patients who were held out: rates of everybody's own, with or without
+a line of their own, against one pair of rates for all and a line of everybody's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.latent.calibration import (
+    Calibration,
+    CalibrationSettings,
+    calibrate,
+    count,
+    decision_log_likelihood,
+)
+from intravar.latent.decided import Decided
+from intravar.seeds import stream
+
+#: Strengths of the prior of the rates; the best is taken, lest rates lose for being estimated.
+STRENGTHS = (2.0, 8.0, 30.0)
+#: With a prior as strong all physicians have the same rates.
+ALL_THE_SAME = 1e5
+#: How often patients are dealt into halves.
+N_SPLITS = 2
+#: Physicians beyond which a sample is tried.
+MOST_PHYSICIANS = 60
+
+
+def rates_over_limits(score: FloatArray, decided: Decided, seed: int) -> float:
+    """Return by how much own rates predict decisions better than own limits, in log-likelihood.
+
+    Parameters
+    ----------
+    score
+        Logit of being eligible, per patient, not informed by their own decision.
+    decided
+        The decisions.
+    seed
+        Of the halves.
+
+    Examples
+    --------
+    Half of ten physicians toss a coin for half of their patients:
+
+    >>> who, score = np.repeat(np.arange(10), 200), np.tile([-4.0, 4.0], 1000)
+    >>> tossed = np.random.default_rng(0).random(2000) < 0.5
+    >>> y = np.where(who % 2 == 0, tossed, score > 0) & (score > 0)
+    >>> rates_over_limits(score, Decided(y.astype(int), who, 10), 0) > 10
+    True
+    """
+    random = stream(seed, "rates or limits")
+    rows = _sampled(decided, random)
+    score, decided = score[rows], decided.take(rows)
+    gains = []
+    for _ in range(N_SPLITS):
+        order = np.lexsort((random.random(len(score)), decided.physician))
+        odd = np.zeros(len(score), dtype=np.bool_)
+        odd[order[1::2]] = True
+        parts = (np.flatnonzero(odd), np.flatnonzero(~odd))
+        gains.append(_gain(score, decided, parts))
+    return float(np.mean(gains))
+
+
+def _sampled(decided: Decided, random: np.random.Generator) -> IntArray:
+    """Return the patients of some physicians, where there are many."""
+    chosen = random.permutation(decided.n_physicians)[:MOST_PHYSICIANS]
+    return np.flatnonzero(np.isin(decided.physician, chosen)).astype(np.int64)
+
+
+def _gain(score: FloatArray, decided: Decided, parts: tuple[IntArray, IntArray]) -> float:
+    limits = _held_out(score, decided, parts, ALL_THE_SAME, personal=True)
+    rates = max(_held_out(score, decided, parts, each, personal=False) for each in STRENGTHS)
+    if rates <= limits:
+        # They may differ in both.
+        both = (_held_out(score, decided, parts, each, personal=True) for each in STRENGTHS[1:])
+        rates = max(rates, *both)
+    return rates - limits
+
+
+def _held_out(
+    score: FloatArray,
+    decided: Decided,
+    parts: tuple[IntArray, IntArray],
+    strength: float,
+    *,
+    personal: bool,
+) -> float:
+    """Return the log-likelihood of each part's decisions, calibrated on the other."""
+    total = 0.0
+    for learned, other in (parts, parts[::-1]):
+        counts = count(score[learned], decided.take(learned))
+        weak = min(strength, STRENGTHS[-1])
+        fit = calibrate(counts, CalibrationSettings(tight=True, strength=weak))
+        if personal:
+            start = _levelled(fit) if strength == ALL_THE_SAME else fit
+            fit = calibrate(
+                counts, CalibrationSettings(personal=True, tight=True, strength=strength), start
+            )
+        here = decided.take(other)
+        logit = fit.logit(score[other]) + fit.shift[here.physician]
+        total += decision_log_likelihood(logit, here, fit.mean_high, fit.mean_low)
+    return total
+
+
+def _levelled(fit: Calibration) -> Calibration:
+    """Return the same with one pair of rates for all."""
+    high, low = (np.full_like(rate, rate.mean()) for rate in (fit.p_high, fit.p_low))
+    return replace(fit, p_high=high, p_low=low)

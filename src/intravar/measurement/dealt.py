@@ -1,0 +1,60 @@
+"""Panels dealt into two halves, each of them input of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from intravar.arrays import IntArray
+from intravar.observed import Observed
+
+#: A half of a panel must hold as many patients for its physician to be compared.
+FEWEST_IN_A_HALF = 5
+#: Physicians that must be there twice.
+FEWEST_PHYSICIANS = 3
+#: Patients beyond which a sample of physicians is halved.
+MOST_PATIENTS = 60_000
+
+
+def deal(observed: Observed, random: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Deal every panel into two; of many patients only the panels of some physicians.
+
+    Parameters
+    ----------
+    observed
+        The whole.
+    random
+        Says who falls into which half.
+    """
+    panels = [panel for panel in observed.panels if len(panel) >= 2 * FEWEST_IN_A_HALF]
+    if sum(len(panel) for panel in panels) > MOST_PATIENTS:
+        order = random.permutation(len(panels))
+        sizes = np.cumsum([len(panels[at]) for at in order])
+        panels = [
+            panels[at] for at in order[: max(FEWEST_PHYSICIANS, int((sizes < MOST_PATIENTS).sum()))]
+        ]
+    first, second = [], []
+    for panel in panels:
+        dealt = random.permutation(panel)
+        half = len(dealt) // 2
+        first.append(dealt[:half])
+        second.append(dealt[half:])
+    nobody = np.empty(0, dtype=np.int64)
+    return np.sort(np.concatenate([nobody, *first])), np.sort(np.concatenate([nobody, *second]))
+
+
+def subset(observed: Observed, rows: IntArray) -> Observed | None:
+    """Return some patients as input of their own; None if nothing is left to compare."""
+    decision = observed.decision[rows]
+    present, code = np.unique(observed.code[rows], return_inverse=True)
+    if len(present) < FEWEST_PHYSICIANS or decision.min() == decision.max():
+        return None
+    return replace(
+        observed,
+        covariates=observed.covariates[rows],
+        decision=decision,
+        code=code.astype(np.int64),
+        named=observed.named[present],
+        _learned={},
+    )
