@@ -48,9 +48,9 @@ def rates_over_limits(score: FloatArray, decided: Decided, seed: int) -> float:
 
     Examples
     --------
-    Half of ten physicians toss a coin for half of their patients:
+    Half of ten physicians toss a coin for half of their patients, however clear they are:
 
-    >>> who, score = np.repeat(np.arange(10), 200), np.tile([-4.0, 4.0], 1000)
+    >>> who, score = np.repeat(np.arange(10), 200), np.tile(np.linspace(-6.0, 6.0, 200), 10)
     >>> tossed = np.random.default_rng(0).random(2000) < 0.5
     >>> y = np.where(who % 2 == 0, tossed, score > 0) & (score > 0)
     >>> rates_over_limits(score, Decided(y.astype(int), who, 10), 0) > 10
