@@ -15,9 +15,9 @@ from polars.testing import assert_frame_equal
 import intravar
 import intravar.ledger
 from benchmarking.small import SMALL
-from intravar.benchmarking import units
-from intravar.benchmarking.local_engine import LocalEngine
 from intravar.benchmarking.store import _record_checksum
+from intravar.engines.local_engine import LocalEngine
+from intravar.engines.software import software_versions
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
 
@@ -237,4 +237,4 @@ def test_a_killed_worker_is_said() -> None:
 
 
 def test_versions_are_those_of_the_run() -> None:
-    assert "intravar" in units.software_versions()
+    assert "intravar" in software_versions()

@@ -15,9 +15,9 @@ from polars.testing import assert_frame_equal
 
 import intravar
 from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
-from intravar.benchmarking import units
 from intravar.benchmarking.score_table import SCORE_SCHEMA
 from intravar.benchmarking.study import resolve_conditions, resolve_methods
+from intravar.engines.software import software_versions
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
 
@@ -176,7 +176,7 @@ def test_a_damaged_part_is_named_and_done_again(damage, study, tmp_path):
 def test_another_version_is_not_mixed_in(tmp_path, monkeypatch):
     folder = tmp_path / "o"
     intravar.benchmark([SMALL], ["glmm"], out=folder, workers=1)
-    versions = {**units.software_versions(), "numpy": "9.9"}
+    versions = {**software_versions(), "numpy": "9.9"}
     monkeypatch.setattr("intravar.benchmarking.store.software_versions", lambda: versions)
     with pytest.raises(InputError, match="numpy .*, this is 9.9; use --fresh"):
         intravar.benchmark([SMALL], ["glmm", "euclidean"], out=folder, workers=1)

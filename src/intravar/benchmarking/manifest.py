@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from intravar.benchmarking.units import CONSTANT, ORACLE, Replicates, software_versions
+from intravar.benchmarking.units import CONSTANT, ORACLE, Replicates
+from intravar.engines.software import software_versions
 from intravar.estimators.base import Estimator
 from intravar.simulation.catalogue import Condition
 from intravar.simulation.rules import ThresholdRule

@@ -21,7 +21,8 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from intravar.benchmarking.score_table import SCORE_SCHEMA, current_scores
-from intravar.benchmarking.units import Unit, UnitResult, software_versions
+from intravar.benchmarking.units import Unit, UnitResult
+from intravar.engines.software import software_versions
 from intravar.errors import InputError
 from intravar.ledger import Ledger, checksum
 from intravar.writing import make_folder, sweep, whole_file

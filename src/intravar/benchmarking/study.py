@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from intravar.benchmarking.engines import make_engine
 from intravar.benchmarking.manifest import manifest
 from intravar.benchmarking.store import (
     Part,
@@ -24,6 +23,7 @@ from intravar.benchmarking.store import (
 from intravar.benchmarking.tables import TITLES, build_tables
 from intravar.benchmarking.tables.render import markdown
 from intravar.benchmarking.units import Replicates, Unit, UnitResult, plan, run_unit
+from intravar.engines.choosing import make_engine
 from intravar.errors import InputError
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
 from intravar.simulation.catalogue import (

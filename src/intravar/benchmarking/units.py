@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
 import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
@@ -150,13 +147,6 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
         other = seen.setdefault(name.casefold(), name)
         if other != name:
             raise InputError(f"{kind}s '{other}' and '{name}' differ by case alone; rename one")
-
-
-@cache
-def software_versions() -> dict[str, str]:
-    """Return the versions on which results depend."""
-    packages = ("intravar", "numpy", "scipy", "scikit-learn", "polars")
-    return {"python": platform.python_version()} | {name: version(name) for name in packages}
 
 
 def run_unit(unit: Unit) -> UnitResult:

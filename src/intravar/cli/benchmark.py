@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import intravar
-from intravar import benchmarking, cli, estimators, pages
+from intravar import benchmarking, cli, engines, estimators, pages
 from intravar.cli.options import Json
 from intravar.ledger import Ledger
 
@@ -119,7 +119,7 @@ def benchmark(
     if resample_patients:
         console.print(RESAMPLING_WARNING)
     Ledger(out).check(["report.html"])
-    progress = cli.StudyProgress(console, benchmarking.count_workers(workers))
+    progress = cli.StudyProgress(console, engines.count_workers(workers))
     try:
         study = intravar.benchmark(
             conditions or ["score2"],

@@ -78,6 +78,48 @@ def complete_rows(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
     return complete
 
 
+@dataclass(frozen=True)
+class Coding:
+    """How one covariate becomes numbers.
+
+    Attributes
+    ----------
+    name
+        Of the covariate.
+    fill
+        What takes the place of a missing value: a number, or a level.
+    marked
+        Whether a column says where numbers were missing.
+    known
+        Levels of a category that count as themselves; None for a number.
+    levels
+        Levels that get a column.
+    n_pooled
+        Levels that were pooled.
+    """
+
+    name: str
+    fill: float | str | None
+    marked: bool = False
+    known: tuple[str, ...] | None = None
+    levels: tuple[str, ...] = ()
+    n_pooled: int = 0
+
+    def coded(self, values: pl.Series) -> list[pl.Series]:
+        """Return the columns of some values; levels that were never seen count as pooled."""
+        if self.known is None:
+            columns = [values.fill_null(self.fill)]
+            if self.marked:
+                mark = values.is_null().cast(pl.Float64)
+                columns.append(mark.alias(f"{self.name} {ABSENT}"))
+            return columns
+        texts = values.fill_null(OTHER if self.fill is None else self.fill)
+        texts = texts.set(~texts.is_in(self.known), OTHER)
+        return [
+            (texts == level).cast(pl.Float64).alias(f"{self.name}={level}") for level in self.levels
+        ]
+
+
 def encode(columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL) -> Encoded:
     """Turn covariates into numbers and fill what is missing.
 
@@ -92,44 +134,61 @@ def encode(columns: Sequence[Column], policy: Missing, smallest_level: int = RAR
     smallest_level
         Levels with fewer patients are pooled.
     """
-    encoded = Encoded()
-    marks: dict[bytes, str] = {}
+    return encode_with(learn_codings(columns, policy, smallest_level), columns)
+
+
+def learn_codings(
+    columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL
+) -> tuple[Coding, ...]:
+    """Find out how covariates become numbers; see :func:`encode`."""
+    found = []
+    patterns: set[bytes] = set()
     for column in columns:
+        if column.kind == "category":
+            found.append(_of_category(column, policy, smallest_level))
+            continue
+        values = column.values
+        marked = False
+        if values.null_count() and policy == "indicator":
+            # Values that are always missing together would otherwise count several times.
+            pattern = np.packbits(values.is_null().to_numpy()).tobytes()
+            marked = pattern not in patterns
+            patterns.add(pattern)
+        middle = values.median()
+        found.append(Coding(column.name, None if middle is None else float(middle), marked))  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def encode_with(codings: Sequence[Coding], columns: Sequence[Column]) -> Encoded:
+    """Turn covariates into numbers as it was found out before."""
+    encoded = Encoded()
+    for coding, column in zip(codings, columns, strict=True):
         n_missing = column.values.null_count()
         if n_missing:
             encoded.filled[column.name] = n_missing
-        if column.kind == "category":
-            _add_category(encoded, column, policy, smallest_level)
-            continue
-        mark = column.values.is_null()
-        encoded.add(column.name, [column.values.fill_null(column.values.median())])
-        if n_missing and policy == "indicator":
-            # Values that are always missing together would otherwise count several times.
-            pattern = np.packbits(mark.to_numpy()).tobytes()
-            if pattern not in marks:
-                marks[pattern] = column.name
-                name = f"{column.name} {ABSENT}"
-                encoded.add(column.name, [mark.cast(pl.Float64).alias(name)])
+        if coding.n_pooled > 1 or (coding.n_pooled == 1 and coding.known):
+            encoded.pooled[column.name] = coding.n_pooled
+        first, *mark = coding.coded(column.values)
+        if coding.known is None:
+            # A mark is a column of its own, not part of a block.
+            encoded.add(column.name, [first])
+            if mark:
+                encoded.add(column.name, mark)
+        else:
+            encoded.add(column.name, [first, *mark])
     return encoded
 
 
-def _add_category(encoded: Encoded, column: Column, policy: Missing, smallest_level: int) -> None:
-    values = column.values
+def _of_category(column: Column, policy: Missing, smallest_level: int) -> Coding:
+    values, fill = column.values, None
     if values.null_count():
         fill = ABSENT if policy == "indicator" else str(values.drop_nulls().mode().sort()[0])
         values = values.fill_null(fill)
     counts = values.value_counts().sort("count", values.name, descending=[True, False])
     common = counts.filter(pl.col("count") >= smallest_level)[values.name].to_list()
-    kept = sorted(common if len(common) <= MOST_LEVELS else common[: MOST_LEVELS - 1])
-    n_pooled = counts.height - len(kept)
-    if n_pooled > 1 or (n_pooled == 1 and kept):
-        encoded.pooled[column.name] = n_pooled
-    if n_pooled:
-        values = values.set(~values.is_in(kept), OTHER)
-        kept.append(OTHER)
-    if len(kept) == 2:
-        kept = kept[1:] if kept[1] != OTHER else kept[:1]
-    encoded.add(
-        column.name,
-        [(values == level).cast(pl.Float64).alias(f"{column.name}={level}") for level in kept],
-    )
+    known = sorted(common if len(common) <= MOST_LEVELS else common[: MOST_LEVELS - 1])
+    n_pooled = counts.height - len(known)
+    levels = [*known, OTHER] if n_pooled else known
+    if len(levels) == 2:
+        levels = levels[1:] if levels[1] != OTHER else levels[:1]
+    return Coding(column.name, fill, False, tuple(known), tuple(levels), n_pooled)

@@ -107,6 +107,57 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
     return _text(column, present, chosen)
 
 
+def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
+    """Take a column for what another part of the same table was found to hold.
+
+    Parameters
+    ----------
+    column
+        As read.
+    kind
+        What it holds elsewhere: numbers, yes/no, dates or categories.
+    categorical
+        Whether it is a category on request.
+
+    Examples
+    --------
+    >>> understand_as(pl.Series("age", ["50", None]), "number").values.to_list()
+    [50.0, None]
+    >>> understand_as(pl.Series("age", ["fifty"]), "number")
+    Traceback (most recent call last):
+    intravar.errors.InputError: column 'age' has 'fifty' where other rows have numbers; correct it
+    or drop the column with exclude=['age']
+    """
+    column = without_missing(plain_column(column, keep=kind == "category"))
+    if kind == "category":
+        return _category(as_names(column) if categorical else column, "")
+    if column.dtype == pl.String and column.null_count() < len(column):
+        column = typed_texts(column).values
+    if column.null_count() == len(column):
+        return Column(column.name, kind, column.cast(pl.Float64, strict=False))
+    if column.dtype == pl.Boolean:
+        return Column(column.name, kind, column.cast(pl.Float64))
+    if kind != "date" and column.dtype.is_numeric():
+        return Column(column.name, kind, _finite(column))
+    if column.dtype.is_temporal() and (kind == "date") == (
+        column.dtype not in (pl.Duration, pl.Time)
+    ):
+        return Column(column.name, kind, _date(column).values)
+    raise InputError(
+        f"column '{column.name}' has '{_odd_one(column, kind)}' where other rows have {kind}s; "
+        f"correct it or drop the column with {option('exclude', column.name)}"
+    )
+
+
+def _odd_one(column: pl.Series, kind: Kind) -> str:
+    """Return a value that is not of its kind."""
+    present = column.drop_nulls()
+    if present.dtype == pl.String and kind != "date":
+        numbers = present.cast(pl.Float64, strict=False)
+        present = present.filter(numbers.is_null())
+    return shortened(str(present[0]), 40)
+
+
 def without_blanks(column: pl.Series) -> pl.Series:
     """Return a column without spaces around its texts; a text of spaces alone is missing.
 
@@ -119,6 +170,17 @@ def without_blanks(column: pl.Series) -> pl.Series:
 
 
 def _number(column: pl.Series, present: pl.Series, chosen: bool) -> Column:
+    values = _finite(column)
+    why = "" if chosen else identifier(column, present)
+    if why:
+        return Column(column.name, "identifier", column, why)
+    two = present.n_unique() == 2 and set(present.to_list()[:1000]) <= {0, 1}
+    note = said_of(sentinels(values))
+    return Column(column.name, "yes/no" if two else "number", values, note)
+
+
+def _finite(column: pl.Series) -> pl.Series:
+    """Return numbers as Float64; one that is too large to compare is refused."""
     values = column.cast(pl.Float64).fill_nan(None)
     absurd = (values.abs() > LARGEST_NUMBER).fill_null(False)
     if absurd.any():
@@ -128,12 +190,7 @@ def _number(column: pl.Series, present: pl.Series, chosen: bool) -> Column:
             f"column '{column.name}' is {size} in data row {row + 1}; correct it or drop the "
             f"column with {option('exclude', column.name)}"
         )
-    why = "" if chosen else identifier(column, present)
-    if why:
-        return Column(column.name, "identifier", column, why)
-    two = present.n_unique() == 2 and set(present.to_list()[:1000]) <= {0, 1}
-    note = said_of(sentinels(values))
-    return Column(column.name, "yes/no" if two else "number", values, note)
+    return values
 
 
 def _date(column: pl.Series) -> Column:

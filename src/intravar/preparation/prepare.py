@@ -16,11 +16,12 @@ from intravar.errors import InputError, option
 from intravar.observed import Observed, in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.duplicates import each_once
-from intravar.preparation.encoding import Encoded, complete_rows, encode
+from intravar.preparation.encoding import Encoded, complete_rows, encode_with, learn_codings
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
 from intravar.preparation.periods import Dealt, by_level, by_period
 from intravar.preparation.physician_names import physician_names
+from intravar.preparation.recipe import INCOMPLETE, Recipe
 from intravar.preparation.roles import Roles
 from intravar.request import Missing, Repeated
 from intravar.text import shortened
@@ -86,6 +87,8 @@ class Prepared:
         Every decision with its case, where cases are named: case, decision, physician.
     by, period
         Patients dealt by the levels of a column, and by periods.
+    recipe
+        How to prepare more patients of the same table in the same way.
     """
 
     observed: Observed
@@ -102,6 +105,7 @@ class Prepared:
     cases: pl.DataFrame | None = None
     by: Dealt | None = None
     period: Dealt | None = None
+    recipe: Recipe | None = None
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -147,12 +151,21 @@ def prepare(
     understood, within = _apart_from_physician(understood, physician[rows])
     if missing == "drop" and understood:
         complete = complete_rows(understood)
-        dropped["a covariate is missing"] = int((~complete).sum())
+        dropped[INCOMPLETE] = int((~complete).sum())
         rows = rows[complete]
         understood, constant = _of_rows(understood, complete)
         within |= constant
     _check_left(rows, understood, coded.values, dropped)
-    encoded = encode(understood, missing)
+    codings = learn_codings(understood, missing)
+    encoded = encode_with(codings, understood)
+    recipe = Recipe(
+        roles,
+        tuple((column.name, column.kind) for column in understood),
+        codings,
+        tuple(encoded.blocks),
+        missing,
+        repeated,
+    )
     order = _canonical_order(encoded, physician[rows], coded.values[rows])
     rows, understood = rows[order], [_taken(column, order) for column in understood]
     decision = coded.values[rows].to_numpy().astype(np.int8)
@@ -181,6 +194,7 @@ def prepare(
         cases=cases,
         by=None if roles.by is None else by_level(table[roles.by][rows]),
         period=None if roles.date is None else by_period(table[roles.date][rows], period or "year"),
+        recipe=recipe,
     )
 
 

@@ -6,15 +6,16 @@ import asyncio
 import hashlib
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent import futures
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from intravar.benchmarking.units import software_versions
-from intravar.benchmarking.workers import (
+from intravar.engines.software import software_versions
+from intravar.engines.workers import (
     Work,
     count_workers,
     interrupts_for_the_owner,
@@ -22,6 +23,8 @@ from intravar.benchmarking.workers import (
 )
 from intravar.errors import InputError
 
+#: Tasks that wait for every thread of a cluster, and threads that are counted on at the least.
+TASKS_PER_THREAD, FEWEST_THREADS = 2, 4
 _LOST = "finished units are kept, and the same command goes on"
 
 
@@ -46,19 +49,29 @@ class DaskEngine:
         self.address = address
         self.workers = count_workers(workers)
 
-    def run(self, work: Work, tasks: Sequence[Any]) -> Iterator[Any]:
-        """Yield results as they come; a unit whose worker dies is done again elsewhere."""
+    def run(self, work: Work, tasks: Iterable[Any]) -> Iterator[Any]:
+        """Yield results as they come; a unit whose worker dies is done again elsewhere.
+
+        Tasks are sent a few at a time: one may hold the patients of many physicians.
+        """
         with self._client() as client:
             from distributed import as_completed
 
-            expected = fingerprint()
-            sent = [client.submit(_checked, expected, work, task, pure=False) for task in tasks]
-            waiting = as_completed(sent)
-            del sent  # a result is dropped by the cluster as soon as it was kept here
+            expected, left = fingerprint(), iter(tasks)
+
+            def submitted(most: int) -> list[Any]:
+                return [
+                    client.submit(_checked, expected, work, task, pure=False)
+                    for task in islice(left, most)
+                ]
+
+            waiting = as_completed(submitted(_at_a_time(client)))
             watch = _ClusterWatch(client, self.patience, self.worker_patience)
             while not waiting.is_empty():
                 if waiting.has_ready():
-                    yield _result(next(waiting), watch)
+                    done = next(waiting)
+                    waiting.update(submitted(1 + max(0, _at_a_time(client) - waiting.count() - 1)))
+                    yield _result(done, watch)
                 else:
                     watch.look()
                     time.sleep(0.05)
@@ -85,6 +98,12 @@ class DaskEngine:
                 f"no Dask scheduler answers at '{self.address}' within {self.patience:g} seconds; "
                 "check the address and that it is running"
             ) from error
+
+
+def _at_a_time(client: Any) -> int:
+    """Return how many tasks are sent before one is finished: some for every thread there is."""
+    threads = sum(worker["nthreads"] for worker in client.scheduler_info()["workers"].values())
+    return TASKS_PER_THREAD * max(int(threads), FEWEST_THREADS)
 
 
 class _OwnCluster:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import closing
 from typing import Any
 
 import joblib
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
-from intravar.benchmarking.workers import (
+from intravar.engines.workers import (
     Work,
     count_workers,
     end_with,
@@ -32,9 +32,9 @@ class LocalEngine:
     def __init__(self, workers: int | None = None) -> None:
         self.workers = count_workers(workers)
 
-    def run(self, work: Work, tasks: Sequence[Any]) -> Iterator[Any]:
-        """See :class:`intravar.benchmarking.engines.Engine`."""
-        if self.workers == 1 or len(tasks) == 1:
+    def run(self, work: Work, tasks: Iterable[Any]) -> Iterator[Any]:
+        """See :class:`intravar.engines.choosing.Engine`."""
+        if self.workers == 1 or (isinstance(tasks, Sized) and len(tasks) == 1):
             yield from (single_threaded(work, task) for task in tasks)
             return
         parallel = joblib.Parallel(

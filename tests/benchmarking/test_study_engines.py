@@ -13,10 +13,10 @@ from polars.testing import assert_frame_equal
 
 import intravar
 from benchmarking.small import CONTINUUM, METHODS, SMALL, WINDOW
-from intravar.benchmarking import dask_engine
-from intravar.benchmarking.dask_engine import DaskEngine
-from intravar.benchmarking.engines import make_engine
-from intravar.benchmarking.local_engine import LocalEngine
+from intravar.engines import dask_engine
+from intravar.engines.choosing import make_engine
+from intravar.engines.dask_engine import DaskEngine
+from intravar.engines.local_engine import LocalEngine
 from intravar.errors import InputError
 
 distributed = pytest.importorskip("distributed")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-from intravar.benchmarking.dask_engine import DaskEngine
-from intravar.benchmarking.local_engine import LocalEngine
-from intravar.benchmarking.workers import Work
+from intravar.engines.dask_engine import DaskEngine
+from intravar.engines.local_engine import LocalEngine
+from intravar.engines.workers import Work
 from intravar.errors import InputError
 
 
 class Engine(Protocol):
     """Works through tasks and yields results as they are ready, in any order."""
 
-    def run(self, work: Work, tasks: Sequence[Any]) -> Iterator[Any]:
+    def run(self, work: Work, tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield ``work(task)`` for every task."""
         ...
 

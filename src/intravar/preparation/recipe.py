@@ -1,0 +1,105 @@
+"""How a table was prepared, to prepare more patients of it in the same way.
+
+What the columns hold and how they become numbers is found out once, on the patients from whom
+everything common is learned. Others are then prepared panel by panel: nothing is found out anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import IntArray
+from intravar.observed import Observed
+from intravar.preparation.duplicates import each_once
+from intravar.preparation.encoding import Coding, complete_rows, encode_with
+from intravar.preparation.kinds import Kind, understand_as
+from intravar.preparation.roles import Roles
+from intravar.request import Missing, Repeated
+from intravar.sources.plain_columns import plain_table
+
+#: Why a row is left out whose patients are prepared with the policy to drop.
+INCOMPLETE = "a covariate is missing"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How patients become numbers.
+
+    Attributes
+    ----------
+    roles
+        Which column is what.
+    kinds
+        What every covariate in use holds.
+    codings
+        How each becomes numbers, in the same order.
+    blocks
+        Columns that code one category together.
+    missing, repeated
+        Policies for missing values, and for copies and patients who come again.
+    """
+
+    roles: Roles
+    kinds: tuple[tuple[str, Kind], ...]
+    codings: tuple[Coding, ...]
+    blocks: tuple[tuple[int, ...], ...]
+    missing: Missing
+    repeated: Repeated
+
+    def apply(self, table: pl.DataFrame) -> Portion:
+        """Prepare more patients.
+
+        Parameters
+        ----------
+        table
+            As stored, but for physicians under their names and decisions as 0 and 1.
+        """
+        texts = [name for name, kind in self.kinds if kind == "category"]
+        plain, _ = plain_table(table, [self.roles.physician, self.roles.decision, *texts])
+        rows = np.arange(plain.height)
+        dropped: dict[str, int] = {}
+        if self.repeated == "once":
+            rows, dropped = each_once(plain, self.roles, rows)
+        columns = [
+            understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
+            for name, kind in self.kinds
+        ]
+        if self.missing == "drop":
+            complete = complete_rows(columns)
+            dropped[INCOMPLETE] = int((~complete).sum())
+            rows = rows[complete]
+            columns = [
+                understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
+                for name, kind in self.kinds
+            ]
+        encoded = encode_with(self.codings, columns)
+        observed = Observed.of(
+            encoded.table,
+            plain[self.roles.decision][rows].to_numpy(),
+            plain[self.roles.physician][rows],
+            self.blocks,
+        )
+        return Portion(observed, rows, dropped, encoded.filled)
+
+
+@dataclass(frozen=True, eq=False)
+class Portion:
+    """Some patients, prepared.
+
+    Attributes
+    ----------
+    observed
+        Covariates, decisions and physicians.
+    rows
+        Rows of the table that are left.
+    dropped, filled
+        Rows dropped by reason, and cells filled by covariate.
+    """
+
+    observed: Observed
+    rows: IntArray
+    dropped: dict[str, int]
+    filled: dict[str, int]
