@@ -33,6 +33,10 @@ MIN_RELIABILITY = 0.4
 #: The smallest count that is shown; the rule of many statistical offices and of CMS.
 SMALLEST_CELL = 11
 
+#: Patients from whom all that is common is learned; see docs/scale.md.
+SAMPLE = 100_000
+LEAST_SAMPLE = 1_000
+
 SUFFIX = ".toml"
 #: Words that are given for one and for several.
 _PAIRS = ("decider_word", "case_word")
@@ -106,6 +110,9 @@ class Request:
     method: str | None = _asked("methods", "Method that measures. Default: predictability.")
     methods: tuple[str, ...] = _asked("methods", "Methods to set beside it, or all.", ())
     seed: int = _asked("methods", "Seed of what a method draws.", 0)
+    sample: int = _asked(
+        "methods", "Patients to learn from; in larger tables the others are read by it.", SAMPLE
+    )
     min_panel: int = _asked(
         "limits", "Patients below which a physician is not reported.", MIN_PANEL
     )
@@ -213,6 +220,10 @@ class Request:
             raise InputError(
                 f"{option('min_panel')} is {self.min_panel}; a pair takes two patients, give 2 or "
                 "more"
+            )
+        if self.sample < LEAST_SAMPLE:
+            raise InputError(
+                f"{option('sample')} is {self.sample}; give {LEAST_SAMPLE:,} patients or more"
             )
         if not 0 <= self.min_reliability <= 1:
             raise InputError(

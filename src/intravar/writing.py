@@ -110,6 +110,13 @@ def make_folder(folder: str | os.PathLike[str]) -> Path:
     return path
 
 
+def make_private_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make a folder that nobody but its owner may look into, if it is not there."""
+    path = make_folder(folder)
+    make_private(path)
+    return path
+
+
 def write_private(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file that nobody but its owner may read, not even for a moment.
 

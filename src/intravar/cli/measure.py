@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import intravar
-from intravar import cli, measurement, publication, sources
+from intravar import buckets, cli, measurement, publication, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
 from intravar.cli.options import Json
@@ -52,6 +52,9 @@ def measure(
         bool,
         typer.Option("--pairs-in-report", help="Embed discordant pairs (patient-level!)."),
     ] = False,
+    memory: options.Memory = None,
+    workers: options.Workers = None,
+    engine: options.Engine = "local",
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     as_json: Json = False,
@@ -62,6 +65,7 @@ def measure(
     counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
     Exit code 4: nobody can be reported one by one; all files are written.
     Several decisions are measured together; each also gets a folder with its name behind.
+    Interrupted on a large table, the same command goes on where it was.
     """
     publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
@@ -79,7 +83,8 @@ def measure(
         return
     errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
     with cli.StepProgress(errors, every=verbose) as progress:
-        found = intravar.measure(source, request, progress=progress)
+        means = buckets.Means(engine, workers, memory, publication.unfinished_folder(out))
+        found = intravar.measure(source, request, progress=progress, means=means)
         progress.step("writing the report")
         outputs = intravar.write_measurement(
             found,
@@ -89,6 +94,7 @@ def measure(
             pairs_in_report=pairs_in_report,
             replace=replace,
         )
+        buckets.clear_unfinished(means)
     if as_json:
         rows = outputs.physicians.to_dicts()
         typer.echo(json.dumps(outputs.summary | {"physicians": rows}, default=str))

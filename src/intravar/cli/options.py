@@ -36,6 +36,19 @@ Key = Annotated[
 ]
 
 
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Processes. Default: one per processor.", show_default=False),
+]
+Engine = Annotated[
+    str, typer.Option("--engine", help="local, dask, or dask:ADDRESS of a scheduler.")
+]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", help="What all processes may take, 4GB say.", show_default=False),
+]
+
+
 def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the fields of a request as options.
 

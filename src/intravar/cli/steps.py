@@ -26,6 +26,8 @@ class StepProgress:
         self._words = ""
         self._started = self._begun = time.monotonic()
         self._expected: float | None = None
+        self._parts: tuple[int, float] | None = None
+        self._done = ""
         self._live: Live | None = None
 
     def __enter__(self) -> StepProgress:
@@ -51,9 +53,26 @@ class StepProgress:
         """
         self._finish()
         self._words, self._expected, self._begun = words, seconds, time.monotonic()
+        self._parts, self._done = None, ""
         if self._live is None and (seconds is not None or self._every):
             about = f" (about {_time(seconds)})" if seconds and seconds >= 10 else ""
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
+
+    def part(self, done: int, total: int) -> None:
+        """See :class:`intravar.measurement.measure.Listener`.
+
+        What parts have taken tells the time that is left better than any estimate.
+        """
+        if self._parts is None:
+            self._parts = (done, time.monotonic())
+        first, since = self._parts
+        so_far = time.monotonic() - since
+        self._done = f"{done} of {total} parts"
+        if done > first and total > first:
+            left = so_far * (total - done) / (done - first)
+            self._done += f", about {_time(left)} left"
+        if self._live is None and (self._every or done == total or _worth_a_line(done, total)):
+            self._console.print(f"  {self._done}", markup=False, highlight=False)
 
     def note(self, words: str) -> None:
         """See :class:`intravar.measurement.measure.Listener`."""
@@ -70,11 +89,18 @@ class StepProgress:
         so_far = now - self._begun
         spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(now * 8) % 10]
         text = f"{spinner} {self._words}: {_time(so_far)}"
-        if self._expected and self._expected >= 5:
+        if self._done:
+            text += f", {self._done}"
+        elif self._expected and self._expected >= 5:
             share = min(so_far / self._expected, 0.99)
             filled = round(12 * share)
             text += f" of about {_time(self._expected)} {'━' * filled}{'╌' * (12 - filled)}"
         return Text(text, no_wrap=True, overflow="ellipsis")
+
+
+def _worth_a_line(done: int, total: int) -> bool:
+    """Tell whether a tenth of all parts more is done."""
+    return 10 * done // total > 10 * (done - 1) // total
 
 
 def _time(seconds: float) -> str:

@@ -6,15 +6,20 @@ nothing else of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+from polars._typing import PolarsDataType
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent.anchors import Anchors
+
+#: Values of every physician by name, and their type.
+ByPhysician: TypeAlias = dict[str, tuple[Sequence[Any] | npt.NDArray[Any], PolarsDataType]]
 
 #: What a score aims at; see docs/glossary.md. "order" ranks physicians on a scale of its own.
 Estimand = Literal["comparable", "eligible", "repeated", "order"]
@@ -111,6 +116,35 @@ class EligibleRates:
             **({} if self.anchors is None else self.anchors.columns()),
         }
 
+    def by_physician(self) -> ByPhysician:
+        """Return all that is known of every physician."""
+        known = {
+            "p_high": self.p_high,
+            "p_low": self.p_low,
+            "n_eligible": self.n_eligible,
+            "n_eligible_for": self.n_eligible_for,
+            **({} if self.anchors is None else self.anchors.columns()),
+        }
+        return {name: (values, pl.Float64()) for name, values in known.items()}
+
+    def with_physicians(self, known: pl.DataFrame) -> EligibleRates:
+        """Return the same about other physicians; patients stay those that were learned from."""
+        anchors = self.anchors
+        if anchors is not None:
+            anchors = replace(
+                anchors,
+                identified_low=known["identified_low"].to_numpy(),
+                identified_high=known["identified_high"].to_numpy(),
+            )
+        return replace(
+            self,
+            p_high=known["p_high"].to_numpy(),
+            p_low=known["p_low"].to_numpy(),
+            n_eligible=known["n_eligible"].to_numpy(),
+            n_eligible_for=known["n_eligible_for"].to_numpy(),
+            anchors=anchors,
+        )
+
 
 def no_differences() -> pl.DataFrame:
     """Return a table in which nobody weighs anything otherwise."""
@@ -149,6 +183,23 @@ class Predictions:
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
         return {"expected": self.expected, "gain": self.gain}
+
+    def by_physician(self) -> ByPhysician:
+        """Return all that is known of every physician."""
+        return {
+            "expected": (self.expected, pl.Float64()),
+            "gain": (self.gain, pl.Float64()),
+            "words": (self.words, pl.String()),
+        }
+
+    def with_physicians(self, known: pl.DataFrame) -> Predictions:
+        """Return the same about other physicians; patients stay those that were learned from."""
+        return replace(
+            self,
+            expected=known["expected"].to_numpy(),
+            gain=known["gain"].to_numpy(),
+            words=tuple(known["words"].to_list()),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -110,7 +110,12 @@ def diagnose(
     return Diagnostics(
         pairs=of_pairs(prepared, evidence, pairs, loose, everyone),
         attrition=evidence.attrition if isinstance(evidence, Pairs) else None,
-        agreement=agreement({name: (each.discordance, everyone) for name, each in scores.items()}),
+        agreement=agreement(
+            {
+                name: (each.discordance, np.arange(len(each.discordance)))
+                for name, each in scores.items()
+            }
+        ),
         balance=_balance(prepared),
         overlap=_overlap(observed, rule.probability),
         calibration=rule.calibration,

@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 import joblib
 
+from intravar.buckets.going_through import read_others
+from intravar.buckets.means import Means
+from intravar.buckets.readings import told_apart
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.evidence import Predictions
@@ -18,6 +21,7 @@ from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
 from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.diagnostics import diagnose
+from intravar.measurement.everybody import of_everybody
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
@@ -26,8 +30,9 @@ from intravar.measurement.scores import in_their_words, result_table, scores_of
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed
-from intravar.preparation.check import checked
+from intravar.preparation.check import Beyond, Check, checked
 from intravar.preparation.cost import estimate_cost
+from intravar.preparation.panels import Panels
 from intravar.request import Request, resolved, takes_request
 from intravar.wording import Words
 
@@ -46,6 +51,9 @@ class Listener(Protocol):
     def note(self, words: str) -> None:
         """Say something."""
 
+    def part(self, done: int, total: int) -> None:
+        """Take note how many parts of the step are done."""
+
 
 class Nobody:
     """A listener who takes no note."""
@@ -56,6 +64,9 @@ class Nobody:
     def note(self, words: str) -> None:
         """See :class:`Listener`."""
 
+    def part(self, done: int, total: int) -> None:
+        """See :class:`Listener`."""
+
 
 @takes_request
 def measure(
@@ -63,6 +74,7 @@ def measure(
     request: Request | None = None,
     *,
     progress: Listener | None = None,
+    means: Means | None = None,
     **options: Any,
 ) -> Measurement:
     """Measure how consistently each physician decides.
@@ -76,6 +88,9 @@ def measure(
         What to measure, and how.
     progress
         Told how it goes on.
+    means
+        With what many patients are measured: engine, processes, memory, a folder from which a run
+        that was ended goes on. The result does not depend on it.
     **options
         The fields of a :class:`intravar.Request`, on their own or in place of the request's.
 
@@ -87,21 +102,39 @@ def measure(
     >>> found.physicians.height
     8
     """
-    return measured(*resolved(source, request, options), progress or Nobody())
+    return measured(*resolved(source, request, options), progress or Nobody(), means)
 
 
-def measured(source: Any, request: Request, tell: Listener) -> Measurement:
-    """Measure the physicians of a table as a request says."""
+def measured(
+    source: Any,
+    request: Request,
+    tell: Listener,
+    means: Means | None = None,
+    *,
+    whole: bool = False,
+) -> Measurement:
+    """Measure the physicians of a table as a request says.
+
+    Parameters
+    ----------
+    source, request, tell, means
+        See :func:`measure`.
+    whole
+        Whether everybody is learned from, however many they are.
+    """
     with request.words.in_errors():
-        return _measured(source, request, tell)
+        return _measured(source, request, tell, means or Means(), whole)
 
 
-def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
+def _measured(
+    source: Any, request: Request, tell: Listener, means: Means, whole: bool
+) -> Measurement:
     words = request.words
     names = chosen_methods(request)
+    means.check()
     started = time.perf_counter()
     tell.step("reading and checking the table")
-    found = checked(source, request)
+    found = checked(source, request, means.spool, whole=whole)
     for line in found.leak_lines():
         tell.note(f"possible leak: {line}")
     seconds = {"check": time.perf_counter() - started}
@@ -122,6 +155,16 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         fitted[name], caught = fit_method(name, prepared.observed, request.seed)
         seconds[name] = time.perf_counter() - begun
         said += caught
+    sampled = fitted[names[0]]
+    if found.beyond is not None:
+        tell.step(words.said("reading the physicians beyond the sample"), _time_beyond(found))
+        begun = time.perf_counter()
+        fitted, found = _with_everybody(fitted, found, found.beyond, means, tell)
+        seconds["beyond the sample"] = time.perf_counter() - begun
+    elif isinstance(sampled.evidence, Predictions):
+        told = told_apart(sampled.evidence.differences, prepared.observed)
+        evidence = replace(sampled.evidence, differences=told)
+        fitted[names[0]] = replace(sampled, evidence=evidence)
     main = fitted[names[0]] = _labelled(fitted[names[0]], words)
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
@@ -188,6 +231,40 @@ def _measured(source: Any, request: Request, tell: Listener) -> Measurement:
         tuple(words.said(each) for each in said),
         seconds,
     )
+
+
+def _time_beyond(found: Check) -> float:
+    """Return the seconds that reading everybody beyond the sample may take."""
+    learned = estimate_cost(Size.of(found.prepared.observed), METHODS[found.method])
+    return max(found.cost.seconds - learned.seconds, 0.0)
+
+
+def _with_everybody(
+    fitted: dict[str, Fitted], found: Check, beyond: Beyond, means: Means, tell: Listener
+) -> tuple[dict[str, Fitted], Check]:
+    """Score everybody by what was learned from the sample."""
+    models = {
+        name: each.estimator
+        for name, each in fitted.items()
+        if isinstance(each.estimator, Estimator)
+    }
+    others = read_others(found, beyond, models, means, tell.part)
+    prepared = found.prepared
+    whole = {
+        name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
+    }
+    counted = {
+        reason: prepared.dropped.get(reason, 0) + others.dropped.get(reason, 0)
+        for reason in {**prepared.dropped, **others.dropped}
+    }
+    filled = {
+        name: prepared.filled.get(name, 0) + others.filled.get(name, 0)
+        for name in {**prepared.filled, **others.filled}
+    }
+    scores = next(iter(whole.values())).scores
+    panels = Panels.of(scores.physician, scores.n_patients, scores.n_for, found.request.min_panel)
+    accounted = replace(prepared, dropped=counted, filled=filled)
+    return whole, replace(found, prepared=accounted, panels=panels)
 
 
 def _refuse_tiny_panels(observed: Observed) -> None:

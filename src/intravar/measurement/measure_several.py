@@ -105,7 +105,7 @@ def measure_several(
     measurements = {}
     for name, alone in asked.of_each().items():
         tell.note(f"decision: {name}")
-        measurements[name] = measured(read, alone, tell)
+        measurements[name] = measured(read, alone, tell, whole=True)
     tell.step("measuring the decisions together")
     predicted = _predicted(measurements, asked.seed)
     return SeveralMeasured(asked, measurements, predicted, several_of(predicted))

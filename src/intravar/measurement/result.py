@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from intravar.arrays import IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
@@ -116,6 +118,20 @@ class Measurement:
     def main(self) -> Fitted:
         """The fitted method behind `table`."""
         return self.fitted[self.method]
+
+    def among_learned(self, positions: IntArray) -> IntArray:
+        """Return the positions of physicians among those whom everything was learned from.
+
+        Parameters
+        ----------
+        positions
+            Of some physicians among all; those beyond the sample have none.
+        """
+        if self.check.beyond is None:
+            return positions
+        wanted = set(self.main.scores.physician[positions].cast(pl.String).to_list())
+        learned = self.check.prepared.observed.physicians
+        return np.flatnonzero([str(name) in wanted for name in learned])
 
     @property
     def verdict(self) -> str:

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import atexit
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
+import polars as pl
 
 from intravar.estimators import METHODS, default_method, make_estimator
 from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
-from intravar.preparation.cost import Cost, estimate_cost
+from intravar.preparation.census import Census, as_measured, take_census
+from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
+from intravar.preparation.drawing import Drawn, draw, sampled_rows
 from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
-from intravar.preparation.prepare import Prepared, prepare
+from intravar.preparation.prepare import ColumnReport, Prepared, prepare
 from intravar.preparation.roles import assign_roles, missing_column
 from intravar.request import Request, resolved, takes_request
 from intravar.sources import Source, read_source
+from intravar.sources.plain_columns import plain_table
+from intravar.sources.scanning import ROW, Scanned, scan_source
+from intravar.text import clean_name
 
 #: Why a row is left out that the population does not hold.
 OUTSIDE = "they do not belong to the population"
+
+
+@dataclass(frozen=True, eq=False)
+class Beyond:
+    """Everybody in a large table, and who of them is learned from."""
+
+    census: Census
+    drawn: Drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +57,8 @@ class Check:
         Panel sizes and who cannot be measured.
     method, cost
         The method that would measure; time and memory that it would take.
+    beyond
+        Where patients are many: everybody, and who of them is in `prepared`; None where all are.
     """
 
     request: Request
@@ -45,13 +68,13 @@ class Check:
     panels: Panels
     method: str
     cost: Cost
+    beyond: Beyond | None = None
 
     def __repr__(self) -> str:
-        observed, words = self.prepared.observed, self.request.words
-        covariates = self.prepared.covariates
+        words, covariates = self.request.words, self.prepared.covariates
         lines = [
-            f"{self.source}: {observed.n_patients:,} {words.cases} of "
-            f"{words.counted(len(observed.physicians))}, {self.panels.n_measurable:,} of whom can "
+            f"{self.source}: {self.panels.n_patients:,} {words.cases} of "
+            f"{words.counted(self.panels.table.height)}, {self.panels.n_measurable:,} of whom can "
             "be measured",
             f"{len(covariates)} covariates: {', '.join(words.label(name) for name in covariates)}",
             f"measuring with {self.method} will take {self.cost.in_words()}",
@@ -90,30 +113,77 @@ def check(source: Any, request: Request | None = None, **options: Any) -> Check:
     return checked(*resolved(source, request, options))
 
 
-def checked(source: Any, request: Request) -> Check:
-    """Look at a table of patients as a request says."""
+def checked(
+    source: Any,
+    request: Request,
+    spool: Callable[[], Path] | None = None,
+    *,
+    whole: bool = False,
+) -> Check:
+    """Look at a table of patients as a request says.
+
+    Parameters
+    ----------
+    source, request
+        The table, and what is asked of it.
+    spool
+        Gives a folder for what a database hands over, if it is too much to hold; by default one
+        that is removed when the program ends.
+    whole
+        Whether all patients are held, however many they are.
+    """
     with request.words.in_errors():
-        return _checked(source, request)
+        return _checked(source, request, spool or folder_for_now, whole)
 
 
-def _checked(source: Any, request: Request) -> Check:
+def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bool) -> Check:
     method = request.method or default_method()
     if method != Repeats.name:
         make_estimator(method)  # an unknown name is refused before a long file is read
     check_period(request.period)
-    columns = (request.physician, request.decision, *request.categorical)
+    in_parts = not whole and may_go_in_parts(request)
+    if in_parts and not isinstance(source, Source):
+        large = scan_source(source, spool, least=request.sample, **request.reading)
+        if large is not None:
+            return _of_large(large, request, method)
     read = (
         source
         if isinstance(source, Source)
-        else read_source(source, as_text=columns, where=request.where, **request.reading)
+        else read_source(source, as_text=_as_text(request), where=request.where, **request.reading)
     )
-    for name, _ in request.labels:
-        if name not in read.table.columns:
-            raise missing_column(name, read.table.columns)
+    if in_parts and read.table.height > request.sample:
+        found = _of_large(_scanned(read), replace(request, where=None), method)
+        return replace(_accounted(found, read), request=request)
+    return _accounted(_of_table(read.table, request, method, read.name, read.notes), read)
+
+
+def may_go_in_parts(request: Request) -> bool:
+    """Tell whether all methods can score physicians by what was learned from others."""
+    named = (request.method or default_method(), *request.methods)
+    if request.case is not None or "all" in named:
+        return False
+    return all(name in METHODS and METHODS[name].reads_others for name in named)
+
+
+def _as_text(request: Request) -> tuple[str, ...]:
+    return (request.physician, request.decision, *request.categorical)
+
+
+def _of_table(
+    table: pl.DataFrame,
+    request: Request,
+    method: str,
+    name: str,
+    notes: tuple[str, ...],
+) -> Check:
+    """Look at a table that is held in memory."""
+    for label, _ in request.labels:
+        if label not in table.columns:
+            raise missing_column(label, table.columns)
     prepared = prepare(
-        read.table,
+        table,
         assign_roles(
-            read.table.columns,
+            table.columns,
             physician=request.physician,
             decision=request.decision,
             covariates=request.covariates,
@@ -128,15 +198,12 @@ def _checked(source: Any, request: Request) -> Check:
         decision_positive=request.decision_positive,
         missing=request.missing,
         repeated=request.repeated,
-        as_pandas=read.as_pandas,
         period=request.period,
     )
-    if read.n_outside:
-        prepared = _with_population(prepared, read)
     return Check(
         request,
-        read.name,
-        read.notes,
+        name,
+        notes,
         prepared,
         panel_sizes(prepared.observed, request.min_panel),
         method,
@@ -144,10 +211,81 @@ def _checked(source: Any, request: Request) -> Check:
     )
 
 
-def _with_population(prepared: Prepared, read: Source) -> Prepared:
-    """Account for the rows that were left out before anything else was looked at."""
-    return replace(
-        prepared,
-        rows=prepared.rows if read.rows is None else read.rows[prepared.rows],
-        dropped={OUTSIDE: read.n_outside} | prepared.dropped,
+def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
+    """Look at a large table: at everybody's numbers, and at the columns in a sample."""
+    physician, decision = clean_name(request.physician), clean_name(request.decision)
+    stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
+    for name in (physician, decision):
+        if name not in stored:
+            raise missing_column(name, stored)
+    census = take_census(
+        scanned,
+        physician,
+        decision,
+        positive=request.decision_positive,
+        where=request.where,
+        outside=OUTSIDE,
     )
+    drawn = draw(census, request.sample, request.seed)
+    rows = sampled_rows(census, drawn, request.seed).collect(engine="streaming")
+    table = as_measured(census, rows, physician, decision)
+    plain, notes = plain_table(table.select(stored), _as_text(request), f"'{scanned.name}'")
+    found = _of_table(
+        plain,
+        replace(request, decision_positive=None),
+        method,
+        scanned.name,
+        (*scanned.notes, *notes),
+    )
+    prepared = replace(
+        found.prepared,
+        rows=table[ROW].to_numpy().astype(np.int64)[found.prepared.rows],
+        decision=census.decision,
+        dropped=census.dropped | found.prepared.dropped,
+        columns=tuple(_told(each, census) for each in found.prepared.columns),
+    )
+    n_patients, observed = int(census.n_patients.sum()), prepared.observed
+    told = (
+        f"a sample of {observed.n_patients:,} patients of {len(observed.physicians):,} physicians; "
+        f"columns, and all that physicians have in common, are learned from it"
+    )
+    return replace(
+        found,
+        request=request,
+        notes=(*found.notes, request.words.said(told)),
+        prepared=prepared,
+        panels=Panels.of(census.named, census.n_patients, census.n_for, request.min_panel),
+        cost=cost_of_many(Size.of(observed), n_patients, METHODS[method]),
+        beyond=Beyond(census, drawn),
+    )
+
+
+def _told(report: ColumnReport, census: Census) -> ColumnReport:
+    """Say of physician and decision what their values in all rows tell."""
+    said = {"physician": census.said[0], "decision": census.said[1]}
+    return replace(report, note=said[report.use]) if report.use in said else report
+
+
+def _scanned(read: Source) -> Scanned:
+    """Return a table that was read as a whole as one to be gone through."""
+    rows = np.arange(read.table.height) if read.rows is None else read.rows
+    numbered = read.table.with_columns(pl.Series(ROW, rows.astype(np.uint32)))
+    return Scanned(numbered.lazy(), read.table.height, read.name, read.notes)
+
+
+def _accounted(found: Check, read: Source) -> Check:
+    """Account for the rows that were left out before anything else was looked at."""
+    prepared, rows = found.prepared, found.prepared.rows
+    if found.beyond is None and read.rows is not None:
+        rows = read.rows[rows]
+    dropped = ({OUTSIDE: read.n_outside} if read.n_outside else {}) | prepared.dropped
+    observed = replace(prepared.observed, as_pandas=read.as_pandas)
+    return replace(found, prepared=replace(prepared, rows=rows, dropped=dropped, observed=observed))
+
+
+@cache
+def folder_for_now() -> Path:
+    """Return a folder that lives as long as the program."""
+    folder = TemporaryDirectory(prefix="intravar-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name)

@@ -14,6 +14,8 @@ from intravar.estimators.base import Estimator
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.work import Size, Work
 
+#: Processor seconds to read a patient beyond the sample, and each of their values.
+READ_EACH, READ_EACH_VALUE = 1e-4, 6e-6
 #: Memory of the interpreter and its libraries, in MB.
 BASE_MB = 340.0
 
@@ -55,3 +57,23 @@ def estimate_cost(size: Size, method: type[Estimator] | None) -> Cost:
     # The method measures the whole and both halves; noise is taken apart on the way.
     seconds = 2 * (work.alone + work.shared / processors) + noise + around
     return Cost(float(seconds), BASE_MB + work.copies * table_mb + panel_mb)
+
+
+def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
+    """Estimate what it takes to learn from a sample and to read everybody else.
+
+    Parameters
+    ----------
+    size
+        Of the sample.
+    n_patients
+        Patients on the whole.
+    method
+        The method that measures.
+    """
+    learned = estimate_cost(size, method)
+    others = max(n_patients - size.n_patients, 0)
+    processors = os.cpu_count() or 1
+    p = size.n_covariates
+    each = (READ_EACH + READ_EACH_VALUE * p) / processors
+    return Cost(learned.seconds + others * each, learned.memory_mb)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from intravar.observed import Observed
@@ -23,6 +25,37 @@ class Panels:
 
     table: pl.DataFrame
 
+    @classmethod
+    def of(
+        cls,
+        named: pl.Series,
+        sizes: npt.NDArray[Any],
+        decided_for: npt.NDArray[Any],
+        min_panel: int = MIN_PANEL,
+    ) -> Panels:
+        """Say who cannot be measured, patients being counted."""
+        reasons = [too_small(int(size), min_panel) for size in sizes]
+        return cls(
+            pl.DataFrame(
+                {
+                    "physician": named,
+                    "n_patients": sizes.astype(np.int64),
+                    "n_for": decided_for.astype(np.int64),
+                    "reason": pl.Series(reasons, dtype=pl.String),
+                }
+            )
+        )
+
+    @property
+    def n_patients(self) -> int:
+        """Patients of all physicians."""
+        return int(self.table["n_patients"].sum())
+
+    @property
+    def n_for(self) -> int:
+        """Patients who were decided for."""
+        return int(self.table["n_for"].sum())
+
     @property
     def n_measurable(self) -> int:
         """Physicians who can be measured."""
@@ -38,19 +71,9 @@ def panel_sizes(observed: Observed, min_panel: int = MIN_PANEL) -> Panels:
     >>> panel_sizes(observed).table["reason"].to_list()
     ['fewer than 30 patients']
     """
-    sizes = np.array([len(panel) for panel in observed.panels], dtype=np.int64)
+    sizes = np.bincount(observed.code, minlength=len(observed.named))
     decided_for = np.bincount(observed.code, observed.decision, minlength=len(sizes))
-    reasons = [too_small(int(size), min_panel) for size in sizes]
-    return Panels(
-        pl.DataFrame(
-            {
-                "physician": observed.named,
-                "n_patients": sizes,
-                "n_for": decided_for.astype(np.int64),
-                "reason": pl.Series(reasons, dtype=pl.String),
-            }
-        )
-    )
+    return Panels.of(observed.named, sizes, decided_for, min_panel)
 
 
 def too_small(n_patients: int, min_panel: int = MIN_PANEL) -> str | None:

@@ -1,7 +1,7 @@
 from .check_words import check_json, check_lines, column_rows, unmeasurable
 from .explain import WARNING, measurement_folders
 from .exports import safe_csv
-from .folders import checked_out, private_folder, read_summary
+from .folders import checked_out, private_folder, read_summary, unfinished_folder
 from .group_words import group_lines
 from .outputs import Outputs
 from .pseudonyms import Pseudonyms, read_key
@@ -25,5 +25,6 @@ __all__ = [
     "read_summary",
     "safe_csv",
     "shown",
+    "unfinished_folder",
     "unmeasurable",
 ]

@@ -138,11 +138,10 @@ def _share(check: Check) -> float | None:
 
     To two digits: a third would tell how many were decided for in a panel that is hidden.
     """
-    observed = check.prepared.observed
-    decided_for = int(observed.decision.sum())
-    if not part_is_safe(decided_for, observed.n_patients, check.request.smallest_cell):
+    n_for, n_patients = check.panels.n_for, check.panels.n_patients
+    if not part_is_safe(n_for, n_patients, check.request.smallest_cell):
         return None
-    return round(decided_for / observed.n_patients, 2)
+    return round(n_for / n_patients, 2)
 
 
 def _panel_lines(check: Check) -> list[str]:

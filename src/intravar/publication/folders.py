@@ -52,6 +52,12 @@ def private_folder(out: Path) -> Path:
     return absolute.with_name(f"{absolute.name}-private")
 
 
+def unfinished_folder(out: Path) -> Path:
+    """Return the folder of what is finished before all is."""
+    absolute = out.absolute()
+    return absolute.with_name(f"{absolute.name}-unfinished")
+
+
 def checked_out(
     out: str | os.PathLike[str],
     request: Request | None = None,

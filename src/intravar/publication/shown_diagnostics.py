@@ -38,16 +38,17 @@ def shown_diagnostics(
         for name, each in published.items()
     }
     anchors = found.anchors
+    with_size = measurement.among_learned(main.with_size)
     return {
         "love": rows(pairs.love),
         "distances": rows(without_small_bins(pairs.distances, smallest)),
-        "attrition": _attrition(found.attrition, main.with_size, names, smallest),
+        "attrition": _attrition(found.attrition, with_size, names, smallest),
         "sweep": rows(_safe_sweep(pairs.sweep, smallest), 2),
         "agreement": rows(agreement(compared), 2),
         "balance": rows(found.balance.select("covariate", "between_physicians")),
         "overlap": _by_pseudonym(
             {"physician": names[str(row["physician"])], "overlap": round(row["overlap"], 2)}
-            for row in found.overlap[main.with_size].iter_rows(named=True)
+            for row in found.overlap[with_size].iter_rows(named=True)
         ),
         "calibration": rows(_safe_calibration(found.calibration, smallest)),
         "split_half_reliability": fraction(pairs.split_half),
@@ -69,7 +70,7 @@ def _pairs_of_shown(measurement: Measurement, main: Published) -> OfPairs:
         measurement.main.evidence,
         measurement.pairs,
         measurement.diagnostics.loose,
-        main.measured,
+        measurement.among_learned(main.measured),
     )
 
 

@@ -7,6 +7,7 @@ looking for words in the query: the connection is read-only, other files and the
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Literal, Protocol
@@ -44,6 +45,9 @@ class Database(Protocol):
 
     def fetch(self, query: str) -> pl.DataFrame:
         """Return what a query selects."""
+
+    def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
+        """Yield what a query selects, at most so many rows at a time."""
 
     def kinds(self, query: str) -> dict[str, ColumnKind]:
         """Tell what the columns hold that a query selects."""
@@ -91,33 +95,45 @@ def read_database(
     Without a table or a query it is the only table. Rows that cannot belong to the population may
     be left out, but are counted.
     """
-    if table is not None and query is not None:
-        raise InputError(f"give {option('table')} or {option('query')}, not both")
-    if query is not None and not query.strip():
-        raise InputError(f"{option('query')} is empty; give a SELECT")
-    name = without_password(source)
     with closing(open_database(source, kind)) as database:
-        if query is None:
-            query = f"SELECT * FROM {_chosen(database, table, name)}"
-        frame, n_rows = _rows(database, query, population)
+        asked = chosen_query(database, table, query, without_password(source))
+        frame, n_rows = _rows(database, asked, population)
+    name = without_password(source)
     if n_rows == 0:
         what = f"table '{table}'" if table else "the query"
         raise InputError(f"{what} returned no rows from {name}; there are no patients to measure")
     return frame, n_rows
 
 
+def chosen_query(database: Database, table: str | None, query: str | None, name: str) -> str:
+    """Return the query that is asked: as given, or all of a table."""
+    if table is not None and query is not None:
+        raise InputError(f"give {option('table')} or {option('query')}, not both")
+    if query is not None and not query.strip():
+        raise InputError(f"{option('query')} is empty; give a SELECT")
+    return f"SELECT * FROM {_chosen(database, table, name)}" if query is None else query
+
+
+def count_rows(database: Database, query: str) -> int:
+    """Return how many rows a query selects."""
+    return int(database.fetch(f"SELECT count(*) AS n FROM {_inner(query)}").item())
+
+
+def _inner(query: str) -> str:
+    # On lines of its own: a query may end in a comment.
+    return f"(\n{query.strip().rstrip(';')}\n) AS patients"
+
+
 def _rows(
     database: Database, query: str, population: Population | None
 ) -> tuple[pl.DataFrame, int]:
     """Return the rows that may belong to a population, and the number of all."""
-    # On lines of its own: a query may end in a comment.
-    inner = f"(\n{query.strip().rstrip(';')}\n) AS patients"
     condition = None if population is None else keeping(population, database.kinds(query))
     if condition is None:
         frame = database.fetch(query)
         return frame, frame.height
-    n_rows = int(database.fetch(f"SELECT count(*) AS n FROM {inner}").item())
-    return database.fetch(f"SELECT * FROM {inner} WHERE {condition}"), n_rows
+    kept = f"SELECT * FROM {_inner(query)} WHERE {condition}"
+    return database.fetch(kept), count_rows(database, query)
 
 
 def open_database(source: str, kind: Kind) -> Database:

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.packed import read_bytes
+from intravar.sources.packed import GZIP_MAGIC, read_bytes
 from intravar.text import checked_names, clean_name, first_line, shortened
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -28,6 +28,9 @@ BYTE_ORDER_MARKS = {
 }
 #: The line by which Excel tells itself the separator.
 _SEPARATOR_LINE = re.compile(r"^sep=(.)\r?\n")
+#: Bytes that tell how a large text is written, and how packed files begin.
+BEGINNING = 2**20
+PACKED = (GZIP_MAGIC, b"PK\x03\x04")
 #: Cells longer than this are no cells but a quote that was never closed.
 LONGEST_CELL = 10_000_000
 
@@ -72,6 +75,27 @@ def read_text(
             f"lines that end early (the first is line {short}): the cells they lack are missing"
         )
     return table, notes
+
+
+def scan_text(
+    path: Path, *, separator: str | None = None, encoding: str | None = None
+) -> tuple[pl.LazyFrame, tuple[str, ...]] | None:
+    """Return delimited text to be gone through; None where it must be read as a whole."""
+    with path.open("rb") as file:
+        beginning = file.read(BEGINNING)
+    if encoding not in (None, "utf-8") or b"\x00" in beginning:
+        return None
+    if any(beginning.startswith(mark) for mark in (*BYTE_ORDER_MARKS, *PACKED)):
+        return None
+    # A letter may be cut in two at the end.
+    text = beginning.decode("utf-8", errors="ignore").lstrip("\n")
+    if "\r" in text.replace("\r\n", "") or _SEPARATOR_LINE.match(text) or "\n" not in text:
+        return None
+    used = _separator(separator) if separator else _found_separator(text, path)
+    header = _header(text.replace("\r\n", "\n"), used, path)
+    lazy = pl.scan_csv(path, separator=used, infer_schema=False, new_columns=header)
+    named = "tab" if used == chr(9) else repr(used)
+    return lazy, () if used == "," else (f"separator {named}",)
 
 
 def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,17 @@ class DuckDB:
                 "a number or text"
             ) from error
         return _durations(frame, found)
+
+    def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
+        """Yield what a query selects, at most so many rows at a time."""
+        found = self._selected(query)
+        try:
+            for batch in _in_known_types(found).fetch_arrow_reader(size):
+                frame = pl.from_arrow(batch)
+                assert isinstance(frame, pl.DataFrame)
+                yield _durations(frame, found)
+        except self._error as error:
+            raise InputError(f"the query failed: {first_line(error)}") from error
 
     def close(self) -> None:
         """Let go of the database."""

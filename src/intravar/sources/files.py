@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 
 import polars as pl
@@ -79,8 +80,41 @@ def _beginning(path: Path) -> bytes:
         raise unreadable(path, error) from error
 
 
+def scan_parquet(path: Path) -> pl.LazyFrame | None:
+    """Return Parquet, one file or a folder of parts, to be gone through; None if it is not that."""
+    if path.is_file():
+        is_one = path.suffix.lower() == ".parquet" or _beginning(path).startswith(PARQUET_MAGIC)
+        return pl.scan_parquet(path, hive_partitioning=False) if is_one else None
+    parts = _parts(path)
+    if not parts:
+        return None
+    frames = []
+    for part in parts:
+        frame = pl.scan_parquet(part, hive_partitioning=False)
+        known = frame.collect_schema().names()
+        frames.append(frame.with_columns(_of_folders(part, path, known)))
+    return pl.concat(frames, how="vertical_relaxed")
+
+
+def _parts(folder: Path) -> list[Path]:
+    found = folder.rglob("*.parquet")
+    return sorted(part for part in found if not part.name.startswith((".", "_")))
+
+
+def _of_folders(part: Path, folder: Path, known: Collection[str]) -> list[pl.Expr]:
+    """Return the columns that the names of a part's folders hold: doctor=7/part.parquet."""
+    found = []
+    for name, equals, value in (
+        step.partition("=") for step in part.relative_to(folder).parts[:-1]
+    ):
+        if equals and name not in known:
+            told = None if value == "__HIVE_DEFAULT_PARTITION__" else value
+            found.append(pl.lit(told, dtype=pl.String).alias(name))
+    return found
+
+
 def _read_folder(path: Path) -> pl.DataFrame:
-    parts = sorted(part for part in path.rglob("*.parquet") if not part.name.startswith((".", "_")))
+    parts = _parts(path)
     if parts:
         return _together([(part, _read_part(part, path)) for part in parts])
     lower = {entry.name.lower() for entry in path.iterdir()}
@@ -95,13 +129,7 @@ def _read_folder(path: Path) -> pl.DataFrame:
 def _read_part(part: Path, folder: Path) -> pl.DataFrame:
     """Read a part, with the columns that the names of its folders hold: doctor=7/part.parquet."""
     frame = _read_parquet(part)
-    for name, equals, value in (
-        step.partition("=") for step in part.relative_to(folder).parts[:-1]
-    ):
-        if equals and name not in frame.columns:
-            known = None if value == "__HIVE_DEFAULT_PARTITION__" else value
-            frame = frame.with_columns(pl.lit(known, dtype=pl.String).alias(name))
-    return frame
+    return frame.with_columns(_of_folders(part, folder, frame.columns))
 
 
 def _together(parts: list[tuple[Path, pl.DataFrame]]) -> pl.DataFrame:

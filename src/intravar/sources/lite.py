@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -64,6 +65,10 @@ class SQLite:
             if "locked" in words or "malformed" in words or "not a database" in words:
                 raise self._unreadable(error) from error
             raise InputError(f"the query failed: {first_line(error)}") from error
+
+    def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
+        """Yield all at once: only all values together tell what a column holds."""
+        yield self.fetch(query)
 
     def kinds(self, query: str) -> dict[str, ColumnKind]:
         """Tell what the columns hold that a query selects: here every value has a kind."""

@@ -8,6 +8,7 @@ own catalogue calls volatile may act outside of transactions and are refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -81,6 +82,21 @@ class PostgreSQL:
         """Return what a query selects."""
         columns, rows = self._run(query)
         return from_rows([name for name, _ in columns], rows)
+
+    def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
+        """Yield what a query selects, at most so many rows at a time."""
+        query = query.strip().rstrip(";")
+        try:
+            self._refuse_volatile(query)
+            with self._connection.cursor(name="patients") as cursor:
+                cursor.execute(query.encode())
+                names = [column.name for column in cursor.description or ()]
+                while rows := cursor.fetchmany(size):
+                    yield from_rows(names, rows)
+        except (self._error, UnicodeError) as error:
+            raise InputError(f"the query failed: {self._words(error)}") from error
+        finally:
+            self._connection.rollback()
 
     def kinds(self, query: str) -> dict[str, ColumnKind]:
         """Tell what the columns hold that a query selects."""

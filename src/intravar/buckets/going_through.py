@@ -1,0 +1,183 @@
+"""Everybody beyond the sample: dealt into buckets in one pass, read bucket by bucket, kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import IntArray
+from intravar.buckets.limits import Limits, parse_memory, within
+from intravar.buckets.means import Means
+from intravar.buckets.parts import Parts
+from intravar.buckets.readings import BucketRead, BucketTask, read_bucket
+from intravar.buckets.scatter import bucket_files, deal_into_buckets, scatter
+from intravar.engines.choosing import make_engine
+from intravar.engines.dask_engine import fingerprint
+from intravar.estimators import Estimator
+from intravar.preparation.census import Census
+from intravar.preparation.check import Beyond, Check
+from intravar.preparation.drawing import Drawn
+
+#: Sections of a request that results depend on.
+_SECTIONS = ("columns", "population", "reading", "methods")
+
+
+@dataclass(frozen=True, eq=False)
+class Others:
+    """What was read of everybody beyond the sample.
+
+    Attributes
+    ----------
+    panels, differences
+        See :class:`intravar.buckets.readings.BucketRead`.
+    dropped, filled
+        Rows dropped by reason, and cells filled by covariate, in all buckets.
+    """
+
+    panels: pl.DataFrame
+    differences: pl.DataFrame
+    dropped: Mapping[str, int]
+    filled: Mapping[str, int]
+
+
+def clear_unfinished(means: Means) -> None:
+    """Remove what was kept of a measurement that is finished now."""
+    if means.folder is not None and means.folder.is_dir():
+        parts = Parts(means.folder, {})
+        parts.open()
+        parts.close(finished=True)
+
+
+def to_be_read(census: Census, drawn: Drawn) -> IntArray:
+    """Return who is not in the sample with all patients."""
+    return np.setdiff1d(np.arange(len(census.named)), drawn.codes[drawn.whole])
+
+
+def read_others(
+    check: Check,
+    beyond: Beyond,
+    models: Mapping[str, Estimator],
+    means: Means,
+    told: Callable[[int, int], None],
+) -> Others:
+    """Read everybody beyond the sample by what was learned from it.
+
+    Parameters
+    ----------
+    check, beyond
+        What was found in the table.
+    models
+        The methods by name, fitted on the sample.
+    means
+        With what it is done.
+    told
+        Hears how many buckets of how many are read.
+    """
+    recipe = check.prepared.recipe
+    assert recipe is not None
+    limits = _limits(check, means)
+    census = beyond.census
+    buckets = deal_into_buckets(census, to_be_read(census, beyond.drawn), limits.bucket_patients)
+    light = {name: model.common() for name, model in models.items()}
+    with _parts(check, census, limits, means) as parts:
+        if not parts.dealt(buckets.n_buckets):
+            scatter(census, buckets, parts.deal_again())
+            parts.deal_finished(buckets.n_buckets)
+        reads = {number: parts.kept(number) for number in range(buckets.n_buckets)}
+        pending = [number for number, read in reads.items() if read is None]
+        told(buckets.n_buckets - len(pending), buckets.n_buckets)
+
+        def tasks() -> Iterator[BucketTask]:
+            for number in pending:
+                files = bucket_files(parts.patients, number)
+                content = tuple(path.read_bytes() for path in files)
+                yield BucketTask(number, content, recipe, light)
+
+        if pending:
+            engine = make_engine(means.engine, limits.workers)
+            for read in engine.run(read_bucket, tasks()):
+                parts.keep(read)
+                reads[read.number] = read
+                told(sum(each is not None for each in reads.values()), buckets.n_buckets)
+        return _together([read for read in reads.values() if read is not None])
+
+
+def _limits(check: Check, means: Means) -> Limits:
+    n_sampled, n_values = check.prepared.observed.covariates.shape
+    return within(parse_memory(means.memory), n_sampled, n_values, means.workers)
+
+
+def _together(reads: list[BucketRead]) -> Others:
+    dropped: Counter[str] = Counter()
+    filled: Counter[str] = Counter()
+    for read in reads:
+        dropped.update(read.dropped)
+        filled.update(read.filled)
+    return Others(
+        pl.concat([read.panels for read in reads], how="diagonal_relaxed"),
+        pl.concat([read.differences for read in reads], how="diagonal_relaxed"),
+        dict(dropped),
+        dict(filled),
+    )
+
+
+@contextmanager
+def _parts(check: Check, census: Census, limits: Limits, means: Means) -> Iterator[Parts]:
+    """Open what is kept; it is closed when all is read, and left as it is if that is cut short."""
+    made_of = _made_of(check, census, limits)
+    if means.folder is not None:
+        parts = Parts(means.folder, made_of)
+        parts.open()
+        try:
+            yield parts
+        finally:
+            parts.close(finished=False)
+        return
+    with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
+        parts = Parts(Path(folder) / "unfinished", made_of)
+        parts.open()
+        try:
+            yield parts
+        finally:
+            parts.close(finished=True)
+
+
+def _made_of(check: Check, census: Census, limits: Limits) -> dict[str, Any]:
+    """Return all that what is kept follows from."""
+    counted = hashlib.sha256()
+    for values in (census.n_patients, census.n_for):
+        counted.update(values.tobytes())
+    counted.update("\0".join(map(str, census.named.to_list())).encode("utf-8", "surrogatepass"))
+    asked = check.request.as_dict()
+    return {
+        "asked": {section: asked.get(section, {}) for section in _SECTIONS},
+        "source": check.source,
+        "stored": _stored(check.source),
+        "counted": counted.hexdigest(),
+        "bucket_patients": limits.bucket_patients,
+        "software": fingerprint(),
+    }
+
+
+def _stored(source: str) -> list[list[Any]]:
+    """Return size and time of the files of a source; nothing where it is no file."""
+    path = Path(source)
+    if not path.exists():
+        return []
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    return [[each.name, *_when(each)] for each in files]
+
+
+def _when(path: Path) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns

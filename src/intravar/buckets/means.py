@@ -1,0 +1,44 @@
+"""With what many patients are measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from intravar.buckets.limits import parse_memory
+from intravar.engines.choosing import make_engine
+from intravar.preparation.check import folder_for_now
+from intravar.writing import make_private_folder
+
+
+@dataclass(frozen=True)
+class Means:
+    """With what a measurement of many patients is done; results do not depend on it.
+
+    Attributes
+    ----------
+    engine
+        "local", "dask" or "dask:ADDRESS".
+    workers
+        Processes; by default one per processor.
+    memory
+        What all of them may take, "4GB" say; by default there is no limit.
+    folder
+        Where what is finished is kept until all is; by default nowhere, and nothing is resumed.
+    """
+
+    engine: str = "local"
+    workers: int | None = None
+    memory: str | float | None = None
+    folder: Path | None = None
+
+    def spool(self) -> Path:
+        """Return a folder for what a database hands over."""
+        if self.folder is None:
+            return folder_for_now()
+        return make_private_folder(self.folder / "rows")
+
+    def check(self) -> None:
+        """Refuse what cannot be, before anything is done."""
+        parse_memory(self.memory)
+        make_engine(self.engine, self.workers)

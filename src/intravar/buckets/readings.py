@@ -1,0 +1,160 @@
+"""What a method says about physicians whom it reads by what was learned from others."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import IntArray
+from intravar.estimators import Estimator
+from intravar.estimators.evidence import EligibleRates, Evidence, Predictions, no_differences
+from intravar.observed import Observed
+from intravar.preparation.census import CODE, DECIDED
+from intravar.preparation.recipe import Recipe
+from intravar.sources.scanning import ROW
+
+#: Columns of every reading, whatever the method.
+SCHEMA = {
+    "method": pl.String,
+    "code": pl.Int64,
+    "n_patients": pl.Int64,
+    "n_for": pl.Int64,
+    "score": pl.Float64,
+    "reason": pl.String,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "standard_error": pl.Float64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BucketTask:
+    """A bucket to be read: nothing else is needed, wherever that is done.
+
+    Attributes
+    ----------
+    number
+        Of the bucket.
+    content
+        The rows, as the content of Parquet files.
+    recipe
+        How they are prepared.
+    models
+        The methods by name, as :meth:`intravar.estimators.Estimator.common` gives them.
+    """
+
+    number: int
+    content: tuple[bytes, ...]
+    recipe: Recipe
+    models: Mapping[str, Estimator]
+
+
+@dataclass(frozen=True, eq=False)
+class BucketRead:
+    """What was read off a bucket.
+
+    Attributes
+    ----------
+    number
+        Of the bucket.
+    panels
+        One row per method and physician, who is told by number.
+    differences
+        Which covariates each physician weighs otherwise: physician, covariate, how, n_apart.
+    dropped, filled
+        Rows dropped by reason, and cells filled by covariate.
+    """
+
+    number: int
+    panels: pl.DataFrame
+    differences: pl.DataFrame
+    dropped: Mapping[str, int]
+    filled: Mapping[str, int]
+
+
+def read_bucket(task: BucketTask) -> BucketRead:
+    """Score the physicians of a bucket by what was learned from others."""
+    rows = pl.concat([pl.read_parquet(io.BytesIO(part)) for part in task.content])
+    roles = task.recipe.roles
+    table = rows.sort(ROW).with_columns(
+        pl.col(CODE).alias(roles.physician), pl.col(DECIDED).alias(roles.decision)
+    )
+    portion = task.recipe.apply(table.drop(ROW, CODE, DECIDED))
+    observed = portion.observed
+    panels, differences = [], no_differences()
+    for name, model in task.models.items():
+        read = model.others(observed)
+        evidence = read.evidence(observed)
+        panels.append(panel_table(name, read, evidence, observed))
+        if isinstance(evidence, Predictions):
+            differences = told_apart(evidence.differences, observed)
+    return BucketRead(
+        task.number,
+        pl.concat(panels, how="diagonal"),
+        differences,
+        portion.dropped,
+        portion.filled,
+    )
+
+
+def panel_table(
+    name: str,
+    model: Estimator,
+    evidence: Evidence,
+    observed: Observed,
+    codes: IntArray | None = None,
+) -> pl.DataFrame:
+    """Return what a method says about every physician, one row each.
+
+    Parameters
+    ----------
+    name, model, evidence, observed
+        The method, and what it was given.
+    codes
+        Numbers of the physicians; by default what they are called.
+    """
+    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.named))
+    ends = model.ends()
+    columns = {
+        "method": pl.Series([name] * len(observed.named), dtype=pl.String),
+        "code": observed.named if codes is None else codes,
+        "n_patients": model.n_patients_,
+        "n_for": decided_for,
+        "score": model.score_,
+        "reason": pl.Series(model.reason_, dtype=pl.String),
+        **ends._asdict(),
+    }
+    table = pl.DataFrame(columns).cast(SCHEMA)  # type: ignore[arg-type]
+    if not isinstance(evidence, EligibleRates | Predictions):
+        return table
+    return table.with_columns(
+        pl.Series(name, list(values), dtype=dtype)
+        for name, (values, dtype) in evidence.by_physician().items()
+    )
+
+
+def told_apart(differences: pl.DataFrame, observed: Observed) -> pl.DataFrame:
+    """Say how many patients of a panel have another value of a covariate than most of it."""
+    column = {name: at for at, name in enumerate(observed.names)}
+    panel = {str(name): at for name, at in zip(observed.physicians, observed.panels, strict=True)}
+    counts = [
+        others_than_most(observed.covariates[panel[str(physician)], column[covariate]])
+        for physician, covariate in differences.select("physician", "covariate").iter_rows()
+    ]
+    return differences.with_columns(pl.Series("n_apart", counts, dtype=pl.Int64))
+
+
+def others_than_most(values: Sequence[float] | np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
+    """Return how many values differ from the most frequent one.
+
+    Examples
+    --------
+    >>> others_than_most([0.0, 0.0, 1.0, 2.0])
+    2
+    """
+    _, counts = np.unique(values, return_counts=True)
+    return int(len(values) - counts.max(initial=0))

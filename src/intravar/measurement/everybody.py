@@ -1,0 +1,81 @@
+"""From the physicians of the sample and those read beyond it to all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from intravar.buckets.going_through import Others
+from intravar.buckets.readings import panel_table, told_apart
+from intravar.estimators import Estimator
+from intravar.estimators.evidence import EligibleRates, Predictions
+from intravar.inference import Interval
+from intravar.measurement.result import Fitted
+from intravar.measurement.scores import Scores
+from intravar.preparation.check import Beyond
+from intravar.preparation.prepare import Prepared
+
+
+def of_everybody(
+    name: str, fitted: Fitted, others: Others, prepared: Prepared, beyond: Beyond
+) -> Fitted:
+    """Return a method's scores of all physicians; what it says of patients stays the sample's.
+
+    Parameters
+    ----------
+    name
+        Of the method.
+    fitted
+        On the sample.
+    others
+        What was read beyond it.
+    prepared, beyond
+        The sample, and everybody.
+    """
+    model, evidence, observed = fitted.estimator, fitted.evidence, prepared.observed
+    assert isinstance(model, Estimator)
+    census = beyond.census
+    place = {str(each): code for code, each in enumerate(census.named.to_list())}
+    sampled = np.array([place[str(each)] for each in observed.physicians], dtype=np.int64)
+    whole = np.isin(sampled, beyond.drawn.codes[beyond.drawn.whole])
+    own = panel_table(name, model, evidence, observed, codes=sampled).filter(whole)
+    read = others.panels.filter(pl.col("method") == name)
+    table = pl.concat([own, read], how="diagonal_relaxed").sort("code")
+    if isinstance(evidence, Predictions | EligibleRates):
+        evidence = evidence.with_physicians(table)
+    if isinstance(evidence, Predictions):
+        evidence = replace(
+            evidence, differences=_differences(evidence, others, prepared, beyond, sampled[whole])
+        )
+    scores = Scores(
+        census.named[table["code"]],
+        table["n_patients"].to_numpy(),
+        table["n_for"].to_numpy(),
+        table["score"].fill_null(float("nan")).to_numpy(),
+        table["reason"].to_list(),
+        Interval(*(table[end].to_numpy() for end in Interval._fields)),
+        evidence.columns(),
+        model.scale,
+        model.most,
+        isinstance(evidence, Predictions),
+    )
+    return Fitted(model, evidence, scores)
+
+
+def _differences(
+    evidence: Predictions,
+    others: Others,
+    prepared: Prepared,
+    beyond: Beyond,
+    whole: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> pl.DataFrame:
+    named = beyond.census.named.cast(pl.String)
+    own = told_apart(evidence.differences, prepared.observed)
+    own = own.with_columns(pl.col("physician").cast(pl.String))
+    own = own.filter(pl.col("physician").is_in(named[whole].to_list()))
+    read = others.differences
+    codes = read["physician"].cast(pl.Int64)
+    read = read.with_columns(named[codes].alias("physician"))
+    return pl.concat([own, read.select(own.columns)], how="vertical_relaxed")
