@@ -132,9 +132,9 @@ def test_an_own_forest_finds_a_conjunction():
     X = random.standard_normal((600, 5))
     y = ((X[:, 1] > -0.3) & (X[:, 3] < 0.3)).astype(np.int64)
     code = np.zeros(600, dtype=np.int64)
-    found = own_forests(X, y, code, np.arange(500), np.arange(500, 600), 2)
+    found = own_forests(X, y, code, np.arange(500), np.arange(500, 600), 2, 0.5)
     assert np.mean((found - y[500:]) ** 2) < 0.05
-    nobody = own_forests(X, y, code + 1, np.arange(0), np.arange(3), 2)
+    nobody = own_forests(X, y, code + 1, np.arange(0), np.arange(3), 2, 0.5)
     assert nobody == pytest.approx(0.5)
 
 

@@ -77,7 +77,7 @@ def test_draws_find_how_sharp_rules_are():
     assert draws.mean[1] > 1.3 * modes.mean[1]
     cohort = canonical(z, y, code)
     same = np.full(len(y), y.mean())
-    left = left_by_own_rules(prepare(cohort, 5, 0), same, same, 0)
+    left, _ = left_by_own_rules(prepare(cohort, 5, 0), same, same, 0)
     truth = np.bincount(code, 2 * p * (1 - p)) / np.bincount(code)
     assert spearmanr(left.value, truth[cohort.physician])[0] > 0.7
 

@@ -114,6 +114,69 @@ class Bound:
         return Interval(low, high, 2 * np.sqrt(mean * (1 - mean) / (a + b + 1)))
 
 
+@dataclass(frozen=True, eq=False)
+class Held:
+    """By how much chance is held back.
+
+    Attributes
+    ----------
+    between, mean
+        Variance over physicians, and mean, of by how much predictions are wrong.
+    least_kept
+        Share of it that chance never explains away.
+    """
+
+    between: float
+    mean: float
+    least_kept: float
+
+    def back(self, wrong: FloatArray, error: FloatArray) -> FloatArray:
+        """Return by how much predictions are wrong, chance held back."""
+        kept = np.maximum(self.between / (self.between + error**2), self.least_kept)
+        return np.asarray(self.mean + kept * (wrong - self.mean))
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What all physicians taught about reading one physician's losses.
+
+    Attributes
+    ----------
+    share
+        Of the expectation of physicians' own rules.
+    held
+        How chance is held back; None where it is not.
+    usual
+        Spread of losses around their means, as a share of what yes or no would have.
+    """
+
+    share: float
+    held: Held | None
+    usual: float
+
+    def of(
+        self, losses: Losses, code: IntArray, n_physicians: int, left: FloatArray | None
+    ) -> Bound:
+        """Return the bound of physicians who taught nothing; `left` is what their rules leave.
+
+        Each bound is that of the own panel alone, whoever else is read.
+        """
+        size = np.bincount(code, minlength=n_physicians).astype(np.float64)
+        safe = np.maximum(size, 1.0)
+        expected = panel_means(losses.expected, code, safe)
+        raw = expected + panel_means(losses.wrong, code, safe)
+        error = np.sqrt(panel_means(losses.variance, code, safe) / safe)
+        score = raw
+        if self.held is not None:
+            if left is not None:
+                expected = expected + self.share * (left - expected)
+            # Without any error there is no chance to be held back.
+            sure = np.maximum(error, _TINY)
+            held = np.maximum(expected + self.held.back(raw - expected, sure), 0.0)
+            score = np.where(error > _TINY, held, raw)
+        return Bound(score, raw, _effective(losses.loss, score / 2, code, safe, self.usual))
+
+
 def panel_means(values: FloatArray, code: IntArray, size: FloatArray) -> FloatArray:
     """Return the mean over every physician's patients."""
     return np.asarray(np.bincount(code, values, minlength=len(size)) / size)
@@ -148,18 +211,17 @@ def bound(
     >>> found.score.tolist()
     [0.5, 0.5]
     """
+    return bound_of_losses(losses_of(prediction, y), code, n_physicians, left, least_kept)
+
+
+def losses_of(prediction: FloatArray, y: IntArray) -> Losses:
+    """Return the losses of predictions of yes or no."""
     q = prediction
-    return bound_of_losses(
-        Losses(
-            2 * q * (1 - q),
-            2 * (y - q) * (1 - 2 * q),
-            4 * q * (1 - q) * (1 - 2 * q) ** 2,
-            (y - q) ** 2,
-        ),
-        code,
-        n_physicians,
-        left,
-        least_kept,
+    return Losses(
+        2 * q * (1 - q),
+        2 * (y - q) * (1 - 2 * q),
+        4 * q * (1 - q) * (1 - 2 * q) ** 2,
+        (y - q) ** 2,
     )
 
 
@@ -171,18 +233,33 @@ def bound_of_losses(
     least_kept: float = LEAST_KEPT,
 ) -> Bound:
     """Return the bound of every physician from losses; see :func:`bound`."""
+    return learned_bound(losses, code, n_physicians, left, least_kept)[0]
+
+
+def learned_bound(
+    losses: Losses,
+    code: IntArray,
+    n_physicians: int,
+    left: Left | None = None,
+    least_kept: float = LEAST_KEPT,
+) -> tuple[Bound, Reading]:
+    """Return the bound of every physician, and what all physicians taught about reading it."""
     size = np.bincount(code, minlength=n_physicians).astype(np.float64)
     expected = panel_means(losses.expected, code, size)
     wrong = panel_means(losses.wrong, code, size)
     error = np.sqrt(panel_means(losses.variance, code, size) / size)
     raw = expected + wrong
-    score = raw
+    score, held, share = raw, None, 0.0
     if n_physicians > 1 and (error > _TINY).all():
         if left is not None:
             other = left.value - expected
-            expected = expected + share_of(other, wrong, error, left.shared) * other
-        score = np.maximum(expected + _held_back(raw - expected, error, least_kept), 0.0)
-    return Bound(score, raw, _effective(losses.loss, score / 2, code, size))
+            share = share_of(other, wrong, error, left.shared)
+            expected = expected + share * other
+        held = _learn_held(raw - expected, error, least_kept)
+        score = np.maximum(expected + held.back(raw - expected, error), 0.0)
+    usual = _usual(losses.loss, code, size)
+    reading = Reading(share, held, usual)
+    return Bound(score, raw, _effective(losses.loss, score / 2, code, size, usual)), reading
 
 
 def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:
@@ -226,27 +303,40 @@ def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: i
     code = np.searchsorted(seen, cell)
     loss = (y - prediction) ** 2
     raw = 2 * panel_means(loss, code, size[seen])
-    found = Bound(raw, raw, _effective(loss, raw / 2, code, size[seen])).interval(LEVEL)
+    usual = _usual(loss, code, size[seen])
+    found = Bound(raw, raw, _effective(loss, raw / 2, code, size[seen], usual)).interval(LEVEL)
     spread = [np.full(n_cells, np.nan) for _ in found]
     for all_cells, values in zip(spread, found, strict=True):
         all_cells[seen] = values
     return Interval(*spread)
 
 
-def _held_back(wrong: FloatArray, error: FloatArray, least_kept: float) -> FloatArray:
+def _learn_held(wrong: FloatArray, error: FloatArray, least_kept: float) -> Held:
     tau2 = between_variance(wrong, error)
     weight = 1 / (error**2 + tau2)
     mean = float(np.sum(weight * wrong) / np.sum(weight))
-    kept = np.maximum(tau2 / (tau2 + error**2), least_kept)
-    return np.asarray(mean + kept * (wrong - mean))
+    return Held(tau2, mean, least_kept)
 
 
-def _effective(loss: FloatArray, share: FloatArray, code: IntArray, size: FloatArray) -> FloatArray:
-    """Return how many yes-or-no trials with this share have a mean as sure as these losses."""
+def _spread(loss: FloatArray, code: IntArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and summed squares around it of every physician's losses."""
     mean = panel_means(loss, code, size)
-    square = np.bincount(code, (loss - mean[code]) ** 2, minlength=len(size))
+    return mean, np.bincount(code, (loss - mean[code]) ** 2, minlength=len(size))
+
+
+def _usual(loss: FloatArray, code: IntArray, size: FloatArray) -> float:
+    """Return the spread of all losses around their physicians' means, as a share of yes or no's."""
+    mean, square = _spread(loss, code, size)
     binomial = mean * (1 - mean)
-    usual = square.sum() / max(float((size * binomial).sum()), _TINY)
+    return float(square.sum() / max(float((size * binomial).sum()), _TINY))
+
+
+def _effective(
+    loss: FloatArray, share: FloatArray, code: IntArray, size: FloatArray, usual: float
+) -> FloatArray:
+    """Return how many yes-or-no trials with this share have a mean as sure as these losses."""
+    mean, square = _spread(loss, code, size)
+    binomial = mean * (1 - mean)
     spread = (square + SPREAD_PATIENTS * usual * binomial) / (size - 1 + SPREAD_PATIENTS)
     trials = size * share * (1 - share) / np.maximum(spread, _TINY)
     # Losses within 0 and 1 are at least as sure as yes or no.

@@ -2,16 +2,70 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.personal import PersonalRules, fit_rules, learn_hyper, start_hyper
+from intravar.prediction.personal import (
+    Hyper,
+    PersonalRules,
+    fit_rules,
+    learn_hyper,
+    start_hyper,
+)
 
 ROUNDS = 20
 
 
-def find_camps(rules: PersonalRules, n_camps: int) -> IntArray:
-    """Return the camp of every physician, by the direction of the weights.
+@dataclass(frozen=True, eq=False)
+class Camps:
+    """What was learned of camps.
+
+    Attributes
+    ----------
+    centres
+        Direction of the weights of every camp.
+    weights
+        Of every camp's rule, one row each.
+    hyper
+        What is common to thresholds and rates of the physicians.
+    """
+
+    centres: FloatArray
+    weights: FloatArray
+    hyper: Hyper
+
+    def predict(
+        self,
+        Z: FloatArray,
+        y: IntArray,
+        code: IntArray,
+        rows: IntArray,
+        asked: IntArray,
+        rules: PersonalRules,
+    ) -> FloatArray:
+        """Return P(yes) of patients of physicians who were not learned from.
+
+        Nobody's result depends on who else is asked about; see :func:`camp_predictions`.
+        """
+        slopes = rules.theta[:, 1:-2]
+        # Sums along columns, not products of matrices, which may round by the place of a row.
+        near = np.zeros((len(slopes), len(self.centres)))
+        for at, slope in enumerate(slopes.T):
+            near += slope[:, None] * self.centres[None, :, at]
+        member = np.argmax(near, axis=1)[code]
+        score = np.zeros(len(Z))
+        for at, column in enumerate(Z.T):
+            score += column * self.weights[member, at]
+        own = np.column_stack([np.ones(len(Z)), score])
+        return fit_rules(own, y, code, rows, len(rules.theta), self.hyper).predict(
+            own, code, asked
+        )
+
+
+def find_camps(rules: PersonalRules, n_camps: int) -> tuple[IntArray, FloatArray]:
+    """Return the camp of every physician, by the direction of the weights, and the camps' centres.
 
     Directions are clustered around centres that lie far apart at first; lengths are left out,
     because a physician who follows a rule loosely weighs everything less.
@@ -29,7 +83,7 @@ def find_camps(rules: PersonalRules, n_camps: int) -> IntArray:
             if (camp == number).any():
                 centre = slopes[camp == number].sum(axis=0)
                 centres[number] = centre / max(float(np.linalg.norm(centre)), 1e-9)
-    return np.asarray(np.argmax(direction @ centres.T, axis=1), dtype=np.int64)
+    return np.asarray(np.argmax(direction @ centres.T, axis=1), dtype=np.int64), centres
 
 
 def camp_predictions(
@@ -40,8 +94,10 @@ def camp_predictions(
     asked: IntArray,
     rules: PersonalRules,
     n_camps: int,
-) -> FloatArray:
+) -> tuple[FloatArray, Camps]:
     """Return P(yes) of the rows asked about: the camp's rule, the physician's threshold and rates.
+
+    Beside it, what was learned of the camps.
 
     Parameters
     ----------
@@ -54,7 +110,7 @@ def camp_predictions(
     n_camps
         How many there are.
     """
-    camp = find_camps(rules, n_camps)
+    camp, centres = find_camps(rules, n_camps)
     member = camp[code]
     # To learn a camp's rule, its members count as one physician with a large panel.
     together = fit_rules(Z, y, member, rows, n_camps, start_hyper(Z.shape[1]))
@@ -64,4 +120,5 @@ def camp_predictions(
     own = np.column_stack([np.ones(len(Z)), score])
     n_physicians = len(rules.theta)
     hyper = learn_hyper(own, y, code, rows, n_physicians)
-    return fit_rules(own, y, code, rows, n_physicians, hyper).predict(own, code, asked)
+    found = fit_rules(own, y, code, rows, n_physicians, hyper).predict(own, code, asked)
+    return found, Camps(centres, together.theta[:, : Z.shape[1]].copy(), hyper)

@@ -140,6 +140,21 @@ def panel_folds(cohort: Canonical, n_folds: int, seed: int) -> IntArray:
     return np.unique(fold[member], return_inverse=True)[1].astype(np.int64)
 
 
+def alike_are_copies(cohort: Canonical) -> bool:
+    """Say whether rows of a panel that are alike are, mostly, like no other physician's.
+
+    For physicians of whom the others are not at hand: where it is so, or nothing is alike, rows
+    that are alike are taken for copies of one patient.
+    """
+    _, kind = np.unique(cohort.pattern, return_inverse=True)
+    pairs, seen = np.unique(
+        np.column_stack([kind, cohort.code]), axis=0, return_counts=True
+    )
+    holders = np.bincount(pairs[:, 0])[pairs[:, 0]]
+    alike = (seen > 1) & _rich(cohort, kind)[pairs[:, 1]]
+    return bool(np.sum(holders[alike] == 1) >= np.sum(alike) / 2)
+
+
 def _rich(cohort: Canonical, kind: IntArray) -> npt.NDArray[np.bool_]:
     """Say for every physician whether the covariates tell most of the patients apart."""
     pairs = np.unique(np.column_stack([cohort.code, kind]), axis=0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.trees import Bins, boosted
+from intravar.prediction.trees import Bins, Trees, grown
 from intravar.seeds import stream
 
 #: Physicians are dealt into so many groups; what to expect of one is learned from the others.
@@ -15,10 +17,31 @@ GROUPS = 5
 MOST_ROWS = 40_000
 
 
+@dataclass(frozen=True, eq=False)
+class ColleaguesLosses:
+    """Trees of the losses of all groups but one; none where there is no colleague."""
+
+    trees: tuple[Trees, ...]
+
+    def expected(self, bins: Bins) -> FloatArray:
+        """Return the loss to expect with patients of physicians outside all groups.
+
+        None of the trees has seen them, so that all count alike: logits are averaged.
+        """
+        if not self.trees:
+            return np.full(len(bins), np.nan)
+        total = np.zeros(len(bins))
+        for each in self.trees:
+            total += each.scores(bins)
+        return np.asarray(expit(total / len(self.trees)))
+
+
 def expected_losses(
     bins: Bins, loss: FloatArray, code: IntArray, n_physicians: int, seed: int
-) -> FloatArray:
+) -> tuple[FloatArray, ColleaguesLosses]:
     """Return the loss that other physicians have with a patient like this one, for every patient.
+
+    Beside it the trees that say so, for physicians who were not learned from.
 
     Parameters
     ----------
@@ -32,14 +55,15 @@ def expected_losses(
         Of the groups.
     """
     if n_physicians < 2:
-        return np.full(len(loss), np.nan)
+        return np.full(len(loss), np.nan), ColleaguesLosses(())
     random = stream(seed, "prediction", "colleagues")
     group = random.permutation(n_physicians) % min(GROUPS, n_physicians)
-    found = np.empty(len(loss))
+    found, trees = np.empty(len(loss)), []
     for number in range(int(group.max()) + 1):
         own = group[code] == number
         others = np.flatnonzero(~own)
         if len(others) > MOST_ROWS:
             others = np.sort(random.choice(others, MOST_ROWS, replace=False))
-        found[own] = expit(boosted(bins[others], loss[others], bins[own]))
-    return found
+        trees.append(grown(bins[others], loss[others]))
+        found[own] = expit(trees[-1].scores(bins[own]))
+    return found, ColleaguesLosses(tuple(trees))

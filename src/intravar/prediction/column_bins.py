@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
 from intravar.arrays import FloatArray, IntArray
 
@@ -13,6 +15,70 @@ EDGES = (0.005, 0.995)
 MOST_COLUMNS = 30
 #: A covariate that is missing in a smaller share of the rows gets no mark for it.
 LEAST_MISSING = 0.01
+
+
+class ColumnScale(NamedTuple):
+    """How a column of a rule comes from a covariate.
+
+    Attributes
+    ----------
+    covariate
+        Number of the covariate.
+    marks
+        Whether the column marks missing values.
+    low, high
+        Where values are cut.
+    scale, filled
+        By what values are divided, and what a missing one is then.
+    mean, spread
+        Of the column before it is centred and scaled.
+    """
+
+    covariate: int
+    marks: bool
+    low: float = 0.0
+    high: float = 0.0
+    scale: float = 1.0
+    filled: float = 0.0
+    mean: float = 0.0
+    spread: float = 1.0
+
+    def rough(self, values: FloatArray) -> FloatArray:
+        """Return the column before it is centred and scaled."""
+        missing = np.isnan(values)
+        if self.marks:
+            return missing.astype(np.float64)
+        return np.where(missing, self.filled, np.clip(values, self.low, self.high) / self.scale)
+
+    def column(self, values: FloatArray) -> FloatArray:
+        """Return the column."""
+        return np.asarray((self.rough(values) - self.mean) / self.spread)
+
+
+def column_scales(covariates: FloatArray) -> tuple[ColumnScale, ...]:
+    """Learn the columns of a rule; see :func:`standard_columns`."""
+    found = []
+    for number, values in enumerate(covariates.T):
+        missing = np.isnan(values)
+        candidates = [_cut(number, values[~missing])] if not missing.all() else []
+        if LEAST_MISSING <= missing.mean() < 1:
+            candidates.append(ColumnScale(number, True))
+        for each in candidates:
+            column = each.rough(values)
+            spread = column.std()
+            if spread > 0 and np.ptp(column) > 0:
+                found.append(each._replace(mean=float(column.mean()), spread=float(spread)))
+    return tuple(found)
+
+
+def scaled_columns(
+    covariates: FloatArray, scales: Sequence[ColumnScale]
+) -> tuple[FloatArray, IntArray]:
+    """Return the columns of a rule by scales that were learned before; others may have them."""
+    columns = [each.column(covariates[:, each.covariate]) for each in scales]
+    table = np.column_stack(columns) if columns else np.empty((len(covariates), 0))
+    owner = np.array([each.covariate for each in scales], dtype=np.int64)
+    return np.ascontiguousarray(table), owner
 
 
 def standard_columns(covariates: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -27,30 +93,19 @@ def standard_columns(covariates: FloatArray) -> tuple[FloatArray, IntArray]:
     >>> columns.round(2).tolist(), owner.tolist()
     ([[-1.22, -0.71], [1.22, -0.71], [0.0, 1.41]], [0, 0])
     """
-    columns, owner = [], []
-    for number, values in enumerate(covariates.T):
-        missing = np.isnan(values)
-        candidates = [_cut(values, missing)] if not missing.all() else []
-        if LEAST_MISSING <= missing.mean() < 1:
-            candidates.append(missing.astype(np.float64))
-        for column in candidates:
-            spread = column.std()
-            if spread > 0 and np.ptp(column) > 0:
-                columns.append((column - column.mean()) / spread)
-                owner.append(number)
-    table = np.column_stack(columns) if columns else np.empty((len(covariates), 0))
-    return np.ascontiguousarray(table), np.array(owner, dtype=np.int64)
+    return scaled_columns(covariates, column_scales(covariates))
 
 
-def _cut(values: FloatArray, missing: npt.NDArray[np.bool_]) -> FloatArray:
-    known = values[~missing]
+def _cut(number: int, known: FloatArray) -> ColumnScale:
     low, high = np.quantile(known, EDGES)
-    if low < high:
-        values = np.clip(values, low, high)
-        known = values[~missing]
+    if not low < high:
+        low, high = known.min(), known.max()
+    known = np.clip(known, low, high)
     # Divided before it is squared: large numbers have large squares.
     scale = np.abs(known).max() or 1.0
-    return np.where(missing, known.mean() / scale, values / scale)
+    return ColumnScale(
+        number, False, float(low), float(high), float(scale), float(known.mean() / scale)
+    )
 
 
 def telling_columns(

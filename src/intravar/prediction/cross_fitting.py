@@ -20,18 +20,29 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.axes import clipped_logit, personal_axes
 from intravar.prediction.camps import camp_predictions
 from intravar.prediction.canonical import Canonical, panel_folds
-from intravar.prediction.column_bins import standard_columns, telling_columns
+from intravar.prediction.column_bins import (
+    ColumnScale,
+    column_scales,
+    scaled_columns,
+    telling_columns,
+)
+from intravar.prediction.fold_common import (
+    COLLEAGUES,
+    OWN,
+    PERSONAL,
+    POOLED,
+    AverageColleague,
+    FoldCommon,
+)
 from intravar.prediction.forests import filled, own_forests
 from intravar.prediction.personal import Hyper, PersonalRules, fit_rules, learn_hyper
-from intravar.prediction.pooled import common_score
+from intravar.prediction.pooled import common_trees
 from intravar.prediction.stacking import Level, Stack, fit_stack
 from intravar.prediction.trees import Bins, TreeRates, bin_edges, binned
 from intravar.seeds import stream
 
 #: Physicians are sampled, for what is common, until they have so many patients.
 MOST_COMMON = 40_000
-POOLED, COLLEAGUES = "pooled", "colleagues"
-PERSONAL, OWN = "personal", "own forest"
 #: Candidates that do not know who decides.
 BLIND = (POOLED, COLLEAGUES)
 #: Physicians whose personal rules make up the average colleague.
@@ -62,6 +73,8 @@ class PredictionTask:
         Half to which a patient belongs where one half is learned from alone.
     sampled
         Whether what is common is learned from the patient's physician.
+    scales, edges
+        How columns and bins come from covariates.
     """
 
     cohort: Canonical
@@ -73,6 +86,8 @@ class PredictionTask:
     half: npt.NDArray[np.bool_]
     part: npt.NDArray[np.bool_]
     sampled: npt.NDArray[np.bool_]
+    scales: tuple[ColumnScale, ...]
+    edges: list[FloatArray]
 
     @property
     def n_folds(self) -> int:
@@ -86,6 +101,7 @@ class Learned:
 
     rules: PersonalRules
     level: Level
+    common: FoldCommon
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +116,7 @@ class FoldScores:
         Logit of P(yes), best prediction that does not know the physician.
     by_candidate
         The same by every candidate alone.
-    stacks, hypers
+    stacks, commons
         How candidates were put together, and what was common, by fold.
     """
 
@@ -108,12 +124,13 @@ class FoldScores:
     pooled: FloatArray
     by_candidate: dict[str, FloatArray]
     stacks: list[Stack]
-    hypers: list[Hyper]
+    commons: list[FoldCommon]
 
 
 def prepare(cohort: Canonical, n_folds: int, seed: int) -> PredictionTask:
     """Make a cohort ready; nothing here looks at decisions."""
-    columns, owner = standard_columns(cohort.covariates)
+    scales, edges = column_scales(cohort.covariates), bin_edges(cohort.covariates)
+    columns, owner = scaled_columns(cohort.covariates, scales)
     fold = panel_folds(cohort, n_folds, seed)
     half, part = (panel_folds(cohort, 2, seed + number) == 1 for number in (1, 2))
     sizes = np.bincount(cohort.code, minlength=cohort.n_physicians)
@@ -121,7 +138,7 @@ def prepare(cohort: Canonical, n_folds: int, seed: int) -> PredictionTask:
     taken = np.cumsum(sizes[order]) - sizes[order] < MOST_COMMON
     sampled = np.zeros(cohort.n_physicians, dtype=np.bool_)
     sampled[order[taken]] = True
-    bins = binned(cohort.covariates, bin_edges(cohort.covariates))
+    bins = binned(cohort.covariates, edges)
     return PredictionTask(
         cohort,
         columns,
@@ -132,6 +149,8 @@ def prepare(cohort: Canonical, n_folds: int, seed: int) -> PredictionTask:
         half,
         part,
         sampled[cohort.code],
+        scales,
+        edges,
     )
 
 
@@ -141,7 +160,7 @@ def cross_fit(task: PredictionTask) -> FoldScores:
     pairs: dict[frozenset[int], Learned] = {}
     score, pooled = np.zeros(len(y)), np.zeros(len(y))
     by_candidate: dict[str, FloatArray] = {}
-    stacks, hypers = [], []
+    stacks, commons = [], []
     for k in range(task.n_folds):
         own = fold == k
         single = learn(task, ~own, own, None)
@@ -150,8 +169,8 @@ def cross_fit(task: PredictionTask) -> FoldScores:
         for name, values in single.level.logits.items():
             by_candidate.setdefault(name, np.zeros(len(y)))[own] = values
         stacks.append(stack)
-        hypers.append(single.rules.hyper)
-    return FoldScores(score, pooled, by_candidate, stacks, hypers)
+        commons.append(single.common)
+    return FoldScores(score, pooled, by_candidate, stacks, commons)
 
 
 def half_scores(task: PredictionTask, fit: FoldScores) -> list[tuple[FloatArray, FloatArray]]:
@@ -163,9 +182,9 @@ def half_scores(task: PredictionTask, fit: FoldScores) -> list[tuple[FloatArray,
     found = []
     for part in (task.part, ~task.part):
         score, pooled = np.zeros(len(part)), np.zeros(len(part))
-        for k, (stack, hyper) in enumerate(zip(fit.stacks, fit.hypers, strict=True)):
+        for k, (stack, common) in enumerate(zip(fit.stacks, fit.commons, strict=True)):
             own = task.fold == k
-            level = learn(task, ~own & part, own, hyper).level
+            level = learn(task, ~own & part, own, common.hyper).level
             score[own], pooled[own] = stack.scores(level), stack.blind_scores(level)
         found.append((score, pooled))
     return found
@@ -216,29 +235,36 @@ def learn(
     used = np.sort(np.concatenate([rows, wanted]))
     chosen = telling_columns(task.columns, y, code, common, J)
     Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), task.columns[:, chosen]])
-    Z[used, 1] = common_score(task.bins, y, common, task.half, used)
+    first = common_trees(task.bins, y, common, task.half)
+    Z[used, 1] = first.crossed(task.bins, common, task.half, used)
     pooled = Z[wanted, 1]
     begin = start if start is not None and len(start.mean) == Z.shape[1] + 2 else None
     hyper = learn_hyper(Z, y, code, common, J, begin)
     # Once more, now that it is known who follows a rule closely and whose decisions say little.
     rates = _rates(fit_rules(Z, y, code, common, J, hyper), code)
-    Z[used, 1] = common_score(task.bins, y, common, task.half, used, rates)
+    second = common_trees(task.bins, y, common, task.half, rates)
+    Z[used, 1] = second.crossed(task.bins, common, task.half, used)
     hyper = learn_hyper(Z, y, code, common, J, hyper)
     rules = fit_rules(Z, y, code, rows, J, hyper)
     panel = np.bincount(code[rows], minlength=J)
     colleagues = np.flatnonzero(panel)[:: max(1, int((panel > 0).sum()) // MOST_COLLEAGUES)]
+    share = float((y[rows].sum() + 1) / (len(rows) + 2))
     logits = {
         POOLED: pooled,
         COLLEAGUES: clipped_logit(rules.average(Z, wanted, colleagues)),
         PERSONAL: clipped_logit(rules.predict(Z, code, wanted)),
-        OWN: clipped_logit(own_forests(task.covariates, y, code, rows, wanted, J)),
+        OWN: clipped_logit(own_forests(task.covariates, y, code, rows, wanted, J, share)),
     }
+    camps = {}
     if J >= FEWEST_FOR_CAMPS:
         for n_camps in CAMPS:
-            found = camp_predictions(Z, y, code, rows, wanted, rules, n_camps)
-            logits[f"{n_camps} camps"] = clipped_logit(found)
+            name = f"{n_camps} camps"
+            found, camps[name] = camp_predictions(Z, y, code, rows, wanted, rules, n_camps)
+            logits[name] = clipped_logit(found)
     axes = personal_axes(Z, code, wanted, rules, 1, panel)
-    return Learned(rules, Level(logits, axes))
+    average = AverageColleague.of(rules, colleagues)
+    kept = FoldCommon(chosen, first, second, hyper, average, share, camps)
+    return Learned(rules, Level(logits, axes), kept)
 
 
 def _rates(rules: PersonalRules, code: IntArray) -> TreeRates:

@@ -29,14 +29,24 @@ def own_forests(
     rows: IntArray,
     asked: IntArray,
     n_physicians: int,
+    share: float,
 ) -> FloatArray:
     """Return P(yes) of the rows asked about, by a forest grown on the same physician's rows.
 
-    A physician without rows to learn from gets the share of all.
+    Parameters
+    ----------
+    covariates, y, code
+        Covariates without gaps, decision and physician of every patient.
+    rows, asked
+        Patients to learn from, and to predict.
+    n_physicians
+        Number of physicians.
+    share
+        P(yes) of a physician without patients to learn from.
     """
     order, begin = sorted_panels(code, rows, n_physicians)
     wanted, first = sorted_panels(code, asked, n_physicians)
-    found = np.full(len(asked), (y[rows].sum() + 1) / (len(rows) + 2))
+    found = np.full(len(asked), share)
     place = np.argsort(code[asked], kind="stable")
     for j in range(n_physicians):
         own, theirs = order[begin[j] : begin[j + 1]], slice(first[j], first[j + 1])

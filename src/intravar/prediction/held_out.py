@@ -30,12 +30,15 @@ class HeldOut:
         The cross-fit; None where there are too few patients, or one decision for all.
     personal, pooled
         P(yes) by predictions that know the physician, and that do not.
+    seed
+        Of the folds.
     """
 
     task: PredictionTask
     fit: FoldScores | None
     personal: FloatArray
     pooled: FloatArray
+    seed: int
 
 
 def held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:
@@ -50,8 +53,8 @@ def _held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:
     if len(y) < FEWEST_PATIENTS or y.min() == y.max() or task.n_folds < n_folds:
         everybody = np.zeros(len(y), dtype=np.int64)
         own = shares_of_others(y, cohort.code, cohort.n_physicians)
-        return HeldOut(task, None, own, shares_of_others(y, everybody, 1))
+        return HeldOut(task, None, own, shares_of_others(y, everybody, 1), seed)
     # The products are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
         fit = cross_fit(task)
-    return HeldOut(task, fit, expit(fit.score), expit(fit.pooled))
+    return HeldOut(task, fit, expit(fit.score), expit(fit.pooled), seed)

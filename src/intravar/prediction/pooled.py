@@ -6,11 +6,50 @@ weighed by how much each physician discriminates.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.trees import Bins, TreeRates, boosted
+from intravar.prediction.trees import Bins, TreeRates, Trees, grown
+
+
+@dataclass(frozen=True, eq=False)
+class CommonTrees:
+    """Trees of either half of the patients learned from."""
+
+    halves: tuple[Trees, Trees]
+
+    def crossed(
+        self, bins: Bins, rows: IntArray, half: npt.NDArray[np.bool_], asked: IntArray
+    ) -> FloatArray:
+        """Return the score of patients; see :func:`common_score`."""
+        learned = np.zeros(len(bins), dtype=np.bool_)
+        learned[rows] = True
+        one, other = (trees.scores(bins[asked]) for trees in self.halves)
+        crossed = np.where(half[asked], one, other)
+        return np.where(learned[asked], crossed, 0.5 * (one + other))
+
+    def scores(self, bins: Bins) -> FloatArray:
+        """Return the score of patients of whom none was learned from."""
+        one, other = (trees.scores(bins) for trees in self.halves)
+        return np.asarray(0.5 * (one + other))
+
+
+def common_trees(
+    bins: Bins,
+    y: IntArray,
+    rows: IntArray,
+    half: npt.NDArray[np.bool_],
+    rates: TreeRates | None = None,
+) -> CommonTrees:
+    """Grow the trees of either half; see :func:`common_score`."""
+    one, other = (
+        grown(bins[own], y[own], None if rates is None else rates.take(own))
+        for own in (rows[half[rows] == which] for which in (False, True))
+    )
+    return CommonTrees((one, other))
 
 
 def common_score(
@@ -39,12 +78,4 @@ def common_score(
     rates
         TreeRates of all patients; by default none.
     """
-    learned = np.zeros(len(y), dtype=np.bool_)
-    learned[rows] = True
-    scores = []
-    for which in (False, True):
-        own = rows[half[rows] == which]
-        known = None if rates is None else rates.take(own)
-        scores.append(boosted(bins[own], y[own], bins[asked], known))
-    crossed = np.where(half[asked], scores[0], scores[1])
-    return np.where(learned[asked], crossed, 0.5 * (scores[0] + scores[1]))
+    return common_trees(bins, y, rows, half, rates).crossed(bins, rows, half, asked)

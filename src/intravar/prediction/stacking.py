@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.trees import bin_edges, binned, boosted
+from intravar.prediction.trees import Trees, bin_edges, binned, grown
 
 BLEND = "blend"
 #: How much of the axes' trees may enter the mixture with the blend, in logits.
@@ -67,27 +67,71 @@ def fit_blend(table: FloatArray, y: IntArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
+class AxesTrees:
+    """Trees along personal axes, and the bins that they look at."""
+
+    edges: list[FloatArray]
+    trees: Trees
+
+    def scores(self, level: Level) -> FloatArray:
+        """Return the logit of P(yes) of some patients."""
+        return self.trees.scores(binned(level.features(), self.edges))
+
+
+@dataclass(frozen=True, eq=False)
 class Stack:
-    """A mixture of the blend and of the axes' trees, learned from held-out predictions."""
+    """A mixture of the blend and of the axes' trees, learned from held-out predictions.
+
+    Attributes
+    ----------
+    blend
+        Intercept and weights of the candidates.
+    mixture
+        Share of the axes' trees.
+    grown
+        The axes' trees; None where they have no share.
+    blind_blend, blind
+        Intercept and weights of the candidates that do not know who decides, and their names.
+    """
 
     blend: FloatArray
     mixture: float
-    level: Level
-    y: IntArray
+    grown: AxesTrees | None
+    blind_blend: FloatArray
     blind: Sequence[str]
 
     def scores(self, level: Level) -> FloatArray:
         """Return the logit of P(yes) of other patients."""
-        blended = self.blend[0] + level.table() @ self.blend[1:]
-        if self.mixture == 0:
-            return np.asarray(blended)
-        grown = _grown(self.level, self.y, level)
-        return np.asarray((1 - self.mixture) * blended + self.mixture * grown)
+        return self._mixed(self.blend[0] + level.table() @ self.blend[1:], level)
 
     def blind_scores(self, level: Level) -> FloatArray:
         """Return the same by the candidates that do not know who decides."""
-        weights = fit_blend(self.level.table(self.blind), self.y)
-        return np.asarray(weights[0] + level.table(self.blind) @ weights[1:])
+        return np.asarray(
+            self.blind_blend[0] + level.table(self.blind) @ self.blind_blend[1:]
+        )
+
+    def each(self, level: Level) -> tuple[FloatArray, FloatArray]:
+        """Return both, of every patient to the same bits whoever else is asked about."""
+        blended = summed(self.blend, list(level.logits.values()))
+        blind = summed(self.blind_blend, [level.logits[name] for name in self.blind])
+        return self._mixed(blended, level), blind
+
+    def _mixed(self, blended: FloatArray, level: Level) -> FloatArray:
+        if self.grown is None:
+            return np.asarray(blended)
+        along = self.grown.scores(level)
+        return np.asarray((1 - self.mixture) * blended + self.mixture * along)
+
+
+def summed(weights: FloatArray, columns: Sequence[FloatArray]) -> FloatArray:
+    """Return intercept plus weighted columns, added one by one.
+
+    A product with a matrix may round a row by where it stands in the matrix.
+    """
+    total = np.full(len(columns[0]), weights[0])
+    for weight, column in zip(weights[1:], columns, strict=True):
+        total += weight * column
+    return total
 
 
 def fit_stack(
@@ -111,16 +155,22 @@ def fit_stack(
         known, other = level.take(np.flatnonzero(inside)), level.take(np.flatnonzero(~inside))
         weights = fit_blend(known.table(), y[inside])
         blended = weights[0] + other.table() @ weights[1:]
-        grown = _grown(known, y[inside], other)
+        along = _grown(known, y[inside]).scores(other)
         for at, share in enumerate(MIXTURES):
-            mixed = (1 - share) * blended + share * grown
+            mixed = (1 - share) * blended + share * along
             total[at] += log_likelihood(mixed, y[~inside]).sum()
     mixture = MIXTURES[int(np.argmax(total))]
-    return Stack(fit_blend(level.table(), y), mixture, level, y, blind)
+    return Stack(
+        fit_blend(level.table(), y),
+        mixture,
+        _grown(level, y) if mixture else None,
+        fit_blend(level.table(blind), y),
+        blind,
+    )
 
 
-def _grown(level: Level, y: IntArray, asked: Level) -> FloatArray:
-    """Grow the axes' trees on one level and score another."""
+def _grown(level: Level, y: IntArray) -> AxesTrees:
+    """Grow the axes' trees."""
     features = level.features()
     edges = bin_edges(features)
-    return boosted(binned(features, edges), y, binned(asked.features(), edges))
+    return AxesTrees(edges, grown(binned(features, edges), y))

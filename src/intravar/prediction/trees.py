@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import logit
 
 from intravar.arrays import FloatArray
-from intravar.prediction.trees_kernel import MISSING_BIN, boost
+from intravar.prediction.trees_kernel import MISSING_BIN, boost, score_rows
 
 Bins = npt.NDArray[np.uint8]
 
@@ -41,6 +41,44 @@ class TreeRates:
         return TreeRates(self.low[rows], self.high[rows])
 
 
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Trees that were grown: F is the start and what each of them adds.
+
+    Attributes
+    ----------
+    start
+        F before the first tree.
+    columns, cuts, missing
+        By tree and node, the root first and then level by level: the column that is looked at, the
+        last bin that goes to the left, and whether missing values do.
+    values
+        By tree and leaf.
+    """
+
+    start: float
+    columns: npt.NDArray[np.uint16]
+    cuts: npt.NDArray[np.uint8]
+    missing: npt.NDArray[np.bool_]
+    values: FloatArray
+
+    @classmethod
+    def none(cls, start: float) -> Trees:
+        """Return no trees: F is the same everywhere."""
+        inner = 2**DEPTH - 1
+        nodes = (np.zeros((0, inner), kind) for kind in (np.uint16, np.uint8, np.bool_))
+        return cls(start, *nodes, np.zeros((0, inner + 1)))
+
+    def scores(self, bins: Bins) -> FloatArray:
+        """Return F of some rows; that of a row does not depend on the others."""
+        if not len(self.values):
+            return np.full(len(bins), self.start)
+        found: FloatArray = score_rows(
+            bins, self.start, self.columns, self.cuts, self.missing, self.values
+        )
+        return found
+
+
 def bin_edges(table: FloatArray) -> list[FloatArray]:
     """Return where every column is cut into bins of about equal counts.
 
@@ -69,23 +107,19 @@ def binned(table: FloatArray, edges: list[FloatArray]) -> Bins:
     return bins
 
 
-def boosted(
-    bins: Bins, y: npt.NDArray[Any], asked: Bins, rates: TreeRates | None = None
-) -> FloatArray:
-    """Return F of the rows asked about, boosted on other rows.
+def grown(bins: Bins, y: npt.NDArray[Any], rates: TreeRates | None = None) -> Trees:
+    """Boost F on some rows.
 
     Parameters
     ----------
     bins, y
         Binned columns and outcome of the rows to learn from; the outcome may be a share.
-    asked
-        Binned columns of the rows to score.
     rates
         TreeRates of the rows to learn from; by default those of a logistic model.
     """
     n = len(bins)
     if n == 0:
-        return np.zeros(len(asked))
+        return Trees.none(0.0)
     share = (float(np.sum(y)) + 0.5) / (n + 1)
     start = float(np.clip(logit(share), -LARGEST_START, LARGEST_START))
     if rates is not None:
@@ -93,9 +127,18 @@ def boosted(
     known = rates or TreeRates.logistic(n)
     trees = int(np.clip(n // ROWS_PER_TREE, FEWEST, MOST))
     if bins.shape[1] == 0:
-        return np.full(len(asked), start)
-    found: FloatArray = boost(
-        bins, y.astype(np.float64), known.low, known.high, asked,
-        start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION,
+        return Trees.none(start)
+    return Trees(
+        start,
+        *boost(
+            bins, y.astype(np.float64), known.low, known.high,
+            start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION,
+        ),
     )  # fmt: skip
-    return found
+
+
+def boosted(
+    bins: Bins, y: npt.NDArray[Any], asked: Bins, rates: TreeRates | None = None
+) -> FloatArray:
+    """Return F of the rows asked about, boosted on other rows; see :func:`grown`."""
+    return grown(bins, y, rates).scores(asked)

@@ -86,10 +86,10 @@ def _descend(bins, node, column, cut, missing_left):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True)
 def _add_tree(  # type: ignore[no-untyped-def]
-    bins, asked, gradient, curvature, depth, ridge, least, rate, score, wanted
+    bins, gradient, curvature, depth, ridge, least, rate, score, columns, cuts, missing, values
 ):
-    """Grow a tree on the rows of `bins`; add its values to their scores and to those asked for."""
-    node, reached = np.zeros(len(bins), np.int64), np.zeros(len(asked), np.int64)
+    """Grow a tree on the rows of `bins`, add its values to their scores and write it down."""
+    node = np.zeros(len(bins), np.int64)
     width = 1
     sums = np.zeros((1, bins.shape[1], MISSING_BIN + 1, 2))
     for _ in range(depth):
@@ -98,34 +98,64 @@ def _add_tree(  # type: ignore[no-untyped-def]
         missing_left = np.zeros(width, np.bool_)
         for k in range(width):
             column[k], cut[k], missing_left[k] = _best_split(sums[k], ridge, least)
+            if column[k] >= 0:
+                columns[width - 1 + k], cuts[width - 1 + k] = column[k], cut[k]
+                missing[width - 1 + k] = missing_left[k]
         _descend(bins, node, column, cut, missing_left)
-        _descend(asked, reached, column, cut, missing_left)
         width *= 2
     g, h = np.zeros(width), np.zeros(width)
     for i in range(len(bins)):
         g[node[i]] += gradient[i]
         h[node[i]] += curvature[i]
     for k in range(width):
-        g[k] = min(max(rate * g[k] / (h[k] + ridge), -LARGEST_STEP), LARGEST_STEP)
+        values[k] = min(max(rate * g[k] / (h[k] + ridge), -LARGEST_STEP), LARGEST_STEP)
     for i in range(len(bins)):
-        score[i] = min(max(score[i] + g[node[i]], -LARGEST_SCORE), LARGEST_SCORE)
-    for i in range(len(asked)):
-        wanted[i] = min(max(wanted[i] + g[reached[i]], -LARGEST_SCORE), LARGEST_SCORE)
+        score[i] = min(max(score[i] + values[node[i]], -LARGEST_SCORE), LARGEST_SCORE)
 
 
 @njit(cache=True, nogil=True)
 def boost(  # type: ignore[no-untyped-def]
-    bins, y, low, high, asked, start, trees, depth, rate, ridge, least
+    bins, y, low, high, start, trees, depth, rate, ridge, least
 ):
-    """Boost F on the rows of `bins`; return it for the rows of `asked`."""
-    score, wanted = np.full(len(bins), start), np.full(len(asked), start)
+    """Boost F on the rows of `bins`; return the trees: columns, cuts, missing values, leaves.
+
+    The nodes of a tree are numbered from the root, level by level. Where a node does not split,
+    every row goes to the left.
+    """
+    inner = 2**depth - 1
+    columns = np.zeros((trees, inner), np.uint16)
+    cuts = np.full((trees, inner), MISSING_BIN, np.uint8)
+    missing = np.ones((trees, inner), np.bool_)
+    values = np.zeros((trees, inner + 1))
+    score = np.full(len(bins), start)
     gradient, curvature = np.zeros(len(bins)), np.zeros(len(bins))
-    for _ in range(trees):
+    for t in range(trees):
         for i in range(len(bins)):
             g = 1 / (1 + np.exp(-score[i]))
             q = min(max(low[i] + (high[i] - low[i]) * g, EDGE), 1 - EDGE)
             steep = (high[i] - low[i]) * g * (1 - g)
             gradient[i] = (y[i] - q) * steep / (q * (1 - q))
             curvature[i] = steep * steep / (q * (1 - q))
-        _add_tree(bins, asked, gradient, curvature, depth, ridge, least, rate, score, wanted)
-    return wanted
+        _add_tree(
+            bins, gradient, curvature, depth, ridge, least, rate, score,
+            columns[t], cuts[t], missing[t], values[t],
+        )  # fmt: skip
+    return columns, cuts, missing, values
+
+
+@njit(cache=True, nogil=True)
+def score_rows(bins, start, columns, cuts, missing, values):  # type: ignore[no-untyped-def]
+    """Return F of some rows by trees that were grown before."""
+    trees, inner = columns.shape
+    found = np.empty(len(bins))
+    for i in range(len(bins)):
+        score = start
+        for t in range(trees):
+            node = 0
+            while node < inner:
+                b = bins[i, columns[t, node]]
+                left = missing[t, node] if b == MISSING_BIN else b <= cuts[t, node]
+                node = 2 * node + (1 if left else 2)
+            score = min(max(score + values[t, node - inner], -LARGEST_SCORE), LARGEST_SCORE)
+        found[i] = score
+    return found

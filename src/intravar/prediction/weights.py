@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.column_bins import telling_columns
 from intravar.prediction.cross_fitting import PredictionTask
-from intravar.prediction.personal import PersonalRules, fit_rules, learn_hyper
+from intravar.prediction.personal import Hyper, PersonalRules, fit_rules, learn_hyper
 
 #: A difference of so many standard errors is worth a word.
 WORTH_A_WORD = 2.5
@@ -20,10 +22,50 @@ MOST_WORDS = 3
 NOTHING = 0.15
 
 
+@dataclass(frozen=True, eq=False)
+class CommonWeights:
+    """What is common to the weights of physicians.
+
+    Attributes
+    ----------
+    chosen, covariates
+        Columns that are weighed, and the names of the covariates they belong to.
+    hyper
+        Mean and covariance of the physicians' parameters.
+    """
+
+    chosen: IntArray
+    covariates: tuple[str, ...]
+    hyper: Hyper
+
+    def table(
+        self, columns: FloatArray, y: IntArray, code: IntArray, physicians: Sequence[Any]
+    ) -> pl.DataFrame:
+        """Return the weights of physicians beside those of the others; see `personal_weights`.
+
+        Nobody's weights depend on who else is asked about.
+        """
+        Z, J = np.column_stack([np.ones(len(y)), columns[:, self.chosen]]), len(physicians)
+        rules = fit_rules(Z, y, code, np.arange(len(y)), J, self.hyper)
+        weight, error = _weights(rules)
+        others = np.broadcast_to(self.hyper.mean[1:-2], weight.shape)
+        return pl.DataFrame(
+            {
+                "physician": np.repeat(list(physicians), len(self.covariates)),
+                "covariate": list(self.covariates) * J,
+                "weight": weight.ravel(),
+                "others": others.ravel(),
+                "difference": (weight - others).ravel(),
+                "standard_error": error.ravel(),
+            },
+            schema_overrides={"physician": pl.String, "covariate": pl.String},
+        )
+
+
 def personal_weights(
-    task: PredictionTask, names: Sequence[str], physicians: Sequence[str]
-) -> pl.DataFrame:
-    """Return every physician's weights beside those of the others.
+    task: PredictionTask, names: Sequence[str], physicians: Sequence[Any]
+) -> tuple[pl.DataFrame, CommonWeights]:
+    """Return every physician's weights beside those of the others, and what is common to them.
 
     Weights are per standard deviation of the covariate, from a rule without trees that is learned
     from all patients: it describes, and predicts nothing.
@@ -39,28 +81,18 @@ def personal_weights(
     -------
     polars.DataFrame
         physician, covariate, weight, others, difference, standard_error.
+    CommonWeights
+        What is common.
     """
     cohort = task.cohort
     y, code, J = cohort.decision, cohort.code, cohort.n_physicians
-    common = np.flatnonzero(task.sampled)
-    chosen = telling_columns(task.columns, y, code, common, J)
+    rows = np.flatnonzero(task.sampled)
+    chosen = telling_columns(task.columns, y, code, rows, J)
     Z = np.column_stack([np.ones(len(y)), task.columns[:, chosen]])
-    hyper = learn_hyper(Z, y, code, common, J)
-    rules = fit_rules(Z, y, code, np.arange(len(y)), J, hyper)
-    weight, error = _weights(rules)
-    others = np.broadcast_to(hyper.mean[1:-2], weight.shape)
-    columns = [names[cohort.column[task.owner[at]]] for at in chosen]
-    return pl.DataFrame(
-        {
-            "physician": np.repeat([physicians[at] for at in cohort.physician], len(columns)),
-            "covariate": columns * J,
-            "weight": weight.ravel(),
-            "others": others.ravel(),
-            "difference": (weight - others).ravel(),
-            "standard_error": error.ravel(),
-        },
-        schema_overrides={"physician": pl.String, "covariate": pl.String},
-    )
+    hyper = learn_hyper(Z, y, code, rows, J)
+    covariates = tuple(names[cohort.column[task.owner[at]]] for at in chosen)
+    common = CommonWeights(chosen, covariates, hyper)
+    return common.table(task.columns, y, code, [physicians[at] for at in cohort.physician]), common
 
 
 def _weights(rules: PersonalRules) -> tuple[FloatArray, FloatArray]:
