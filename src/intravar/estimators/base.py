@@ -53,8 +53,6 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     most: ClassVar[float] = 1.0
     #: Whether covariates may be missing.
     accepts_missing: ClassVar[bool] = False
-    #: Whether physicians that were not fitted can be scored by what was learned in common.
-    reads_others: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
     #: Whether physicians that were not fitted can be scored by what was learned in common.
