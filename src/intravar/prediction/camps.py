@@ -59,9 +59,7 @@ class Camps:
         for at, column in enumerate(Z.T):
             score += column * self.weights[member, at]
         own = np.column_stack([np.ones(len(Z)), score])
-        return fit_rules(own, y, code, rows, len(rules.theta), self.hyper).predict(
-            own, code, asked
-        )
+        return fit_rules(own, y, code, rows, len(rules.theta), self.hyper).predict(own, code, asked)
 
 
 def find_camps(rules: PersonalRules, n_camps: int) -> tuple[IntArray, FloatArray]:

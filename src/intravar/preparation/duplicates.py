@@ -68,17 +68,26 @@ class RepeatedRows:
         return int(self.group.max()) + 1 if len(self.group) else 0
 
 
-def each_once(table: pl.DataFrame, roles: Roles, rows: IntArray) -> tuple[IntArray, dict[str, int]]:
+def each_once(
+    table: pl.DataFrame, roles: Roles, rows: IntArray, *, copies: bool | None = None
+) -> tuple[IntArray, dict[str, int]]:
     """Keep one row of every patient of a physician.
 
     Which one is kept follows from what the rows hold, not from their order.
+
+    Parameters
+    ----------
+    table, roles, rows
+        The table, what its columns are, and the rows to look at.
+    copies
+        Whether rows that agree in everything are copies; by default that is found out.
 
     Returns
     -------
     rows, dropped
         The rows that are kept, rising, and how many are not, by reason.
     """
-    found = find_repeated_rows(table, roles, rows=rows, patient=roles.patient)
+    found = find_repeated_rows(table, roles, rows=rows, patient=roles.patient, copies=copies)
     if not (found.n_copies or found.n_again):
         return rows, {}
     chosen = table[rows]
@@ -105,6 +114,7 @@ def find_repeated_rows(
     *,
     rows: IntArray | None = None,
     patient: str | None = None,
+    copies: bool | None = None,
 ) -> RepeatedRows:
     """Find copies of rows and patients who come again.
 
@@ -116,6 +126,8 @@ def find_repeated_rows(
         Rows to look at, those that are measured say; all by default.
     patient
         Column that names the patient; by default every column whose name says that it does.
+    copies
+        Whether rows that agree in everything are copies; by default that is found out.
 
     Examples
     --------
@@ -135,11 +147,11 @@ def find_repeated_rows(
     known = tuple(name for name in names if name not in taken)
     links = [group for name in known if (group := _of_one_patient(chosen[name])) is not None]
     n_again = chosen.height - _joined(links, chosen.height)[0]
-    copies = _copies(chosen, roles)
-    if copies is not None:
-        links.append(copies)
+    copied = None if copies is False else _copies(chosen, roles, known=copies is True)
+    if copied is not None:
+        links.append(copied)
     group = _joined(links, chosen.height)[1]
-    n_copies = 0 if copies is None else chosen.height - len(np.unique(copies))
+    n_copies = 0 if copied is None else chosen.height - len(np.unique(copied))
     again = tuple(name for name in known if chosen[name].drop_nulls().is_duplicated().any())
     return RepeatedRows(group, n_copies, n_again, again)
 
@@ -179,7 +191,7 @@ def _joined(links: list[IntArray], n_rows: int) -> tuple[int, IntArray]:
     return len(first), group
 
 
-def _copies(table: pl.DataFrame, roles: Roles) -> IntArray | None:
+def _copies(table: pl.DataFrame, roles: Roles, *, known: bool = False) -> IntArray | None:
     """Return a number per row, the same for copies; None where rows are alike by chance alone."""
     described = [
         name
@@ -197,6 +209,8 @@ def _copies(table: pl.DataFrame, roles: Roles) -> IntArray | None:
     times = np.bincount(whole)[whole]
     if times.max() == 1:
         return None
+    if known:
+        return whole
     common = int(np.gcd.reduce(np.bincount(whole)))
     if common > 1 and table.height // common >= ENOUGH_ROWS:
         return whole if _fine(patient) else _dealt(whole, common)

@@ -15,7 +15,7 @@ from intravar.cohort import TRUTH_COLUMNS
 from intravar.errors import InputError, option
 from intravar.observed import Observed, in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
-from intravar.preparation.duplicates import each_once
+from intravar.preparation.duplicates import COPIES, each_once
 from intravar.preparation.encoding import Encoded, complete_rows, encode_with, learn_codings
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
@@ -165,6 +165,7 @@ def prepare(
         tuple(encoded.blocks),
         missing,
         repeated,
+        COPIES in dropped,
     )
     order = _canonical_order(encoded, physician[rows], coded.values[rows])
     rows, understood = rows[order], [_taken(column, order) for column in understood]

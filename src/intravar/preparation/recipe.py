@@ -40,6 +40,8 @@ class Recipe:
         Columns that code one category together.
     missing, repeated
         Policies for missing values, and for copies and patients who come again.
+    copies
+        Whether rows that agree in everything were found to be copies.
     """
 
     roles: Roles
@@ -48,6 +50,7 @@ class Recipe:
     blocks: tuple[tuple[int, ...], ...]
     missing: Missing
     repeated: Repeated
+    copies: bool
 
     def apply(self, table: pl.DataFrame) -> Portion:
         """Prepare more patients.
@@ -62,7 +65,7 @@ class Recipe:
         rows = np.arange(plain.height)
         dropped: dict[str, int] = {}
         if self.repeated == "once":
-            rows, dropped = each_once(plain, self.roles, rows)
+            rows, dropped = each_once(plain, self.roles, rows, copies=self.copies)
         columns = [
             understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
             for name, kind in self.kinds
