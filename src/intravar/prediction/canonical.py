@@ -147,9 +147,7 @@ def alike_are_copies(cohort: Canonical) -> bool:
     that are alike are taken for copies of one patient.
     """
     _, kind = np.unique(cohort.pattern, return_inverse=True)
-    pairs, seen = np.unique(
-        np.column_stack([kind, cohort.code]), axis=0, return_counts=True
-    )
+    pairs, seen = np.unique(np.column_stack([kind, cohort.code]), axis=0, return_counts=True)
     holders = np.bincount(pairs[:, 0])[pairs[:, 0]]
     alike = (seen > 1) & _rich(cohort, kind)[pairs[:, 1]]
     return bool(np.sum(holders[alike] == 1) >= np.sum(alike) / 2)

@@ -106,9 +106,7 @@ class Stack:
 
     def blind_scores(self, level: Level) -> FloatArray:
         """Return the same by the candidates that do not know who decides."""
-        return np.asarray(
-            self.blind_blend[0] + level.table(self.blind) @ self.blind_blend[1:]
-        )
+        return np.asarray(self.blind_blend[0] + level.table(self.blind) @ self.blind_blend[1:])
 
     def each(self, level: Level) -> tuple[FloatArray, FloatArray]:
         """Return both, of every patient to the same bits whoever else is asked about."""
