@@ -100,7 +100,10 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Set `score_` and `reason_`, and whatever else the method has to say."""
 
     def common(self) -> Self:
-        """Return the fitted method without patients: what `others` needs, small enough to send about."""
+        """Return the fitted method without patients.
+
+        It is what `others` needs, small enough to send about.
+        """
         raise NotImplementedError
 
     def others(self, observed: Observed) -> Self:

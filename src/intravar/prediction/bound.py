@@ -321,7 +321,8 @@ def _learn_held(wrong: FloatArray, error: FloatArray, least_kept: float) -> Held
 def _spread(loss: FloatArray, code: IntArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and summed squares around it of every physician's losses."""
     mean = panel_means(loss, code, size)
-    return mean, np.bincount(code, (loss - mean[code]) ** 2, minlength=len(size))
+    square = np.bincount(code, (loss - mean[code]) ** 2, minlength=len(size))
+    return mean, np.asarray(square, dtype=np.float64)
 
 
 def _usual(loss: FloatArray, code: IntArray, size: FloatArray) -> float:

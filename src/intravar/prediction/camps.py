@@ -19,7 +19,7 @@ ROUNDS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Camps:
+class CampRules:
     """What was learned of camps.
 
     Attributes
@@ -92,7 +92,7 @@ def camp_predictions(
     asked: IntArray,
     rules: PersonalRules,
     n_camps: int,
-) -> tuple[FloatArray, Camps]:
+) -> tuple[FloatArray, CampRules]:
     """Return P(yes) of the rows asked about: the camp's rule, the physician's threshold and rates.
 
     Beside it, what was learned of the camps.
@@ -119,4 +119,4 @@ def camp_predictions(
     n_physicians = len(rules.theta)
     hyper = learn_hyper(own, y, code, rows, n_physicians)
     found = fit_rules(own, y, code, rows, n_physicians, hyper).predict(own, code, asked)
-    return found, Camps(centres, together.theta[:, : Z.shape[1]].copy(), hyper)
+    return found, CampRules(centres, together.theta[:, : Z.shape[1]].copy(), hyper)

@@ -17,7 +17,7 @@ from scipy.special import expit
 from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.average_kernel import average_rows
 from intravar.prediction.axes import clipped_logit, personal_axes
-from intravar.prediction.camps import Camps
+from intravar.prediction.camps import CampRules
 from intravar.prediction.forests import own_forests
 from intravar.prediction.personal import Hyper, PersonalRules, fit_rules
 from intravar.prediction.personal_kernel import FLATTEN
@@ -112,7 +112,7 @@ class FoldCommon:
     hyper: Hyper
     colleagues: AverageColleague
     share: float
-    camps: Mapping[str, Camps]
+    camps: Mapping[str, CampRules]
 
     def read(self, panels: OtherPanels, out: npt.NDArray[np.bool_]) -> Level:
         """Predict the patients of `out` from the others of the same physicians."""

@@ -1,7 +1,8 @@
 """A forest for every physician, grown on the own patients, compiled.
 
 Patients to be predicted fall through the branches together with those that the tree is grown on,
-so that no tree is kept.
+so that no tree is kept. The thresholds of a node are drawn first and then held against its patients
+in one pass, columns side by side; patients and their decisions are counted in one sum.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from numba import njit
 #: Thresholds tried per covariate and node.
 TRIES = 2
 DEEPEST = 12
+#: A patient counts one, and this much more if the decision was yes: both sums are exact in one.
+_YES = 2**26
 
 
 @njit(cache=True, nogil=True)
@@ -24,25 +27,46 @@ def _next(state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _best_split(X, y, rows, yes, least, state):  # type: ignore[no-untyped-def]
-    """Return column and threshold that leave the least impurity, among random thresholds."""
-    n, p = rows.size, X.shape[1]
+def _draw_limits(X, rows, limits, state):  # type: ignore[no-untyped-def]
+    """Draw thresholds halfway between values of two rows, for every column so many in turn."""
+    n, p = np.uint64(rows.size), X.shape[1]
+    for c in range(p):
+        for k in range(TRIES):
+            state = _next(state)
+            a = X[rows[np.int64(state % n)], c]
+            state = _next(state)
+            b = X[rows[np.int64(state % n)], c]
+            # Equal values part nothing.
+            limits[k, c] = -np.inf if a == b else 0.5 * a + 0.5 * b
+    return state
+
+
+@njit(cache=True, nogil=True)
+def _count(X, rows, told, limits, counts):  # type: ignore[no-untyped-def]
+    """Sum what rows count that do not exceed the thresholds."""
+    counts[:] = 0.0
+    for t in range(rows.size):
+        x, one = X[rows[t]], told[rows[t]]
+        for k in range(TRIES):
+            for c in range(x.size):
+                counts[k, c] += one if x[c] <= limits[k, c] else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _best_split(X, rows, told, yes, least, limits, counts, state):  # type: ignore[no-untyped-def]
+    """Return column and threshold that leave the least impurity, among random thresholds.
+
+    `told` holds what every row counts; `limits` and `counts` are room for thresholds and sums.
+    """
+    n = rows.size
     best, column, limit = 1e-9, -1, 0.0
     whole = yes * (n - yes) / n
-    for c in range(p):
-        for _ in range(TRIES):
-            state = _next(state)
-            a = X[rows[np.int64(state % np.uint64(n))], c]
-            state = _next(state)
-            b = X[rows[np.int64(state % np.uint64(n))], c]
-            if a == b:
-                continue
-            threshold = 0.5 * a + 0.5 * b
-            left, left_yes = 0, 0
-            for t in range(n):
-                if X[rows[t], c] <= threshold:
-                    left += 1
-                    left_yes += y[rows[t]]
+    state = _draw_limits(X, rows, limits, state)
+    _count(X, rows, told, limits, counts)
+    for c in range(X.shape[1]):
+        for k in range(TRIES):
+            counted = np.int64(counts[k, c])
+            left, left_yes = counted % _YES, counted // _YES
             right = n - left
             if left < least or right < least:
                 continue
@@ -50,7 +74,7 @@ def _best_split(X, y, rows, yes, least, state):  # type: ignore[no-untyped-def]
             gain = whole - left_yes * (left - left_yes) / left
             gain -= right_yes * (right - right_yes) / right
             if gain > best:
-                best, column, limit = gain, c, threshold
+                best, column, limit = gain, c, limits[k, c]
     return column, limit, state
 
 
@@ -71,13 +95,22 @@ def grow_forest(X, y, grown_on, asked, trees, least, state):  # type: ignore[no-
     """Return the mean of the trees' shares for the rows asked about."""
     n, m = grown_on.size, asked.size
     found = np.zeros(m)
+    known, wanted = X[grown_on], X[asked]
+    told, limits = np.empty(n), np.empty((TRIES, X.shape[1]))
+    counts = np.empty_like(limits)
     base = 0.0
     for t in range(n):
+        told[t] = 1 + _YES * y[grown_on[t]]
         base += y[grown_on[t]]
     base /= n
     stack = np.empty((2 * DEEPEST + 4, 5), np.int64)
+    rows, goes, place = np.empty(n, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    unused = np.empty(n, np.int64)
     for _ in range(trees):
-        rows, goes, place = grown_on.copy(), asked.copy(), np.arange(m)
+        for t in range(n):
+            rows[t] = t
+        for t in range(m):
+            goes[t] = place[t] = t
         stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, n, 0, m, 0
         top = 1
         while top > 0:
@@ -87,17 +120,19 @@ def grow_forest(X, y, grown_on, asked, trees, least, state):  # type: ignore[no-
                 continue
             yes = 0
             for t in range(a, b):
-                yes += y[rows[t]]
+                yes += y[grown_on[rows[t]]]
             column = -1
             if depth < DEEPEST and b - a >= 2 * least and 0 < yes < b - a:
-                column, limit, state = _best_split(X, y, rows[a:b], yes, least, state)
+                column, limit, state = _best_split(
+                    known, rows[a:b], told, yes, least, limits, counts, state
+                )
             if column < 0:
                 share = (yes + base) / (b - a + 1)
                 for t in range(c, d):
                     found[place[t]] += share
                 continue
-            cut = a + _divide(X, rows[a:b], np.arange(b - a), column, limit)
-            fork = c + _divide(X, goes[c:d], place[c:d], column, limit)
+            cut = a + _divide(known, rows[a:b], unused, column, limit)
+            fork = c + _divide(wanted, goes[c:d], place[c:d], column, limit)
             for s in range(2):
                 stack[top, 0] = a if s == 0 else cut
                 stack[top, 1] = cut if s == 0 else b
@@ -106,3 +141,20 @@ def grow_forest(X, y, grown_on, asked, trees, least, state):  # type: ignore[no-
                 stack[top, 4] = depth + 1
                 top += 1
     return found / trees
+
+
+@njit(cache=True, nogil=True)
+def grow_forests(  # type: ignore[no-untyped-def]
+    X, y, order, begin, wanted, first, found, rows_per_tree, fewest, most, least, state
+):
+    """Grow a forest for every physician and write its shares into `found`, in place.
+
+    `order` lists the rows to grow on, `wanted` those to be predicted, physician by physician;
+    `begin` and `first` say where each begins. Without rows to grow on nothing is written.
+    """
+    for j in range(begin.size - 1):
+        grown_on = order[begin[j] : begin[j + 1]]
+        asked = wanted[first[j] : first[j + 1]]
+        if grown_on.size > 0 and asked.size > 0:
+            trees = min(max(rows_per_tree // grown_on.size, fewest), most)
+            found[first[j] : first[j + 1]] = grow_forest(X, y, grown_on, asked, trees, least, state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.forest_kernel import grow_forest
+from intravar.prediction.forest_kernel import grow_forests
 from intravar.prediction.personal import sorted_panels
 
 #: Trees per physician; a larger panel needs fewer, its leaves are larger.
@@ -46,13 +46,11 @@ def own_forests(
     """
     order, begin = sorted_panels(code, rows, n_physicians)
     wanted, first = sorted_panels(code, asked, n_physicians)
-    found = np.full(len(asked), share)
-    place = np.argsort(code[asked], kind="stable")
-    for j in range(n_physicians):
-        own, theirs = order[begin[j] : begin[j + 1]], slice(first[j], first[j + 1])
-        if len(own) and theirs.start < theirs.stop:
-            trees = int(np.clip(ROWS_PER_TREE // len(own), LEAST_TREES, MOST_TREES))
-            found[place[theirs]] = grow_forest(
-                covariates, y, own, wanted[theirs], trees, LEAST_LEAF, SEED
-            )
+    by_physician = np.full(len(asked), share)
+    grow_forests(
+        covariates, y, order, begin, wanted, first, by_physician,
+        ROWS_PER_TREE, LEAST_TREES, MOST_TREES, LEAST_LEAF, SEED,
+    )  # fmt: skip
+    found = np.empty(len(asked))
+    found[np.argsort(code[asked], kind="stable")] = by_physician
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
 from intravar.observed import Observed
-from intravar.prediction.canonical import RICH, Canonical, alike_are_copies
+from intravar.prediction.canonical import RICH, alike_are_copies
 from intravar.prediction.column_bins import ColumnScale, scaled_columns
 from intravar.prediction.cross_fitting import PredictionTask
 from intravar.prediction.dealing_kernel import deal_panels, panel_patterns
@@ -46,7 +46,7 @@ class Ready:
     @classmethod
     def of(cls, task: PredictionTask, names: tuple[str, ...]) -> Ready:
         """Learn it from a sample; `names` are those of the covariates as they were given."""
-        cohort: Canonical = task.cohort
+        cohort = task.cohort
         ordered = tuple(names[at] for at in cohort.column)
         return cls(ordered, task.scales, task.edges, alike_are_copies(cohort))
 
@@ -67,10 +67,10 @@ class Ready:
 
 
 def _positions(wanted: tuple[str, ...], names: tuple[str, ...]) -> list[int]:
-    if len(wanted) != len(names) or set(wanted) != set(names):
-        odd = sorted(set(wanted) ^ set(names))
-        raise InputError(
-            f"column '{odd[0] if odd else names[0]}' is not in both the sample and the other "
-            "physicians' table; give both the same columns"
-        )
+    for name in names:
+        if name not in wanted:
+            raise InputError(f"column '{name}' was not in the sample; drop it or fit again")
+    for name in wanted:
+        if name not in names:
+            raise InputError(f"column '{name}' of the sample is missing; add it or fit again")
     return [names.index(name) for name in wanted]

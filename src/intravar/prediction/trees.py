@@ -65,9 +65,14 @@ class Trees:
     @classmethod
     def none(cls, start: float) -> Trees:
         """Return no trees: F is the same everywhere."""
-        inner = 2**DEPTH - 1
-        nodes = (np.zeros((0, inner), kind) for kind in (np.uint16, np.uint8, np.bool_))
-        return cls(start, *nodes, np.zeros((0, inner + 1)))
+        nodes = (0, 2**DEPTH - 1)
+        return cls(
+            start,
+            np.zeros(nodes, np.uint16),
+            np.zeros(nodes, np.uint8),
+            np.zeros(nodes, np.bool_),
+            np.zeros((0, 2**DEPTH)),
+        )
 
     def scores(self, bins: Bins) -> FloatArray:
         """Return F of some rows; that of a row does not depend on the others."""
