@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -79,3 +80,39 @@ def _differences(
     codes = read["physician"].cast(pl.Int64)
     read = read.with_columns(named[codes].alias("physician"))
     return pl.concat([own, read.select(own.columns)], how="vertical_relaxed")
+
+
+def whole_share(beyond: Beyond) -> float:
+    """Return the share of the sample's patients whose physicians are in it with all patients."""
+    drawn, sizes = beyond.drawn, beyond.census.n_patients
+    inside = np.minimum(sizes[drawn.codes], drawn.most)
+    return float(inside[drawn.whole].sum() / max(inside.sum(), 1))
+
+
+def counted_once(
+    sampled: Mapping[str, int],
+    read: Mapping[str, int],
+    share: float,
+    known: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """Add up counts of the sample and of those read beyond it.
+
+    Parameters
+    ----------
+    sampled, read
+        Counts by name.
+    share
+        Of the sample that was not read again.
+    known
+        Counts of all rows, which need no adding.
+
+    Examples
+    --------
+    >>> counted_once({"copies": 10}, {"copies": 5}, 0.5, {"undecided": 3})
+    {'undecided': 3, 'copies': 10}
+    """
+    whole = dict(known or {})
+    for name in {**sampled, **read}:
+        if name not in whole:
+            whole[name] = round(share * sampled.get(name, 0)) + read.get(name, 0)
+    return whole

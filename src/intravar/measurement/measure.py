@@ -21,7 +21,7 @@ from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
 from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.diagnostics import diagnose
-from intravar.measurement.everybody import of_everybody
+from intravar.measurement.everybody import counted_once, of_everybody, whole_share
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
@@ -253,14 +253,10 @@ def _with_everybody(
     whole = {
         name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
     }
-    counted = {
-        reason: prepared.dropped.get(reason, 0) + others.dropped.get(reason, 0)
-        for reason in {**prepared.dropped, **others.dropped}
-    }
-    filled = {
-        name: prepared.filled.get(name, 0) + others.filled.get(name, 0)
-        for name in {**prepared.filled, **others.filled}
-    }
+    # Physicians of whom a part is in the sample were read as a whole: they count there.
+    once = whole_share(beyond)
+    counted = counted_once(prepared.dropped, others.dropped, once, beyond.census.dropped)
+    filled = counted_once(prepared.filled, others.filled, once)
     scores = next(iter(whole.values())).scores
     panels = Panels.of(scores.physician, scores.n_patients, scores.n_for, found.request.min_panel)
     accounted = replace(prepared, dropped=counted, filled=filled)

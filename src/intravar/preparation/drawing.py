@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
-from intravar.preparation.census import CODE, Census, rows_of
+from intravar.preparation.census import CODE, DECIDED, Census, rows_of
+from intravar.sources.plain_columns import plain_table
 from intravar.sources.scanning import ROW
 
 #: No physician makes up a larger part of the sample than one in so many.
-LEAST_PHYSICIANS = 20
-_ODD = 2654435761
-_SPAN = 2**32
+LEAST_PHYSICIANS = 10
+_SPAN = float(2**64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,9 @@ def draw(census: Census, n_patients: int, seed: int) -> Drawn:
     """
     sizes = census.n_patients
     most = max(n_patients // LEAST_PHYSICIANS, n_patients // max(len(sizes), 1), 1)
-    order = np.argsort([_lot(str(name), seed) for name in census.named.to_list()])
+    lots = np.argsort([_lot(str(name), seed) for name in census.named.to_list()])
+    # Whole panels first: parts of larger ones only where there are not enough of them.
+    order = lots[np.argsort(sizes[lots] > most, kind="stable")]
     taken = np.minimum(sizes[order], most)
     inside = np.cumsum(taken) - taken < n_patients
     codes = np.sort(order[inside])
@@ -65,17 +67,30 @@ def draw(census: Census, n_patients: int, seed: int) -> Drawn:
 
 
 def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
-    """Return the rows of the sample, to be gone through; of huge panels a part by lot."""
-    share = np.minimum(drawn.most / np.maximum(census.n_patients[drawn.codes], 1), 1.0)
-    kept = pl.DataFrame({CODE: drawn.codes, "share": share})
-    lot = ((pl.col(ROW).cast(pl.UInt64) + 1 + seed % _SPAN) * _ODD) % _SPAN
+    """Return the rows of the sample, to be gone through; of larger panels a part by lot."""
     rows = rows_of(census, drawn.codes)
     if drawn.whole.all():
         return rows
-    return (
-        rows.join(kept.lazy(), on=CODE, how="inner")
-        .filter(lot.cast(pl.Float64) / _SPAN < pl.col("share"))
-        .drop("share")
+    share = np.minimum(drawn.most / np.maximum(census.n_patients[drawn.codes], 1), 1.0)
+    by_code = np.zeros(len(census.named))
+    by_code[drawn.codes] = share
+
+    def kept(piece: pl.DataFrame) -> pl.DataFrame:
+        lot = _content(piece.drop(ROW, CODE, DECIDED)).hash_rows(seed=seed) / _SPAN
+        return piece.filter(lot.to_numpy() < by_code[piece[CODE].to_numpy()])
+
+    return rows.map_batches(kept, streamable=True, schema=rows.collect_schema())
+
+
+def _content(piece: pl.DataFrame) -> pl.DataFrame:
+    """Return what rows hold, however it is stored and whatever their order."""
+    plain, _ = plain_table(piece)
+    odd = (pl.Binary, pl.Object)
+    known = [name for name in sorted(plain.columns) if plain[name].dtype not in odd]
+    return plain.select(
+        pl.col(name).cast(pl.Float64 if plain[name].dtype.is_numeric() else pl.String)
+        for name in known
+        if not plain[name].dtype.is_nested()
     )
 
 

@@ -99,7 +99,10 @@ class DuckDB:
         """Yield what a query selects, at most so many rows at a time."""
         found = self._selected(query)
         try:
-            for batch in _in_known_types(found).fetch_arrow_reader(size):
+            known = _in_known_types(found)
+            # Called otherwise before DuckDB 1.4.
+            reader = getattr(known, "to_arrow_reader", None) or known.fetch_arrow_reader
+            for batch in reader(size):
                 frame = pl.from_arrow(batch)
                 assert isinstance(frame, pl.DataFrame)
                 yield _durations(frame, found)

@@ -1,0 +1,267 @@
+"""Physicians beyond the sample: the same whatever the buckets, the engine and the interruptions."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import intravar
+from intravar.buckets import Means, going_through
+from intravar.buckets.limits import BUCKET_PATIENTS, parse_memory, within
+from intravar.buckets.parts import Parts
+from intravar.buckets.readings import BucketTask, read_bucket
+from intravar.errors import InputError
+from intravar.estimators import predictability
+from intravar.measurement import halves
+from intravar.measurement.result import Measurement
+from intravar.preparation.check import checked
+from intravar.request import Request
+
+ASKED: dict[str, Any] = {
+    "physician": "doctor",
+    "decision": "drug",
+    "sample": 1_000,
+    "smallest_cell": 1,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick() -> Iterator[None]:
+    """Learn once where small samples are learned from several times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(halves, "SPLITS", 1)
+        patch.setattr(predictability, "REPETITIONS", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    """Patients of 40 physicians with names, a category, gaps, a copy and a few panels of ten."""
+    cohort = intravar.simulate("continuous", n_patients=3_000, n_physicians=40, seed=3)
+    X, y, physician = cohort.observed()
+    random = np.random.default_rng(0)
+    ward = random.choice(["north", "south", "east"], len(y))
+    codes = physician.rank("dense").cast(pl.Int64)
+    frame = X.select(X.columns[:4]).with_columns(
+        pl.Series("ward", ward),
+        pl.Series("drug", np.where(np.asarray(y) == 1, "yes", "no")),
+        ("Dr " + codes.cast(pl.String).str.zfill(3)).alias("doctor"),
+    )
+    first = X.columns[0]
+    gaps = pl.Series(random.random(len(y)) < 0.02)
+    frame = frame.with_columns(
+        pl.when(gaps).then(None).otherwise(pl.col(first)).alias(first),
+    )
+    small = frame.head(10).with_columns(
+        pl.lit("Dr small").alias("doctor"), pl.Series(X.columns[1], random.normal(size=10))
+    )
+    # Every tenth row is there twice: enough for a sample to tell that they are copies.
+    return pl.concat([frame, small, frame.gather_every(10)])
+
+
+def measured(source: Any, means: Means | None = None, **options: Any) -> Measurement:
+    return intravar.measure(source, means=means, **ASKED | options)
+
+
+@pytest.fixture(scope="module")
+def found(table: pl.DataFrame) -> Measurement:
+    return measured(table, Means(workers=1))
+
+
+def test_everybody_is_there(table: pl.DataFrame, found: Measurement):
+    assert found.check.beyond is not None
+    counts = table.unique().group_by("doctor").len()
+    sizes = dict(counts.iter_rows())
+    assert dict(found.table.select("physician", "n_patients").iter_rows()) == sizes
+    assert found.check.panels.n_patients == table.unique().height
+    n_copies = table.height - table.unique().height
+    assert found.check.prepared.dropped == {"they copy another row": n_copies}
+    assert any("a sample of" in note for note in found.check.notes)
+    scored = found.table.filter(pl.col("n_patients") >= 30)
+    assert scored["discordance"].null_count() == 0
+    assert scored["expected"].null_count() == 0
+
+
+def test_buckets_and_processes_change_no_bit(
+    table: pl.DataFrame, found: Measurement, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    path = tmp_path / "patients.parquet"
+    table.sample(fraction=1, shuffle=True, seed=1).write_parquet(path)
+    monkeypatch.setattr("intravar.buckets.limits.BUCKET_PATIENTS", 300)
+    other = measured(path, Means(workers=2))
+    assert other.table.equals(found.table)
+
+
+def test_a_sample_of_everybody_is_the_method_itself(table: pl.DataFrame):
+    whole = measured(table, sample=100_000)
+    assert whole.check.beyond is None
+    model = intravar.Predictability().fit_observed(whole.check.prepared.observed)
+    np.testing.assert_array_equal(whole.main.scores.discordance, np.minimum(model.score_, 0.5))
+
+
+def test_a_run_that_was_ended_goes_on(
+    table: pl.DataFrame, found: Measurement, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    path = tmp_path / "patients.parquet"
+    table.write_parquet(path)
+    folder = tmp_path / "unfinished"
+    monkeypatch.setattr("intravar.buckets.limits.BUCKET_PATIENTS", 300)
+    read: list[int] = []
+
+    def ended_after_two(task: BucketTask) -> Any:
+        if len(read) == 2:
+            raise KeyboardInterrupt
+        read.append(task.number)
+        return read_bucket(task)
+
+    monkeypatch.setattr(going_through, "read_bucket", ended_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        measured(path, Means(workers=1, folder=folder))
+    assert len(list(folder.glob("read/*.json"))) == 2
+    if os.name == "posix":
+        assert folder.stat().st_mode & 0o077 == 0
+    # One of both is not what was written: it is read again.
+    changed = next(iter(sorted(folder.glob("read/*-panels.parquet"))))
+    changed.write_bytes(changed.read_bytes()[:-1] + b"x")
+    rest: list[int] = []
+
+    def counted(task: BucketTask) -> Any:
+        rest.append(task.number)
+        return read_bucket(task)
+
+    monkeypatch.setattr(going_through, "read_bucket", counted)
+    again = measured(path, Means(workers=1, folder=folder))
+    assert again.table.equals(found.table)
+    assert set(rest) == set(range(max(rest) + 1)) - {read[1]}
+    going_through.clear_unfinished(Means(folder=folder))
+    assert not folder.exists()
+
+
+def test_what_was_kept_of_another_table_is_not_used(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path, folder = tmp_path / "patients.parquet", tmp_path / "unfinished"
+    table.write_parquet(path)
+    measured(path, Means(workers=1, folder=folder))
+    turned = table.with_columns(
+        pl.when(pl.col("drug") == "yes").then(pl.lit("no")).otherwise(pl.lit("yes")).alias("drug")
+    )
+    turned.write_parquet(path)
+    read: list[int] = []
+
+    def counted(task: BucketTask) -> Any:
+        read.append(task.number)
+        return read_bucket(task)
+
+    monkeypatch.setattr(going_through, "read_bucket", counted)
+    measured(path, Means(workers=1, folder=folder))
+    assert read
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path):
+    first, second = (Parts(tmp_path / "unfinished", {}) for _ in range(2))
+    first.open()
+    with pytest.raises(InputError, match="another run is working"):
+        second.open()
+    first.close(finished=True)
+    second.open()
+    second.close(finished=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_others_put_there_stays(tmp_path: Path):
+    parts = Parts(tmp_path / "unfinished", {})
+    parts.open()
+    (tmp_path / "unfinished" / "mine.txt").write_text("mine")
+    parts.close(finished=True)
+    assert [path.name for path in (tmp_path / "unfinished").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "folder", "duckdb", "pandas"])
+def test_every_source_gives_the_same(
+    kind: str, table: pl.DataFrame, found: Measurement, tmp_path: Path
+):
+    source: Any = tmp_path / f"patients.{kind}"
+    if kind == "csv":
+        table.write_csv(source)
+    elif kind == "folder":
+        source.mkdir()
+        table.head(1_000).write_parquet(source / "a.parquet")
+        table.tail(-1_000).write_parquet(source / "b.parquet")
+    elif kind == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        with duckdb.connect(str(source)) as connection:
+            connection.register("given", table.to_arrow())
+            connection.execute("CREATE TABLE patients AS SELECT * FROM given")
+    else:
+        source = pytest.importorskip("pandas") and table.to_pandas()
+    other = measured(source, Means(workers=1))
+    expected = found.table if kind != "pandas" else found.table.to_pandas()
+    assert pl.DataFrame(other.physicians).equals(pl.DataFrame(expected))
+
+
+def test_a_population_of_a_large_table(table: pl.DataFrame, tmp_path: Path):
+    path = tmp_path / "patients.parquet"
+    table.write_parquet(path)
+    filtered = table.filter(pl.col("ward") != "east")
+    asked = {"where": "ward != 'east'", "sample": 1_000}
+    found = measured(path, Means(workers=1), **asked)
+    assert found.table.equals(measured(filtered, Means(workers=1)).table)
+    assert found.check.prepared.dropped["they do not belong to the population"] == (
+        table.height - filtered.height
+    )
+    with pytest.raises(InputError, match="no patient of .* belongs to the population"):
+        measured(path, where="ward = 'west'")
+
+
+def test_one_huge_panel_is_no_more_than_a_part_of_the_sample(table: pl.DataFrame):
+    huge = pl.concat([table] * 4).with_columns(pl.lit("Dr huge").alias("doctor"))
+    random = np.random.default_rng(1)
+    first = table.columns[0]
+    huge = huge.with_columns(pl.Series(first, random.normal(size=huge.height)))
+    both = pl.concat([table, huge])
+    found = checked(both, Request(**ASKED))
+    observed = found.prepared.observed
+    sizes = np.bincount(observed.code)
+    at = list(observed.physicians).index("Dr huge") if "Dr huge" in observed.physicians else None
+    assert at is None or sizes[at] < 100
+    measurement = measured(both, Means(workers=1))
+    row = measurement.table.filter(pl.col("physician") == "Dr huge").row(0, named=True)
+    assert row["n_patients"] == huge.unique().height
+    assert row["discordance"] is not None
+
+
+def test_text_among_numbers_beyond_the_sample(table: pl.DataFrame, tmp_path: Path):
+    path = tmp_path / "patients.csv"
+    name = table.columns[1]
+    found = measured(table, Means(workers=1)).check
+    assert found.beyond is not None
+    inside = set(map(str, found.prepared.observed.physicians))
+    texts = table.with_columns(pl.col(name).cast(pl.String))
+    at = next(n for n, doctor in enumerate(texts["doctor"]) if doctor not in inside)
+    texts[at, name] = "unclear"
+    texts.write_csv(path)
+    with pytest.raises(InputError, match=f"column '{name}' has 'unclear' where other rows have"):
+        measured(path, Means(workers=1))
+
+
+def test_sizes_of_memory():
+    assert parse_memory(None) is None
+    assert parse_memory(2e9) == 2e9
+    for wrong in ("much", "-1GB", "0", "4 GB 2"):
+        with pytest.raises(InputError, match="give a size such as '4GB'"):
+            parse_memory(wrong)
+
+
+def test_memory_limits_what_is_done_at_a_time():
+    free = within(None, 100_000, 20, 4)
+    assert free.workers == 4
+    assert free.bucket_patients == BUCKET_PATIENTS
+    little = within(1.6e9, 100_000, 20, 4)
+    assert little.workers < 4 or little.bucket_patients < BUCKET_PATIENTS
+    with pytest.raises(InputError, match="allow more, or learn from fewer"):
+        within(0.5e9, 100_000, 20, 4)
