@@ -55,6 +55,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     accepts_missing: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
+    #: Whether physicians that were not fitted can be scored by what was learned in common.
+    reads_others: ClassVar[bool] = False
 
     physicians_: npt.NDArray[Any]
     score_: FloatArray
@@ -81,17 +83,29 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def fit_observed(self, observed: Observed) -> Self:
         """Score every physician of input that was checked before, sharing what others learned."""
+        self._take_names(observed)
+        self._fit(observed)
+        return self
+
+    def _take_names(self, observed: Observed) -> None:
+        """Set what is known before anything is learned."""
         self._named, self._as_pandas = observed.named, observed.as_pandas
         self.physicians_ = observed.physician_array
         self.n_patients_ = np.array([len(panel) for panel in observed.panels], dtype=np.int64)
         self.feature_names_in_ = np.asarray(observed.names)
         self.n_features_in_ = len(observed.names)
-        self._fit(observed)
-        return self
 
     @abstractmethod
     def _fit(self, observed: Observed) -> None:
         """Set `score_` and `reason_`, and whatever else the method has to say."""
+
+    def common(self) -> Self:
+        """Return the fitted method without patients: what `others` needs, small enough to send."""
+        raise NotImplementedError
+
+    def others(self, observed: Observed) -> Self:
+        """Score other physicians by what was learned in common; nothing common is learned."""
+        raise NotImplementedError
 
     def evidence(self, observed: Observed) -> Evidence:
         """Return what stands behind the scores, for the patients that were fitted."""
