@@ -48,9 +48,7 @@ def world(kind, *, seed=3, panel=120):
     y[who == N_SAMPLE + 3] = True
     x[random.random(x.shape) < 0.02] = np.nan
     everybody = Observed.of(x, y, who, keep_missing=True)
-    return tuple(
-        everybody.take(np.flatnonzero(part)) for part in (who < N_SAMPLE, who >= N_SAMPLE)
-    )
+    return tuple(everybody.take(np.flatnonzero(part)) for part in (who < N_SAMPLE, who >= N_SAMPLE))
 
 
 def quick(**parameters):
