@@ -68,22 +68,40 @@ def canonical_order(X: FloatArray, code: IntArray, decision: npt.ArrayLike) -> C
     """
     y = np.asarray(decision).astype(np.uint64)
     nothing = np.zeros(len(X), dtype=np.uint64)
-    ranks = _refined([_mix(_ranks(column)) for column in X.T], code, nothing)
+    ranks = _refined([mixed(_ranks(column)) for column in X.T], code, nothing)
     # Degrees Celsius and Fahrenheit rank patients alike: where ranks tie, values tell, and then
     # decisions.
-    bits = [_mix(_bits(column)) for column in X.T]
+    bits = [mixed(_bits(column)) for column in X.T]
     values = _refined(bits, code, nothing)
-    decided = _refined(bits, code, _mix(y + _ODD))
+    decided = _refined(bits, code, mixed(y + _ODD))
     columns = np.lexsort((decided.column, values.column, ranks.column))
     physicians = np.lexsort((decided.physician, values.physician, ranks.physician))
     place = np.empty(len(physicians), dtype=np.int64)
     place[physicians] = np.arange(len(physicians))
     # Rows that hold the same values in other columns differ once the columns have their places.
-    laid_out = nothing.copy()
-    for position, column in enumerate(columns):
-        laid_out += _mix(bits[column] ^ _mix(np.full(1, position, dtype=np.uint64)))
+    laid_out = _laid_out([bits[column] for column in columns], nothing)
     rows = np.lexsort((y, laid_out, values.row, ranks.row, place[code]))
     return CanonicalOrder(rows, columns, place)
+
+
+def row_hashes(X: FloatArray) -> HashArray:
+    """Return a number for every row by its values and their places; equal rows have the same.
+
+    Examples
+    --------
+    >>> one, other, same = row_hashes(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
+    >>> bool(one == same), bool(one == other)
+    (True, False)
+    """
+    return _laid_out([mixed(_bits(column)) for column in X.T], np.zeros(len(X), dtype=np.uint64))
+
+
+def _laid_out(bits: list[HashArray], nothing: HashArray) -> HashArray:
+    """Return hashes of rows whose columns have their places."""
+    laid_out = nothing.copy()
+    for position, each in enumerate(bits):
+        laid_out += mixed(each ^ mixed(np.full(1, position, dtype=np.uint64)))
+    return laid_out
 
 
 class _Hashes(NamedTuple):
@@ -101,10 +119,10 @@ def _refined(bits: list[HashArray], code: IntArray, more: HashArray) -> _Hashes:
     for _ in range(ROUNDS):
         row = more.copy()
         for key, each in zip(column, bits, strict=True):
-            row += _mix(each ^ key)
-        physician = _sums(_mix(row), code)
-        tied = _mix(row ^ physician[code])
-        column = np.array([_mix(each ^ tied).sum(dtype=np.uint64) for each in bits], np.uint64)
+            row += mixed(each ^ key)
+        physician = _sums(mixed(row), code)
+        tied = mixed(row ^ physician[code])
+        column = np.array([mixed(each ^ tied).sum(dtype=np.uint64) for each in bits], np.uint64)
     return _Hashes(row, column, physician)
 
 
@@ -126,10 +144,10 @@ def _sums(numbers: HashArray, code: IntArray) -> HashArray:
     return total
 
 
-def _mix(numbers: HashArray) -> HashArray:
+def mixed(numbers: HashArray) -> HashArray:
     """Scatter the bits (the finaliser of splitmix64)."""
-    mixed = (numbers + _ODD) ^ (numbers >> np.uint64(30))
-    mixed = mixed * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    scattered: HashArray = mixed ^ (mixed >> np.uint64(31))
+    bits = (numbers + _ODD) ^ (numbers >> np.uint64(30))
+    bits = bits * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    scattered: HashArray = bits ^ (bits >> np.uint64(31))
     return scattered

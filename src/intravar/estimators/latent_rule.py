@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit
+from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
@@ -18,6 +19,9 @@ from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import Interval
 from intravar.latent.anchors import Anchors, find_anchors
+from intravar.latent.beyond.common import CommonRule, Kept
+from intravar.latent.beyond.panels import Panels
+from intravar.latent.beyond.shared import CommonCalibration
 from intravar.latent.cautions import (
     AnchorWarning,
     OwnRulesWarning,
@@ -35,7 +39,7 @@ from intravar.latent.personal.contest import (
     hold_contest,
 )
 from intravar.latent.personal.heterogeneity import strongest_evidence
-from intravar.latent.personal.panel_rows import standardised
+from intravar.latent.personal.panel_rows import Standard
 from intravar.latent.personal.unfollowed import safe_interval
 from intravar.latent.rates import (
     EligibleDiscordance,
@@ -59,6 +63,21 @@ CORE = 0.8
 FEWEST_PATIENTS = 40
 #: The word for the rule that all share, beside the names of the families of own rules.
 SHARED = "shared"
+#: What holds for everybody, whether fitted or read later.
+FACTS = (
+    "two_classes_",
+    "personal_",
+    "rule_",
+    "own_rules_",
+    "own_rule_evidence_",
+    "follows_",
+    "chosen_",
+    "held_out_",
+    "prior_high_",
+    "prior_low_",
+    "log_likelihood_",
+    "converged_",
+)
 
 
 class LatentRule(Estimator):
@@ -152,6 +171,7 @@ class LatentRule(Estimator):
     estimand: ClassVar[Estimand] = "eligible"
     accepts_missing = True
     most = 0.5
+    reads_others = True
 
     p_high_: FloatArray
     p_low_: FloatArray
@@ -176,6 +196,7 @@ class LatentRule(Estimator):
     prior_low_: tuple[float, float]
     log_likelihood_: FloatArray
     converged_: bool
+    _common: CommonRule
 
     def __init__(
         self,
@@ -232,19 +253,75 @@ class LatentRule(Estimator):
         self.own_rules_, self.own_rule_evidence_, self.follows_ = False, 0.0, True
         self.fold_ = np.zeros(len(decided.y), dtype=np.int64)
         self._safe: tuple[FloatArray, Decided] | None = None
+        self._kept = Kept(observed.names, order.columns, n_physicians)
         # The products are many and small: threads of BLAS would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
             self._learn(X, decided)
         self._restore(order)
+        self._conclude(observed)
+        facts = {name: getattr(self, name) for name in FACTS}
+        self._common = self._kept.common(self.anchors_, self.prior_high_, facts)
+
+    def _conclude(self, observed: Observed) -> None:
+        """Set what follows from rates and probabilities."""
         self.discrimination_ = self.p_high_ - self.p_low_
         self.low_, self.high_, _ = self._interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE
-        core = np.bincount(observed.code, self.core_, minlength=n_physicians)
+        core = np.bincount(observed.code, self.core_, minlength=len(observed.physicians))
         self.n_core_ = core.astype(np.int64)
+
+    def common(self) -> Self:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        if not hasattr(self, "_common"):
+            raise NotFittedError("LatentRule has learned nothing yet; call fit first")
+        light = type(self)(**self.get_params(deep=False))
+        light._common = self._common
+        return light
+
+    def others(self, observed: Observed) -> Self:
+        """Score other physicians by what was learned in common; nothing common is learned.
+
+        What is said of a physician depends on the own panel and on what is common alone.
+
+        Parameters
+        ----------
+        observed
+            Patients of physicians who were not fitted, with the covariates that were.
+
+        Examples
+        --------
+        >>> import intravar
+        >>> from intravar.observed import Observed
+        >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=10)
+        >>> everybody = Observed.of(*cohort.observed())
+        >>> first = everybody.code < 5
+        >>> model = intravar.LatentRule().fit_observed(everybody.take(np.flatnonzero(first)))
+        >>> read = model.common().others(everybody.take(np.flatnonzero(~first)))
+        >>> bool(abs(read.score_ - intravar.oracle(cohort)["oracle"][5:].to_numpy()).mean() < 0.06)
+        True
+        """
+        read, common = self.common(), self._common
+        read._describe(observed)
+        n_physicians = len(observed.physicians)
+        X = common.arranged(observed.covariates, observed.names)
+        panels = Panels.of(X, observed.decision.astype(np.int64), observed.code, n_physicians)
+        found, read.anchors_, decided = common.read(panels, self.within, self.random_state)
+        for name, fact in common.facts.items():
+            setattr(read, name, fact)
+        read.p_high_, read.p_low_, read.score_ = found.p_high, found.p_low, found.score
+        read.shift_, read.camp_ = found.shift, found.camp
+        read.reason_ = [None] * n_physicians
+        read.eligible_probability_ = panels.as_given(found.eligible)
+        read.fold_ = np.zeros(len(decided.y), dtype=np.int64)
+        read._posterior, read._place, read._rows = found.posterior, found.place, panels.rows
+        read._safe = None if read.follows_ else (found.q, decided)
+        read._safe_place = np.arange(n_physicians)
+        read._conclude(observed)
+        return read
 
     def _restore(self, order: CanonicalOrder) -> None:
         """Bring patients and physicians back into the order in which they were given."""
-        self._place = order.place
+        self._place = self._safe_place = order.place
         for name in ("score_", "p_high_", "p_low_", "shift_", "camp_"):
             setattr(self, name, getattr(self, name)[order.place])
         for name in ("eligible_probability_", "fold_"):
@@ -266,6 +343,7 @@ class LatentRule(Estimator):
         if self.two_classes_:
             shared = read_shared(crossed.logit, decided, self.personal_thresholds == "auto")
             self._read_shared(shared)
+            self._kept.rule, self._kept.calibration = crossed.rule, CommonCalibration.of(shared)
         else:
             self._read_one_class(decided)
         if self.personal_rules == "auto":
@@ -288,7 +366,8 @@ class LatentRule(Estimator):
     ) -> None:
         """Hold the contest with rules of their own, if the shared rule leaves any reason to."""
         q = self.p_high_[decided.physician] if shared is None else shared.q
-        z = standardised(X)
+        standard = Standard.of(X)
+        z = standard(X)
         self.own_rule_evidence_ = evidence = strongest_evidence(z, decided, q)
         self.own_rules_ = evidence > EVIDENCE
         if shared is None:
@@ -306,6 +385,7 @@ class LatentRule(Estimator):
         self.held_out_ = {**self.held_out_, SHARED: to_beat, **found}
         if winner is not None:
             self._read_winner(winner, decided)
+            self._kept.standard, self._kept.own = standard, winner.fitted.common
             evidence = evidence_left(field, winner)
         self.follows_ = evidence <= EVIDENCE
         if not self.follows_:
@@ -367,6 +447,8 @@ class LatentRule(Estimator):
     def evidence(self, observed: Observed) -> EligibleRates:
         """See :class:`intravar.estimators.base.Estimator`."""
         code, decided_for = observed.code, observed.decision == 1
+        # Other physicians' patients are summed up in an order by content.
+        rows = getattr(self, "_rows", slice(None))
         share = eligible_given_decision(
             self.eligible_probability_,
             self.shift_[code],
@@ -379,8 +461,8 @@ class LatentRule(Estimator):
         return EligibleRates(
             self.p_high_,
             self.p_low_,
-            np.bincount(code, share, minlength=n).astype(np.float64),
-            np.bincount(code, share * decided_for, minlength=n).astype(np.float64),
+            np.bincount(code[rows], share[rows], minlength=n).astype(np.float64),
+            np.bincount(code[rows], (share * decided_for)[rows], minlength=n).astype(np.float64),
             self.core_,
             self.anchors_ if self.two_classes_ else None,
             self.follows_,
@@ -396,10 +478,10 @@ class LatentRule(Estimator):
     def _interval(self, level: float) -> Interval:
         low, high = self._posterior.interval(level)
         error = self._posterior.standard_deviation()
-        if self._safe is not None:
-            safe_low, safe_high = safe_interval(*self._safe, level)
-            low, high = np.minimum(low, safe_low), np.maximum(high, safe_high)
         low, high = low[self._place], high[self._place]
+        if self._safe is not None:
+            safe = [end[self._safe_place] for end in safe_interval(*self._safe, level)]
+            low, high = np.minimum(low, safe[0]), np.maximum(high, safe[1])
         return Interval(
             np.minimum(low, self.score_), np.maximum(high, self.score_), error[self._place]
         )

@@ -14,6 +14,8 @@ from intravar.arrays import FloatArray, IntArray
 
 #: A patient is an anchor with g below this, or above one minus this.
 NEAR = 0.05
+#: Scales that are tried.
+N_SCALES = 21
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Anchors:
         Share of the eligible, and of the others, who are surely so.
     identified_low, identified_high
         Range of each physician's discordance over the scales of g that fit equally well.
+    scales
+        The values of g that may be called 1, from the lowest to the highest.
     """
 
     low: float
@@ -36,6 +40,7 @@ class Anchors:
     sure_others: float
     identified_low: FloatArray
     identified_high: FloatArray
+    scales: tuple[float, float] = (1.0, 1.0)
 
     @property
     def clear(self) -> float:
@@ -49,6 +54,29 @@ class Anchors:
             identified_low=self.identified_low[physicians],
             identified_high=self.identified_high[physicians],
         )
+
+    def for_rates(self, p_high: FloatArray, p_low: FloatArray) -> Anchors:
+        """Return the same with the ranges of other physicians, by their rates.
+
+        No scale lies beyond those of the physicians who were fitted, nor beyond what the own rates
+        allow.
+        """
+        low, high = self.scales
+        contrast = p_high - p_low
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(contrast > 0.05, (1 - p_low) / contrast, high)
+        top = np.minimum(np.maximum(room, 1.0), high)
+        here = 2 * p_high * (1 - p_high)
+        least, most = here.copy(), here.copy()
+        for part in np.linspace(0.0, 1.0, N_SCALES):
+            p = np.clip(p_low + contrast * (low + part * (top - low)), 0, 1)
+            value = 2 * p * (1 - p)
+            least, most = np.minimum(least, value), np.maximum(most, value)
+        return replace(self, identified_low=least, identified_high=most)
+
+    def of_scores(self, score: FloatArray) -> Anchors:
+        """Return the same with the scores as ranges: without a rule nothing else fits as well."""
+        return replace(self, identified_low=score, identified_high=score)
 
     def around(self, score: FloatArray) -> Anchors:
         """Return the same with ranges that hold the scores."""
@@ -89,8 +117,8 @@ def find_anchors(g: FloatArray, p_high: FloatArray, p_low: FloatArray) -> Anchor
     contrast = p_high - p_low
     able = contrast > 0.05
     room = float(((1 - p_low[able]) / contrast[able]).min()) if able.any() else 1.0
-    top = min(float(np.quantile(g, 0.99)), 1.0)
-    scale = np.linspace(top, max(room, 1.0), 21)[:, None]
+    scales = min(float(np.quantile(g, 0.99)), 1.0), max(room, 1.0)
+    scale = np.linspace(*scales, N_SCALES)[:, None]
     p = np.clip(p_low + contrast * scale, 0, 1)
     value = 2 * p * (1 - p)
     here = 2 * p_high * (1 - p_high)
@@ -101,4 +129,5 @@ def find_anchors(g: FloatArray, p_high: FloatArray, p_low: FloatArray) -> Anchor
         sure_others=float((1 - g[g < NEAR]).sum() / (1 - g).sum()) if (g < 1).any() else 1.0,
         identified_low=np.minimum(value.min(axis=0), here),
         identified_high=np.maximum(value.max(axis=0), here),
+        scales=scales,
     )

@@ -56,12 +56,19 @@ class CalibrationSettings:
 
 @dataclass
 class Counts:
-    """Decisions counted per physician and score bin."""
+    """Decisions counted per physician and score bin; a score at most edge b is in cell b."""
 
     score: FloatArray
     yes: FloatArray
     no: FloatArray
     bin: IntArray
+    edges: FloatArray = field(default_factory=lambda: np.empty(0))
+    cells: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+
+    def bin_of_cell(self) -> IntArray:
+        """Return the bin of every cell between edges; of an empty one, that of the cell below."""
+        below = np.searchsorted(self.cells, np.arange(len(self.edges) + 1), side="right")
+        return np.maximum(below, 1) - 1
 
 
 @dataclass
@@ -69,7 +76,7 @@ class Calibration:
     """The map from score to g, with the rates found beside it.
 
     `weight` (physician x shift point) says how likely each personal shift is; with a shared
-    threshold it has one column.
+    threshold it has one column. The priors of the rates peak at `means`.
     """
 
     intercept: float
@@ -81,6 +88,7 @@ class Calibration:
     log_likelihood: float
     path: list[float] = field(default_factory=list)
     converged: bool = False
+    means: tuple[float, float] = (0.5, 0.5)
 
     @property
     def shifts(self) -> FloatArray:
@@ -115,7 +123,7 @@ def count(score: FloatArray, decided: Decided, bins: int = 60) -> Counts:
             [np.quantile(score, np.arange(1, bins) / bins), np.linspace(low, high, bins)]
         )
     )
-    _, place = np.unique(np.searchsorted(edges, score), return_inverse=True)
+    cells, place = np.unique(np.searchsorted(edges, score), return_inverse=True)
     n_bins = int(place.max()) + 1
     cell = decided.physician * n_bins + place
     shape = (decided.n_physicians, n_bins)
@@ -123,7 +131,7 @@ def count(score: FloatArray, decided: Decided, bins: int = 60) -> Counts:
     total = np.bincount(cell, minlength=size).reshape(shape).astype(float)
     yes = np.bincount(cell, decided.y, minlength=size).reshape(shape).astype(float)
     centre = np.bincount(place, score) / np.bincount(place)
-    return Counts(centre, yes, total - yes, place)
+    return Counts(centre, yes, total - yes, place, edges, cells)
 
 
 def starting_rates(decided: Decided, gap: float = 1.5) -> tuple[FloatArray, FloatArray]:
@@ -270,6 +278,7 @@ def calibrate(
         log_likelihood=value,
         path=path,
         converged=converged,
+        means=means,
     )
 
 

@@ -24,7 +24,8 @@ from intravar.latent.calibration import (
     starting_rates,
 )
 from intravar.latent.decided import Decided
-from intravar.latent.rule_learners import PreparedRule, Task
+from intravar.latent.kept_rule import FoldRule, KeptSharedRule
+from intravar.latent.rule_learners import KeptRule, LearnedRule, PreparedRule, Task
 from intravar.latent.threads import in_threads
 from intravar.latent.tree_kernel import Rates
 
@@ -71,22 +72,30 @@ class CrossFit:
         Log-likelihood of held-out decisions with a rule, and without.
     nested
         The same logit as it is known without the first fold's decisions.
+    rule
+        What other patients are given.
     """
 
     logit: FloatArray
     chosen: list[str]
     held_out: dict[str, float]
     nested: FloatArray
+    rule: KeptSharedRule
 
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The learner chosen for a fold, its calibrated scores there and elsewhere, and the map."""
+    """The learner chosen for a fold, its calibrated scores there and elsewhere, and the map.
+
+    `parts` holds the slope of every learner that takes part in the logit, `intercept` the rest.
+    """
 
     name: str
     logit: FloatArray
     inner: FloatArray
     fit: Calibration
+    intercept: float
+    parts: dict[str, float]
 
 
 def physician_folds(
@@ -115,8 +124,8 @@ def plan_folds(
     return FoldPlan(fold, half, starts, n_threads)
 
 
-def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) -> FloatArray:
-    """Learn the rule from `rows` alone; return scores for all patients.
+def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) -> LearnedRule:
+    """Learn the rule from `rows` alone; return it with scores for all patients.
 
     The rates come first: models of one half of the rows, with their rates learned on the way,
     score the other half; the start whose scores explain the other half best gives the rates, and
@@ -141,16 +150,17 @@ def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) 
     )
     share = float(expit(best.logit(best_score)).mean())
     centre = float(np.clip(logit(share), -MOST_EXTREME_START, MOST_EXTREME_START))
-    return rule.learn(Task(rows, decided, rates, centre, False)).logit
+    return rule.learn(Task(rows, decided, rates, centre, False))
 
 
 def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) -> CrossFit:
     """Return for every patient the calibrated logit of g learned from the other folds."""
-    scores = _all_scores(rules, decided, plan)
+    scores, kept = _all_scores(rules, decided, plan)
     fold, n_folds = plan.fold, plan.n_folds
     calibrated = np.empty(decided.y.size)
     nested = np.empty(decided.y.size)
     chosen: list[str] = []
+    folds: list[FoldRule] = []
     two_class = one_class = 0.0
     for k in range(n_folds):
         rest, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -164,6 +174,8 @@ def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) 
         best = _choose(inner, outer, rest, decided)
         calibrated[own] = best.logit
         chosen.append(best.name)
+        parts = tuple((kept[k][name], slope) for name, slope in best.parts.items())
+        folds.append(FoldRule(best.intercept, parts))
         if k == 0:
             nested[own], nested[rest] = best.logit, best.inner[rest]
         fit, here = best.fit, decided.take(own)
@@ -171,27 +183,33 @@ def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) 
         two_class += decision_log_likelihood(shifted, here, fit.mean_high, fit.mean_low)
         one_class += one_class_log_likelihood(decided.take(rest), here)
     held_out = {"two classes": two_class, "one class": one_class}
-    return CrossFit(calibrated, chosen, held_out, nested)
+    return CrossFit(calibrated, chosen, held_out, nested, KeptSharedRule(tuple(folds)))
 
 
 def _all_scores(
     rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan
-) -> dict[frozenset[int], dict[str, FloatArray]]:
-    """Return scores of models that left out one fold, or two, for the patients left out."""
+) -> tuple[dict[frozenset[int], dict[str, FloatArray]], list[dict[str, KeptRule | None]]]:
+    """Return scores of models that left out one fold, or two, for the patients left out.
+
+    The models that left out one fold are returned as well.
+    """
     folds = range(plan.n_folds)
     out = [frozenset([k]) for k in folds]
     out += [frozenset(pair) for pair in combinations(folds, 2)]
     left = {key: np.flatnonzero(~np.isin(plan.fold, list(key))) for key in out}
 
-    def job(rule: PreparedRule, rows: IntArray) -> Callable[[], FloatArray]:
+    def job(rule: PreparedRule, rows: IntArray) -> Callable[[], LearnedRule]:
         return lambda: train(rule, rows, decided, plan)
 
     jobs = [(name, key) for name in rules for key in out]
     results = in_threads([job(rules[name], left[key]) for name, key in jobs], plan.n_threads)
     scores = {key: dict[str, FloatArray]() for key in out}
-    for (name, key), score in zip(jobs, results, strict=True):
-        scores[key][name] = np.where(np.isin(plan.fold, list(key)), score, np.nan)
-    return scores
+    kept: list[dict[str, KeptRule | None]] = [{} for _ in folds]
+    for (name, key), learned in zip(jobs, results, strict=True):
+        scores[key][name] = np.where(np.isin(plan.fold, list(key)), learned.logit, np.nan)
+        if len(key) == 1:
+            kept[min(key)][name] = learned.kept
+    return scores, kept
 
 
 def _choose(
@@ -211,7 +229,16 @@ def _choose(
         inside[BLEND] = fits[BLEND].logit(mixed)
         values[BLEND] = fits[BLEND].logit(np.mean([values[name] for name in inner], axis=0))
     best = max(fits, key=lambda name: fits[name].log_likelihood)
-    return _Chosen(best, values[best], inside[best], fits[best])
+    found = fits[best]
+    parts = {best: (1.0, 0.0, found.slope)}
+    if best == BLEND:
+        parts = {
+            name: (found.slope / len(inner), fits[name].intercept, fits[name].slope)
+            for name in inner
+        }
+    intercept = found.intercept + sum(share * own for share, own, _ in parts.values())
+    slopes = {name: share * slope for name, (share, _, slope) in parts.items()}
+    return _Chosen(best, values[best], inside[best], found, intercept, slopes)
 
 
 def one_class_log_likelihood(rest: Decided, own: Decided) -> float:

@@ -20,8 +20,10 @@ SCORES_TOO = 2.0
 STRENGTH = 2.0
 
 
-def doubt_of_p_high(counts: Counts, fit: Calibration) -> FloatArray:
+def doubt_of_p_high(counts: Counts, fit: Calibration) -> tuple[FloatArray, FloatArray]:
     """Return the standard deviation of every p_high that is owed to the rule being estimated.
+
+    The covariance of intercept and slope, from which it follows, is returned as well.
 
     Parameters
     ----------
@@ -47,4 +49,4 @@ def doubt_of_p_high(counts: Counts, fit: Calibration) -> FloatArray:
     prior = np.diag(1 / np.square(TIGHT[1][:2]))
     covariance = np.linalg.inv(shared.sum(axis=0) + prior)
     variance = np.einsum("ja,ac,jc->j", reply[:, 0], covariance, reply[:, 0])
-    return np.asarray(SCORES_TOO * np.sqrt(np.maximum(variance, 0.0)))
+    return np.asarray(SCORES_TOO * np.sqrt(np.maximum(variance, 0.0))), covariance

@@ -7,6 +7,7 @@ have mean and strength estimated by marginal maximum likelihood (empirical Bayes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -161,6 +162,18 @@ class PanelDiscordance:
     points: FloatArray
     quantiles: FloatArray
     doubt: FloatArray | None = None
+
+    @classmethod
+    def together(cls, parts: Sequence[PanelDiscordance]) -> PanelDiscordance:
+        """Return posteriors of some physicians as one."""
+        doubts = [each.doubt for each in parts if each.doubt is not None]
+        return cls(
+            np.concatenate([each.means for each in parts]),
+            np.concatenate([each.deviations for each in parts]),
+            parts[0].points,
+            np.concatenate([each.quantiles for each in parts]),
+            np.concatenate(doubts) if doubts else None,
+        )
 
     def mean(self) -> FloatArray:
         """Posterior mean."""

@@ -45,6 +45,12 @@ class SharedReading:
         Calibrated probability of being eligible and of a decision for, per patient.
     doubt
         Standard deviation of p_high that is owed to the rule being estimated.
+    counts
+        Decisions by logit.
+    switched
+        Whether the logit was turned.
+    map_covariance
+        Of intercept and slope of the final calibration.
     """
 
     logit: FloatArray
@@ -55,6 +61,9 @@ class SharedReading:
     g: FloatArray
     q: FloatArray
     doubt: FloatArray
+    counts: Counts
+    switched: bool
+    map_covariance: FloatArray
 
 
 def read_shared(logit: FloatArray, decided: Decided, thresholds: bool) -> SharedReading:
@@ -71,7 +80,8 @@ def read_shared(logit: FloatArray, decided: Decided, thresholds: bool) -> Shared
     """
     counts = count(logit, decided)
     fit, personal = _final(counts, thresholds)
-    if fit.mean_high.mean() < fit.mean_low.mean():
+    switched = bool(fit.mean_high.mean() < fit.mean_low.mean())
+    if switched:
         # The classes came out switched: the eligible are those decided for more often.
         logit = -logit
         counts = count(logit, decided)
@@ -81,8 +91,21 @@ def read_shared(logit: FloatArray, decided: Decided, thresholds: bool) -> Shared
     moved = shift if personal else np.zeros(decided.n_physicians)
     g = expit(fit.logit(logit) + moved[decided.physician])
     high, low = (rate[decided.physician] for rate in posterior.mean_rates())
-    doubt = doubt_of_p_high(counts, fit)
-    return SharedReading(logit, fit, personal, posterior, shift, g, low + (high - low) * g, doubt)
+    doubt, covariance = doubt_of_p_high(counts, fit)
+    q = low + (high - low) * g
+    return SharedReading(
+        logit,
+        fit,
+        personal,
+        posterior,
+        shift,
+        g,
+        q,
+        doubt,
+        counts,
+        switched,
+        covariance,
+    )
 
 
 def held_out_on_first(

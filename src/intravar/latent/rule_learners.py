@@ -8,14 +8,29 @@ eligibility is summed out, given or together with the physicians' rates.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.decided import Decided
-from intravar.latent.spline_logit import SplineObjective, fit_splines, spline_basis
-from intravar.latent.tree_kernel import Bins, Growth, Rates, bin_columns, boost
+from intravar.latent.spline_logit import (
+    SplineObjective,
+    SplineTerms,
+    fit_splines,
+    spline_basis,
+    spline_scores,
+)
+from intravar.latent.tree_kernel import (
+    Bins,
+    Growth,
+    Rates,
+    Trees,
+    bins_of,
+    boost,
+    cuts_of,
+    tree_scores,
+)
 
 #: Trees before the rates are learned too, patients that a rate's prior is worth, largest logit.
 HOLD, STRENGTH, CAP = 15, 4.0, 8.0
@@ -46,12 +61,37 @@ class Task:
     learn_rates: bool
 
 
+class View(Protocol):
+    """What a learner sees of covariates, as the ones it was prepared on taught it."""
+
+    def look(self, X: FloatArray) -> Any:
+        """Return what it sees of these patients."""
+        ...
+
+
+class KeptRule(Protocol):
+    """A learned rule that gives any patients their logit g, each by their own covariates alone."""
+
+    @property
+    def view(self) -> View:
+        """How it looks at covariates; rules of one preparation share it."""
+        ...
+
+    def logit(self, seen: Any) -> FloatArray:
+        """Return logit g, given what the view returned."""
+        ...
+
+
 @dataclass(frozen=True)
 class LearnedRule:
-    """Logit g of all patients, without personal shifts, and the rates beside it."""
+    """Logit g of all patients, without personal shifts, and the rates beside it.
+
+    `kept` is the rule itself, None if it cannot be asked about other patients.
+    """
 
     logit: FloatArray
     rates: Rates
+    kept: KeptRule | None = None
 
 
 class PreparedRule(Protocol):
@@ -94,13 +134,33 @@ class BoostedTrees:
 
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Bin the covariates."""
-        return _PreparedTrees(self, bin_columns(X))
+        cuts = cuts_of(X)
+        return _PreparedTrees(self, bins_of(X, cuts), _Cuts(cuts))
+
+
+@dataclass(frozen=True)
+class _Cuts:
+    cuts: list[FloatArray]
+
+    def look(self, X: FloatArray) -> Bins:
+        return bins_of(X, self.cuts)
+
+
+@dataclass(frozen=True)
+class _KeptTrees:
+    view: _Cuts
+    trees: Trees
+    start: float
+
+    def logit(self, seen: Bins) -> FloatArray:
+        return np.asarray(tree_scores(seen, self.trees, self.start, CAP))
 
 
 @dataclass
 class _PreparedTrees:
     learner: BoostedTrees
     bins: Bins
+    view: _Cuts
 
     def learn(self, task: Task) -> LearnedRule:
         learner = self.learner
@@ -117,8 +177,10 @@ class _PreparedTrees:
             cap=CAP,
         )
         decided = task.decided
-        found = boost(self.bins, decided.y, decided.physician, task.rows, task.rates, growth)
-        return LearnedRule(*found)
+        logit, rates, grown = boost(
+            self.bins, decided.y, decided.physician, task.rows, task.rates, growth
+        )
+        return LearnedRule(logit, rates, _KeptTrees(self.view, grown, growth.start))
 
 
 @dataclass
@@ -147,13 +209,32 @@ class SplineLogit:
 
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Build the basis."""
-        return _PreparedSplines(self, spline_basis(X, self.knots, self.max_products))
+        basis, terms = spline_basis(X, self.knots, self.max_products)
+        return _PreparedSplines(self, basis, _Terms(terms))
+
+
+@dataclass(frozen=True)
+class _Terms:
+    terms: SplineTerms
+
+    def look(self, X: FloatArray) -> FloatArray:
+        return X
+
+
+@dataclass(frozen=True)
+class _KeptSplines:
+    view: _Terms
+    coefficients: FloatArray
+
+    def logit(self, seen: FloatArray) -> FloatArray:
+        return np.asarray(spline_scores(seen, self.view.terms, self.coefficients))
 
 
 @dataclass
 class _PreparedSplines:
     learner: SplineLogit
     basis: FloatArray
+    view: _Terms
 
     def learn(self, task: Task) -> LearnedRule:
         learner = self.learner
@@ -167,4 +248,5 @@ class _PreparedSplines:
         )
         steps = learner.pilot_iterations if task.learn_rates else learner.iterations
         coefficients, rates = fit_splines(objective, task.start, steps)
-        return LearnedRule(np.asarray(coefficients[0] + self.basis @ coefficients[1:]), rates)
+        logit = np.asarray(coefficients[0] + self.basis @ coefficients[1:])
+        return LearnedRule(logit, rates, _KeptSplines(self.view, coefficients))

@@ -4,34 +4,107 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.latent.decided import Decided
 from intravar.latent.tree_kernel import Rates
 
+#: Standardised values are held within this many standard deviations.
+FURTHEST = 4.0
 
-def spline_basis(X: FloatArray, knots: tuple[float, ...], max_products: int) -> FloatArray:
-    """Return the standardised basis: values, hinges, products and marks of missing values."""
+#: What a column of the basis is: a value, a hinge, a product, the mark of a missing value.
+VALUE, HINGE, PRODUCT, MARK = range(4)
+
+
+class SplineTerms(NamedTuple):
+    """How the basis is made of covariates; a tuple, because compiled code takes it.
+
+    Attributes
+    ----------
+    centre, scale
+        Of every covariate; missing values take the centre.
+    kind, first, second, knot
+        Of every column of the basis: what it is, of which covariates, and where a hinge bends.
+    mean, spread
+        Of every column of the basis.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    kind: IntArray
+    first: IntArray
+    second: IntArray
+    knot: FloatArray
+    mean: FloatArray
+    spread: FloatArray
+
+
+def spline_basis(
+    X: FloatArray, knots: tuple[float, ...], max_products: int
+) -> tuple[FloatArray, SplineTerms]:
+    """Return the standardised basis, values, hinges, products and marks, and its terms."""
     known = np.isfinite(X)
     centre = np.array([X[k, c].mean() if k.any() else 0.0 for c, k in enumerate(known.T)])
     filled = np.where(known, X, centre)
     scale = filled.std(axis=0)
-    z = np.clip((filled - centre) / np.where(scale > 0, scale, 1.0), -4, 4)
+    scale = np.where(scale > 0, scale, 1.0)
+    z = np.clip((filled - centre) / scale, -FURTHEST, FURTHEST)
     columns = [z[:, c] for c in range(z.shape[1])]
+    terms: list[tuple[int, int, int, float]] = [(VALUE, c, c, 0.0) for c in range(z.shape[1])]
     distinct = np.array([np.unique(z[:, c]).size for c in range(z.shape[1])])
     for c in np.flatnonzero(distinct > 10):
-        columns += [np.maximum(z[:, c] - k, 0) for k in np.quantile(z[:, c], knots)]
+        bends = np.quantile(z[:, c], knots)
+        columns += [np.maximum(z[:, c] - k, 0) for k in bends]
+        terms += [(HINGE, int(c), int(c), float(k)) for k in bends]
     chosen = np.sort(np.argsort(distinct, kind="stable")[:max_products])
-    columns += [z[:, a] * z[:, b] for a in chosen for b in chosen if a < b]
-    columns += [(~k).astype(float) for k in known.T if not k.all()]
+    pairs = [(int(a), int(b)) for a in chosen for b in chosen if a < b]
+    columns += [z[:, a] * z[:, b] for a, b in pairs]
+    terms += [(PRODUCT, a, b, 0.0) for a, b in pairs]
+    gaps = [c for c, k in enumerate(known.T) if not k.all()]
+    columns += [(~known[:, c]).astype(float) for c in gaps]
+    terms += [(MARK, c, c, 0.0) for c in gaps]
     basis = np.column_stack(columns)
     spread = basis.std(axis=0)
     keep = spread > 1e-9
-    return np.asarray((basis[:, keep] - basis[:, keep].mean(axis=0)) / spread[keep])
+    mean, spread = basis[:, keep].mean(axis=0), spread[keep]
+    kind, first, second = (np.array([t[at] for t in terms], np.int64)[keep] for at in range(3))
+    knot = np.array([t[3] for t in terms])[keep]
+    made = SplineTerms(centre, scale, kind, first, second, knot, mean, spread)
+    return np.asarray((basis[:, keep] - mean) / spread), made
+
+
+@njit(cache=True, nogil=True)
+def spline_scores(X, terms, coefficients):  # type: ignore[no-untyped-def]
+    """Return the logit of any rows, row by row: no row's sum depends on its neighbours."""
+    n, p = X.shape
+    score = np.empty(n)
+    z = np.empty(p)
+    for i in range(n):
+        for c in range(p):
+            z[c] = 0.0
+            if np.isfinite(X[i, c]):
+                z[c] = (X[i, c] - terms.centre[c]) / terms.scale[c]
+                z[c] = min(max(z[c], -FURTHEST), FURTHEST)
+        total = coefficients[0]
+        for m in range(terms.kind.size):
+            kind, at = terms.kind[m], terms.first[m]
+            if kind == VALUE:
+                value = z[at]
+            elif kind == HINGE:
+                value = max(z[at] - terms.knot[m], 0.0)
+            elif kind == PRODUCT:
+                value = z[at] * z[terms.second[m]]
+            else:
+                value = 0.0 if np.isfinite(X[i, at]) else 1.0
+            total += coefficients[1 + m] * ((value - terms.mean[m]) / terms.spread[m])
+        score[i] = total
+    return score
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from intravar.arrays import FloatArray
+from intravar.arrays import BoolArray, FloatArray
 
 Bins = npt.NDArray[np.uint8]
+IntArray32 = npt.NDArray[np.int32]
 
 MISSING_BIN = 255
 MAX_BINS = 254
 LARGEST_STEP = 1.0
 EMPTY = 1e-12
+ROWS_AT_A_TIME = 512
 
 
 class Rates(NamedTuple):
@@ -62,6 +64,46 @@ class Growth(NamedTuple):
     cap: float
 
 
+class Trees(NamedTuple):
+    """Boosted trees, one row each; the nodes of a level follow those of the level above.
+
+    Attributes
+    ----------
+    column, cut, missing_left
+        By inner node: column to look at, -1 for none; last bin that goes left; whether missing
+        values go left.
+    value
+        By leaf: what the tree adds to logit g.
+    """
+
+    column: IntArray32
+    cut: IntArray32
+    missing_left: BoolArray
+    value: FloatArray
+
+
+def cuts_of(X: FloatArray) -> list[FloatArray]:
+    """Return where every column is cut into at most 254 bins."""
+    cuts = []
+    for column in range(X.shape[1]):
+        known = np.isfinite(X[:, column])
+        values = np.unique(X[known, column])
+        if values.size > MAX_BINS:
+            levels = np.arange(1, MAX_BINS) / MAX_BINS
+            values = np.unique(np.quantile(X[known, column], levels))
+        cuts.append(values)
+    return cuts
+
+
+def bins_of(X: FloatArray, cuts: list[FloatArray]) -> Bins:
+    """Return bin numbers given the cuts, see :func:`bin_columns`."""
+    bins = np.full(X.shape, MISSING_BIN, dtype=np.uint8)
+    for column, values in enumerate(cuts):
+        known = np.isfinite(X[:, column])
+        bins[known, column] = np.searchsorted(values, X[known, column], side="left")
+    return bins
+
+
 def bin_columns(X: FloatArray) -> Bins:
     """Cut every column into at most 254 bins; missing values get a bin of their own.
 
@@ -80,15 +122,7 @@ def bin_columns(X: FloatArray) -> Bins:
     >>> bin_columns(np.array([[1.0], [3.0], [np.nan], [1.0]])).ravel().tolist()
     [0, 1, 255, 0]
     """
-    bins = np.full(X.shape, MISSING_BIN, dtype=np.uint8)
-    for column in range(X.shape[1]):
-        known = np.isfinite(X[:, column])
-        values = np.unique(X[known, column])
-        if values.size > MAX_BINS:
-            levels = np.arange(1, MAX_BINS) / MAX_BINS
-            values = np.unique(np.quantile(X[known, column], levels))
-        bins[known, column] = np.searchsorted(values, X[known, column], side="left")
-    return bins
+    return bins_of(X, cuts_of(X))
 
 
 @njit(cache=True, nogil=True)
@@ -156,8 +190,8 @@ def _best_split(sums, ridge, least):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _tree_values(bins, rows, gradient, curvature, growth):  # type: ignore[no-untyped-def]
-    """Grow one tree on `rows` and return its values for everybody."""
+def _tree_values(bins, rows, gradient, curvature, growth, trees, t):  # type: ignore[no-untyped-def]
+    """Grow one tree on `rows`, write it down and return its values for everybody."""
     n = bins.shape[0]
     node = np.zeros(n, np.int32)
     width = 1
@@ -169,6 +203,9 @@ def _tree_values(bins, rows, gradient, curvature, growth):  # type: ignore[no-un
         missing_left = np.zeros(width, np.bool_)
         for k in range(width):
             column[k], cut[k], missing_left[k] = _best_split(sums[k], growth.ridge, growth.least)
+            trees.column[t, width - 1 + k] = column[k]
+            trees.cut[t, width - 1 + k] = cut[k]
+            trees.missing_left[t, width - 1 + k] = missing_left[k]
         for i in range(n):
             k = node[i]
             left = True
@@ -179,11 +216,11 @@ def _tree_values(bins, rows, gradient, curvature, growth):  # type: ignore[no-un
         width *= 2
     g = np.zeros(width)
     h = np.zeros(width)
-    for t in range(rows.size):
-        i = rows[t]
+    for s in range(rows.size):
+        i = rows[s]
         g[node[i]] += gradient[i]
         h[node[i]] += curvature[i]
-    value = np.zeros(width)
+    value = trees.value[t]
     for k in range(width):
         step = growth.rate * g[k] / (h[k] + growth.ridge)
         value[k] = min(max(step, -LARGEST_STEP), LARGEST_STEP)
@@ -227,20 +264,51 @@ def boost(bins, y, physician, rows, rates, growth):  # type: ignore[no-untyped-d
     """Boost logit g on `rows`; from tree `hold` on, update the rates by EM steps.
 
     A physician's shift moves that physician's threshold. Returns the scores of all patients,
-    without the shifts, and the rates as they were left.
+    without the shifts, the rates as they were left, and the trees.
     """
     n = y.size
     score = np.full(n, growth.start)
     gradient = np.zeros(n)
     curvature = np.zeros(n)
     learned = Rates(rates.p_high, rates.p_low, rates.shift)
+    leaves = 2**growth.depth
+    inner = (growth.trees, leaves - 1)
+    trees = Trees(
+        np.full(inner, -1, np.int32),
+        np.zeros(inner, np.int32),
+        np.zeros(inner, np.bool_),
+        np.zeros((growth.trees, leaves)),
+    )
     for t in range(growth.trees):
         eligible, other = _posterior(rows, y, physician, score, learned, gradient, curvature)
         if t >= growth.hold:
             high = _new_rates(eligible, growth.strength)
             low = _new_rates(other, growth.strength)
             learned = Rates(high, low, rates.shift)
-        score += _tree_values(bins, rows, gradient, curvature, growth)
+        score += _tree_values(bins, rows, gradient, curvature, growth, trees, t)
         for i in range(n):
             score[i] = min(max(score[i], -growth.cap), growth.cap)
-    return score, learned
+    return score, learned, trees
+
+
+@njit(cache=True, nogil=True)
+def tree_scores(bins, trees, start, cap):  # type: ignore[no-untyped-def]
+    """Return logit g of any rows: of those that were boosted, the very scores of `boost`."""
+    n, inner = bins.shape[0], trees.column.shape[1]
+    score = np.full(n, start)
+    # A block of rows at a time, so that neither rows nor trees are fetched again and again.
+    for begin in range(0, n, ROWS_AT_A_TIME):
+        end = min(begin + ROWS_AT_A_TIME, n)
+        for t in range(trees.value.shape[0]):
+            column, cut, missing_left = trees.column[t], trees.cut[t], trees.missing_left[t]
+            for i in range(begin, end):
+                node = 0
+                while node < inner:
+                    left = True
+                    if column[node] >= 0:
+                        b = bins[i, column[node]]
+                        left = missing_left[node] if b == 255 else b <= cut[node]
+                    node = 2 * node + 1 if left else 2 * node + 2
+                value = score[i] + trees.value[t, node - inner]
+                score[i] = min(max(value, -cap), cap)
+    return score

@@ -25,6 +25,7 @@ from intravar.latent.personal.families import (
 from intravar.latent.personal.heterogeneity import (
     MOST_MULTIPLIED,
     most_personal,
+    most_personal_columns,
     own_rule_evidence,
     with_products,
 )
@@ -119,12 +120,12 @@ def hold_contest(field: Field, to_beat: float) -> tuple[Winner | None, dict[str,
     families: list[Family] = []
     if field.z.shape[1]:
         weighed, limited = (
-            most_personal(field.z, field.decided, field.shared, most)
+            most_personal_columns(field.z, field.decided, field.shared, most)
             for most in (MOST_WEIGHED, MOST_LIMITED)
         )
-        families.append(WeightsFamily(weighed, field.decided))
-        if limited.shape[1] > 1:
-            families.append(LimitsFamily.of(limited, field.decided))
+        families.append(WeightsFamily(field.z, field.decided, weighed))
+        if limited.size > 1:
+            families.append(LimitsFamily.of(field.z, field.decided, limited))
     own = np.flatnonzero(field.fold == 0)
     first = in_threads([_without(family, field, 0) for family in families], field.n_threads)
     found = {

@@ -3,24 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.decided import Decided
-from intravar.latent.personal.limit_rules import LimitRules, level_of, weigh_limit_rules
+from intravar.latent.personal.limit_rules import Law, Levels, LimitRules, weigh_limit_rules
 from intravar.latent.personal.linear_rules import (
     ChainSettings,
     LinearRules,
+    PopulationDraws,
     sample_linear_rules,
 )
-from intravar.latent.personal.panel_rows import by_physician, design_of
+from intravar.latent.personal.panel_rows import Standard, by_physician, design_of
 from intravar.latent.personal.rate_draws import RateDraws
 
 #: A chain for a contest need not be as long as the one that scores are read from.
 SHORT = ChainSettings(burn_in=240, sweeps=200)
 LONG = ChainSettings()
+
+
+@dataclass(frozen=True)
+class CommonWeights:
+    """What personal weights have in common: columns they look at, and the camps.
+
+    Attributes
+    ----------
+    columns
+        Of the standardised covariates.
+    logit
+        How the shared rule's logit is standardised.
+    population
+        Draws of the camps and of the laws of the rates.
+    """
+
+    columns: IntArray
+    logit: Standard
+    population: PopulationDraws
+
+
+@dataclass(frozen=True)
+class CommonLimits:
+    """What personal limits have in common: columns, their levels, and the laws of the rates."""
+
+    columns: IntArray
+    levels: Levels
+    high: Law
+    low: Law
+
+
+CommonRules: TypeAlias = CommonWeights | CommonLimits
 
 
 class FittedFamily(Protocol):
@@ -34,6 +67,11 @@ class FittedFamily(Protocol):
     @property
     def camp(self) -> IntArray:
         """Camp of every physician; all 0 in a family without camps."""
+        ...
+
+    @property
+    def common(self) -> CommonRules:
+        """What it knows of physicians in general, to read others by."""
         ...
 
     def predict(self, at: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -73,6 +111,7 @@ class WeightsFamily:
 
     z: FloatArray
     decided: Decided
+    columns: IntArray
     name: str = "personal weights"
 
     def fit(
@@ -83,10 +122,13 @@ class WeightsFamily:
         random: np.random.Generator,
     ) -> FittedFamily:
         """See :class:`Family`."""
-        design = design_of(self.z, shared)
+        z = self.z[:, self.columns]
+        logit = Standard.of(shared[:, None])
+        design = design_of(z, shared, logit)
         panels = by_physician(design[rows], self.decided.take(rows))
         rules = sample_linear_rules(panels, settings, random)
-        return _FittedWeights(rules, design, self.decided.physician)
+        common = CommonWeights(self.columns, logit, rules.population)
+        return _FittedWeights(rules, design, self.decided.physician, common)
 
 
 @dataclass(frozen=True)
@@ -94,6 +136,7 @@ class _FittedWeights:
     rules: LinearRules
     design: FloatArray
     physician: IntArray
+    common: CommonWeights
 
     @property
     def draws(self) -> RateDraws:
@@ -116,12 +159,15 @@ class LimitsFamily:
 
     bins: IntArray
     decided: Decided
+    columns: IntArray
+    levels: Levels
     name: str = "personal limits"
 
     @classmethod
-    def of(cls, z: FloatArray, decided: Decided) -> LimitsFamily:
-        """Cut the covariates into levels."""
-        return cls(level_of(z), decided)
+    def of(cls, z: FloatArray, decided: Decided, columns: IntArray) -> LimitsFamily:
+        """Cut these covariates into levels."""
+        levels = Levels.of(z[:, columns])
+        return cls(levels(z[:, columns]), decided, columns, levels)
 
     def fit(
         self,
@@ -132,7 +178,9 @@ class LimitsFamily:
     ) -> FittedFamily:
         """See :class:`Family`; the shared rule is not looked at."""
         rules = weigh_limit_rules(self.bins[rows], self.decided.take(rows), random)
-        return _FittedLimits(rules, self.bins, self.decided.physician)
+        laws = rules.draws.prior_high, rules.draws.prior_low
+        common = CommonLimits(self.columns, self.levels, *laws)
+        return _FittedLimits(rules, self.bins, self.decided.physician, common)
 
 
 @dataclass(frozen=True)
@@ -140,6 +188,7 @@ class _FittedLimits:
     rules: LimitRules
     bins: IntArray
     physician: IntArray
+    common: CommonLimits
 
     @property
     def draws(self) -> RateDraws:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.latent.decided import Decided
 
 #: Ridge of the slopes: panels of a few patients could not carry a slope per covariate.
@@ -92,12 +92,17 @@ def most_personal(z: FloatArray, decided: Decided, q: FloatArray, most: int) -> 
     >>> most_personal(np.ones((2, 3)), Decided(np.array([0, 1]), np.array([0, 1]), 2), 0.5, 2).shape
     (2, 2)
     """
+    return z if z.shape[1] <= most else z[:, most_personal_columns(z, decided, q, most)]
+
+
+def most_personal_columns(z: FloatArray, decided: Decided, q: FloatArray, most: int) -> IntArray:
+    """Return the positions of these columns."""
     if z.shape[1] <= most:
-        return z
+        return np.arange(z.shape[1])
     q = np.clip(np.broadcast_to(q, len(z)), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     slope, information = _slopes(z, decided, q, common_too=False)
     gain = (slope**2 / (np.einsum("jcc->jc", information) + RIDGE)).sum(axis=0)
-    return z[:, np.sort(np.argsort(-gain, kind="stable")[:most])]
+    return np.sort(np.argsort(-gain, kind="stable")[:most])
 
 
 def _slopes(

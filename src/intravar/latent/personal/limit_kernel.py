@@ -16,7 +16,8 @@ SIDES = 4
 
 
 @njit(cache=True, nogil=True)
-def _cumulate(table):  # type: ignore[no-untyped-def]
+def cumulate(table):  # type: ignore[no-untyped-def]
+    """Sum a table up along both axes, in place."""
     for a in range(1, table.shape[0]):
         for b in range(1, table.shape[1]):
             table[a, b] += table[a - 1, b] + table[a, b - 1] - table[a - 1, b - 1]
@@ -63,8 +64,8 @@ def rule_log_evidence(bins, y, pairs, levels, high, low):  # type: ignore[no-unt
             a, b = bins[i, pairs[p, 0]] + 1, bins[i, pairs[p, 1]] + 1
             count[a, b] += 1
             yes[a, b] += y[i]
-        _cumulate(count)
-        _cumulate(yes)
+        cumulate(count)
+        cumulate(yes)
         for side in range(SIDES):
             for a in range(1, levels + 1):
                 for b in range(1, levels + 1):

@@ -71,6 +71,32 @@ class LimitRules:
         return list(found)
 
 
+@dataclass(frozen=True)
+class Levels:
+    """Where every column is cut into levels; a value on a cut is above it."""
+
+    cuts: tuple[FloatArray, ...]
+
+    @classmethod
+    def of(cls, X: FloatArray, levels: int = LEVELS) -> Levels:
+        """Cut at quantiles, or between values where these are few."""
+        cuts = []
+        for column in X.T:
+            values = np.unique(column)
+            if values.size > levels:
+                cuts.append(np.unique(np.quantile(column, np.arange(1, levels) / levels)))
+            else:
+                cuts.append(values[1:])
+        return cls(tuple(cuts))
+
+    def __call__(self, X: FloatArray) -> IntArray:
+        """Return the level of every value, from 0."""
+        out = np.zeros(X.shape, dtype=np.int64)
+        for c, cuts in enumerate(self.cuts):
+            out[:, c] = np.searchsorted(cuts, X[:, c], side="right")
+        return out
+
+
 def level_of(X: FloatArray, levels: int = LEVELS) -> IntArray:
     """Cut every column at quantiles into at most so many levels, numbered from 0.
 
@@ -79,15 +105,7 @@ def level_of(X: FloatArray, levels: int = LEVELS) -> IntArray:
     >>> level_of(np.array([[3.0], [1.0], [3.0], [2.0]])).ravel().tolist()
     [2, 0, 2, 1]
     """
-    out = np.zeros(X.shape, dtype=np.int64)
-    for c, column in enumerate(X.T):
-        values = np.unique(column)
-        if values.size > levels:
-            cuts = np.unique(np.quantile(column, np.arange(1, levels) / levels))
-            out[:, c] = np.searchsorted(cuts, column, side="right")
-        else:
-            out[:, c] = np.searchsorted(values, column)
-    return out
+    return Levels.of(X, levels)(X)
 
 
 def weigh_limit_rules(
@@ -116,13 +134,13 @@ def weigh_limit_rules(
     >>> found.draws.mean_rates()[0].round(1).tolist()
     [0.9, 0.9]
     """
-    pairs = np.array([(a, b) for a in range(bins.shape[1]) for b in range(a)], dtype=np.int64)
+    pairs = pairs_of(bins.shape[1])
     order = np.argsort(decided.physician, kind="stable")
     sizes = np.bincount(decided.physician, minlength=decided.n_physicians)
     panels = np.split(order, np.cumsum(sizes)[:-1])
     high, low = (3.0, 1.0), (1.0, 9.0)
     for at in range(ROUNDS):
-        tables = _table(high, int(sizes.max())), _table(low, int(sizes.max()))
+        tables = law_table(high, int(sizes.max())), law_table(low, int(sizes.max()))
         rules = np.empty((DRAWS, len(panels)), dtype=np.int64)
         laws = np.empty((DRAWS, len(panels), 5))
         for j, rows in enumerate(panels):
@@ -137,7 +155,13 @@ def weigh_limit_rules(
     return LimitRules(draws, rules, pairs, levels)
 
 
-def _table(law: Law, most: int) -> FloatArray:
+def pairs_of(n_columns: int) -> IntArray:
+    """Return all pairs of columns."""
+    return np.array([(a, b) for a in range(n_columns) for b in range(a)], dtype=np.int64)
+
+
+def law_table(law: Law, most: int) -> FloatArray:
+    """Return look-up tables of a Beta law, see `rule_log_evidence`."""
     k = np.arange(most + 1)
     a, b = law
     # The constants make evidences of different laws comparable; between rules they cancel.

@@ -10,6 +10,7 @@ was fitted to the same decisions as if it were known.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -65,6 +66,23 @@ class ChainSettings:
     n_camps: int = 4
 
 
+class PopulationDraws(NamedTuple):
+    """Draws of what physicians have in common, in step with the weights; compiled code takes it.
+
+    Attributes
+    ----------
+    centre, spread, log_share
+        Of the camps: draw x camp x column, and draw x camp.
+    laws
+        Parameters of the Beta laws of p_high and p_low, draw x 4.
+    """
+
+    centre: FloatArray
+    spread: FloatArray
+    log_share: FloatArray
+    laws: FloatArray
+
+
 @dataclass(frozen=True)
 class LinearRules:
     """Draws from the posterior of personal weights.
@@ -79,6 +97,8 @@ class LinearRules:
         Rates, draw x physician, in step with the weights.
     camp
         Camp of every physician at the end.
+    population
+        What the physicians have in common.
     """
 
     draws: RateDraws
@@ -86,6 +106,7 @@ class LinearRules:
     high: FloatArray
     low: FloatArray
     camp: IntArray
+    population: PopulationDraws
 
     def predict(self, design: FloatArray, physician: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the probability of a decision for, and of being eligible, for these patients."""
@@ -166,6 +187,8 @@ def sample_linear_rules(
                 reference = _reference(np.array(kept.recent[-max(30, half // 3) :]))
         else:
             kept.keep(chain, with_weights=(sweep - settings.burn_in) % settings.thin == 0)
+            if (sweep - settings.burn_in) % settings.thin == 0:
+                kept.keep_common(population, prior_high + prior_low)
     return kept.rules(chain.camp.copy(), prior_high, prior_low)
 
 
@@ -232,6 +255,8 @@ class _Kept:
         self._weights: list[FloatArray] = []
         self._high: list[FloatArray] = []
         self._low: list[FloatArray] = []
+        self._camps: list[Population] = []
+        self._common_laws: list[tuple[float, ...]] = []
 
     def keep(self, chain: Chain, with_weights: bool) -> None:
         self.recent.clear()
@@ -241,10 +266,17 @@ class _Kept:
             self._high.append(chain.high.copy())
             self._low.append(chain.low.copy())
 
+    def keep_common(self, population: Population, laws: tuple[float, ...]) -> None:
+        # A camp that moves writes into its centre.
+        self._camps.append(Population(*(part.copy() for part in population)))
+        self._common_laws.append(laws)
+
     def rules(
         self, camp: IntArray, prior_high: tuple[float, float], prior_low: tuple[float, float]
     ) -> LinearRules:
         laws = np.array(self._laws)
         draws = RateDraws(laws[..., :2], laws[..., 2:4], laws[..., 4], prior_high, prior_low)
         weights, high, low = (np.array(part) for part in (self._weights, self._high, self._low))
-        return LinearRules(draws, weights, high, low, camp)
+        centre, spread, share = (np.array(part) for part in zip(*self._camps, strict=True))
+        population = PopulationDraws(centre, spread, share, np.array(self._common_laws))
+        return LinearRules(draws, weights, high, low, camp, population)
