@@ -28,12 +28,7 @@ def deal(observed: Observed, random: np.random.Generator) -> tuple[IntArray, Int
         Says who falls into which half.
     """
     panels = [panel for panel in observed.panels if len(panel) >= 2 * FEWEST_IN_A_HALF]
-    if sum(len(panel) for panel in panels) > MOST_PATIENTS:
-        order = random.permutation(len(panels))
-        sizes = np.cumsum([len(panels[at]) for at in order])
-        panels = [
-            panels[at] for at in order[: max(FEWEST_PHYSICIANS, int((sizes < MOST_PATIENTS).sum()))]
-        ]
+    panels = some_panels(panels, MOST_PATIENTS, random)
     first, second = [], []
     for panel in panels:
         dealt = random.permutation(panel)
@@ -42,6 +37,15 @@ def deal(observed: Observed, random: np.random.Generator) -> tuple[IntArray, Int
         second.append(dealt[half:])
     nobody = np.empty(0, dtype=np.int64)
     return np.sort(np.concatenate([nobody, *first])), np.sort(np.concatenate([nobody, *second]))
+
+
+def some_panels(panels: list[IntArray], most: int, random: np.random.Generator) -> list[IntArray]:
+    """Return panels by lot with no more patients than so many; all where there are no more."""
+    if sum(len(panel) for panel in panels) <= most:
+        return panels
+    order = random.permutation(len(panels))
+    sizes = np.cumsum([len(panels[at]) for at in order])
+    return [panels[at] for at in order[: max(FEWEST_PHYSICIANS, int((sizes < most).sum()))]]
 
 
 def subset(observed: Observed, rows: IntArray) -> Observed | None:

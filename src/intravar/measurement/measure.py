@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import joblib
+import numpy as np
 
 from intravar.buckets.going_through import read_others
 from intravar.buckets.means import Means
@@ -20,6 +21,7 @@ from intravar.estimators.work import Size
 from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
 from intravar.measurement.course import course_of, subgroups
+from intravar.measurement.dealt import some_panels
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.everybody import counted_once, of_everybody, whole_share
 from intravar.measurement.nearest import pairs_behind
@@ -34,12 +36,15 @@ from intravar.preparation.check import Beyond, Check, checked
 from intravar.preparation.cost import estimate_cost
 from intravar.preparation.panels import Panels
 from intravar.request import Request, resolved, takes_request
+from intravar.seeds import stream
 from intravar.wording import Words
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
 #: With fewer patients in every panel there is nothing to compare.
 FEWEST_IN_A_PANEL = 5
+#: Patients of a large sample whose noise is taken apart.
+MOST_FOR_NOISE = 40_000
 
 
 class Listener(Protocol):
@@ -188,7 +193,9 @@ def _measured(
     by_method = {name: each.scores for name, each in fitted.items()}
     diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
     tell.step("taking noise apart", 5)
-    noise = noise_of(prepared.observed) if len(prepared.observed.physicians) > 1 else None
+    noise = None
+    if len(prepared.observed.physicians) > 1:
+        noise = noise_of(prepared.observed if found.beyond is None else _some(prepared.observed))
     group = None if appraised.group is None else replace(appraised.group, noise=noise)
     unrecorded = None
     if repeats is None and group is not None and isinstance(main.evidence, Predictions):
@@ -231,6 +238,12 @@ def _measured(
         tuple(words.said(each) for each in said),
         seconds,
     )
+
+
+def _some(observed: Observed) -> Observed:
+    """Return some panels of a large sample: noise of all together takes no more to be known."""
+    panels = some_panels(list(observed.panels), MOST_FOR_NOISE, stream(0, "noise", "panels"))
+    return observed.take(np.sort(np.concatenate(panels)))
 
 
 def _time_beyond(found: Check) -> float:
