@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.errors import InputError, unknown_name
+from intravar.errors import InputError, option, unknown_name
 from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.folders import private_folder, read_summary
@@ -46,9 +46,9 @@ def explain(
         names = measurement.table["physician"].cast(pl.String).to_list()
         if str(physician) not in names:
             raise unknown_name("physician", str(physician), names, remedy="physicians lists them")
-        return side_by_side(
-            cases_of(measurement), patients_of(measurement), str(physician), most=most
-        )
+        patients = patients_of(measurement)
+        _refuse_beyond(str(physician), patients)
+        return side_by_side(cases_of(measurement), patients, str(physician), most=most)
     _, private = measurement_folders(measurement)
     try:
         cases = pl.read_parquet(private / CASES_FILE)
@@ -58,7 +58,19 @@ def explain(
             f"the cases of '{measurement}' are kept in '{private}', which cannot be read; explain "
             "where the measurement was made"
         ) from error
-    return side_by_side(cases, patients, _real_name(private, str(physician), patients), most=most)
+    name = _real_name(private, str(physician), patients)
+    _refuse_beyond(name, patients, str(physician))
+    return side_by_side(cases, patients, name, most=most)
+
+
+def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None) -> None:
+    """Say that nothing is kept of a physician beyond the sample."""
+    if not (patients["physician"] == name).any():
+        raise InputError(
+            f"no cases of '{called or name}' are kept: of a large table they are kept of the "
+            f"physicians who were learned from; {option('sample')} says how many patients these "
+            "have"
+        )
 
 
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
