@@ -190,3 +190,22 @@ def test_the_sample_is_read_as_it_was_fitted_nearly():
     error = model.ends().standard_error.mean()
     assert np.abs(read.score_ - model.score_).mean() < 0.6 * error
     assert np.corrcoef(read.score_, model.score_)[0, 1] > 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("condition", ["score2", "continuous", "stress-own-rules"])
+def test_others_score_nearly_what_a_fit_on_everybody_says(condition):
+    """Another seed of a fit on everybody moves scores by a quarter of their standard error."""
+    cohort = intravar.simulate(condition, seed=5, n_patients=520 * 400, n_physicians=400)
+    everybody = Observed.of(*cohort.observed(), keep_missing=True)
+    sizes = np.random.default_rng(5).integers(100, 501, 400)
+    rows = [panel[:size] for panel, size in zip(everybody.panels, sizes, strict=True)]
+    everybody = everybody.take(np.sort(np.concatenate(rows)))
+    full = intravar.Predictability().fit_observed(everybody)
+    chosen = np.isin(np.arange(400), np.random.default_rng(1).permutation(400)[:200])
+    inside = chosen[everybody.code]
+    light = intravar.Predictability().fit_observed(everybody.take(np.flatnonzero(inside))).common()
+    read = light.others(everybody.take(np.flatnonzero(~inside)))
+    away = (read.score_ - full.score_[~chosen]) / full.ends().standard_error.mean()
+    assert np.abs(away).mean() < 0.33
+    assert abs(away.mean()) < 0.2

@@ -151,7 +151,7 @@ def in_words(differences: pl.DataFrame, physicians: Sequence[str]) -> list[str |
         words = said.setdefault(physician, [])
         if len(words) < MOST_WORDS:
             words.append(f"{covariate} {how}")
-    return [_sentence(said.get(name)) for name in physicians]
+    return [_sentence(said.get(str(name))) for name in physicians]
 
 
 def _sentence(words: list[str] | None) -> str | None:
