@@ -78,7 +78,7 @@ def _held_out(
     score = np.empty(len(y))
     for left_out in range(4):
         rows = np.flatnonzero(fold != left_out)
-        fitted = train(rule, rows, decided, FoldPlan(fold, half, (0.0,)))
+        fitted = train(rule, rows, decided, FoldPlan(fold, half, (0.0,))).logit
         score[fold == left_out] = fitted[fold == left_out]
     return score
 
