@@ -149,16 +149,22 @@ class Observed:
 
         The variances of a block's columns add up to 1.
         """
-        centred = self.covariates - self.covariates.mean(axis=0)
+        mean, spread = self.mean_and_spread
+        centred = self.covariates - mean
+        centred[:, np.isinf(spread)] = 0.0
+        scaled: FloatArray = centred / spread
+        return scaled
+
+    @cached_property
+    def mean_and_spread(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and spread of every column, as it is standardised by; constant: infinite."""
         spread = self.covariates.std(axis=0)
         for block in self.blocks:
             columns = list(block)
             spread[columns] = np.sqrt(np.square(spread[columns]).sum())
         # A constant column has a rounding error for a spread, not zero.
         constant = np.ptp(self.covariates, axis=0) == 0
-        centred[:, constant] = 0.0
-        scaled: FloatArray = centred / np.where(constant, 1.0, spread)
-        return scaled
+        return self.covariates.mean(axis=0), np.where(constant, np.inf, spread)
 
     def learn(self, key: Hashable, learner: Callable[[], Learned]) -> Learned:
         """Return what was learned under a key, learning it the first time."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import intravar
@@ -55,7 +56,11 @@ def test_a_lost_worker_changes_no_bit(
     models: dict[str, Any] = {
         "latent-rule": intravar.LatentRule().fit_observed(found.prepared.observed)
     }
-    expected = read_others(found, found.beyond, models, Means(workers=1), lambda *_: None)
+
+    def no_cases(*_: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+        return pl.DataFrame(), pl.DataFrame()
+
+    expected = read_others(found, found.beyond, models, no_cases, Means(workers=1), print)
 
     def kill_one(done: int, total: int) -> None:
         if done and workers[0].poll() is None:
@@ -63,6 +68,6 @@ def test_a_lost_worker_changes_no_bit(
             time.sleep(0.2)
 
     means = Means(engine=f"dask:{address}")
-    read = read_others(found, found.beyond, models, means, kill_one)
+    read = read_others(found, found.beyond, models, no_cases, means, kill_one)
     assert workers[0].poll() is not None
     assert read.panels.sort("code").equals(expected.panels.sort("code"))

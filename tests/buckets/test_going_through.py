@@ -17,6 +17,7 @@ from intravar.buckets.readings import BucketTask, read_bucket
 from intravar.errors import InputError
 from intravar.estimators import predictability
 from intravar.measurement import halves
+from intravar.measurement.explanation import cases_of
 from intravar.measurement.result import Measurement
 from intravar.preparation.check import checked
 from intravar.request import Request
@@ -86,6 +87,15 @@ def test_everybody_is_there(table: pl.DataFrame, found: Measurement):
     assert scored["expected"].null_count() == 0
 
 
+def test_cases_of_everybody_are_kept(found: Measurement):
+    learned = set(found.check.prepared.observed.physicians)
+    beyond = next(name for name in found.table["physician"] if name not in learned)
+    shown = intravar.explain(found, beyond, most=2)
+    assert shown["case"].max() == 2
+    assert {"age", "ward"} <= set(shown["covariate"])
+    assert intravar.explain(found, min(learned), most=2).height
+
+
 def test_buckets_and_processes_change_no_bit(
     table: pl.DataFrame, found: Measurement, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -94,6 +104,8 @@ def test_buckets_and_processes_change_no_bit(
     monkeypatch.setattr("intravar.buckets.limits.BUCKET_PATIENTS", 300)
     other = measured(path, Means(workers=2))
     assert other.table.equals(found.table)
+    one, same = (cases_of(each).drop("patient", "other") for each in (found, other))
+    assert one.sort(one.columns).equals(same.sort(same.columns))
 
 
 def test_a_sample_of_everybody_is_the_method_itself(table: pl.DataFrame):

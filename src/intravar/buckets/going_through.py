@@ -19,7 +19,7 @@ from intravar.arrays import IntArray
 from intravar.buckets.limits import Limits, parse_memory, within
 from intravar.buckets.means import Means
 from intravar.buckets.parts import Parts
-from intravar.buckets.readings import BucketRead, BucketTask, read_bucket
+from intravar.buckets.readings import BucketRead, BucketTask, Look, read_bucket
 from intravar.buckets.scatter import bucket_files, deal_into_buckets, scatter
 from intravar.engines.choosing import make_engine
 from intravar.engines.dask_engine import fingerprint
@@ -38,7 +38,7 @@ class Others:
 
     Attributes
     ----------
-    panels, differences
+    panels, differences, cases, patients
         See :class:`intravar.buckets.readings.BucketRead`.
     dropped, filled
         Rows dropped by reason, and cells filled by covariate, in all buckets.
@@ -46,6 +46,8 @@ class Others:
 
     panels: pl.DataFrame
     differences: pl.DataFrame
+    cases: pl.DataFrame
+    patients: pl.DataFrame
     dropped: Mapping[str, int]
     filled: Mapping[str, int]
 
@@ -67,6 +69,7 @@ def read_others(
     check: Check,
     beyond: Beyond,
     models: Mapping[str, Estimator],
+    look: Look,
     means: Means,
     told: Callable[[int, int], None],
 ) -> Others:
@@ -78,6 +81,8 @@ def read_others(
         What was found in the table.
     models
         The methods by name, fitted on the sample.
+    look
+        Finds the cases behind scores.
     means
         With what it is done.
     told
@@ -101,7 +106,7 @@ def read_others(
             for number in pending:
                 files = bucket_files(parts.patients, number)
                 content = tuple(path.read_bytes() for path in files)
-                yield BucketTask(number, content, recipe, light)
+                yield BucketTask(number, content, recipe, light, look)
 
         if pending:
             engine = make_engine(means.engine, limits.workers)
@@ -126,6 +131,8 @@ def _together(reads: list[BucketRead]) -> Others:
     return Others(
         pl.concat([read.panels for read in reads], how="diagonal_relaxed"),
         pl.concat([read.differences for read in reads], how="diagonal_relaxed"),
+        pl.concat([read.cases for read in reads], how="vertical_relaxed"),
+        pl.concat([read.patients for read in reads], how="vertical_relaxed"),
         dict(dropped),
         dict(filled),
     )

@@ -26,6 +26,7 @@ _MADE_OF = "made-of.json"
 _DEALT = "dealt.json"
 _PATIENTS = "patients"
 _READ = "read"
+_TABLES = ("panels", "differences", "cases", "patients")
 
 
 class Parts:
@@ -103,7 +104,8 @@ class Parts:
     def keep(self, read: BucketRead) -> None:
         """Keep what was read off a bucket; a crash at any moment leaves all of it or none."""
         record: dict[str, Any] = {"dropped": dict(read.dropped), "filled": dict(read.filled)}
-        for name, table in (("panels", read.panels), ("differences", read.differences)):
+        for name in _TABLES:
+            table: pl.DataFrame = getattr(read, name)
             path = self._path(read.number, f"-{name}.parquet")
             with whole_file(path) as beside:
                 table.write_parquet(beside)
@@ -115,7 +117,7 @@ class Parts:
         record = _stored(self._path(number, ".json"))
         try:
             tables = {}
-            for name in ("panels", "differences"):
+            for name in _TABLES:
                 path = self._path(number, f"-{name}.parquet")
                 if checksum(path) != record[name]:
                     return None

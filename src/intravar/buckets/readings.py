@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -14,8 +15,11 @@ from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Evidence, Predictions, no_differences
 from intravar.observed import Observed
 from intravar.preparation.census import CODE, DECIDED
-from intravar.preparation.recipe import Recipe
+from intravar.preparation.recipe import Portion, Recipe
 from intravar.sources.scanning import ROW
+
+#: Finds cases, and the patients in them, in a bucket: evidence, patients, rows of the source.
+Look: TypeAlias = Callable[[Evidence, Portion, IntArray], tuple[pl.DataFrame, pl.DataFrame]]
 
 #: Columns of every reading, whatever the method.
 SCHEMA = {
@@ -45,12 +49,15 @@ class BucketTask:
         How they are prepared.
     models
         The methods by name, as :meth:`intravar.estimators.Estimator.common` gives them.
+    look
+        Finds the cases behind the scores of the first method, and the patients in them.
     """
 
     number: int
     content: tuple[bytes, ...]
     recipe: Recipe
     models: Mapping[str, Estimator]
+    look: Look
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +72,8 @@ class BucketRead:
         One row per method and physician, who is told by number.
     differences
         Which covariates each physician weighs otherwise: physician, covariate, how, n_apart.
+    cases, patients
+        Decisions that show scores at work, and the patients in them.
     dropped, filled
         Rows dropped by reason, and cells filled by covariate.
     """
@@ -72,6 +81,8 @@ class BucketRead:
     number: int
     panels: pl.DataFrame
     differences: pl.DataFrame
+    cases: pl.DataFrame
+    patients: pl.DataFrame
     dropped: Mapping[str, int]
     filled: Mapping[str, int]
 
@@ -86,16 +97,22 @@ def read_bucket(task: BucketTask) -> BucketRead:
     portion = task.recipe.apply(table.drop(ROW, CODE, DECIDED))
     observed = portion.observed
     panels, differences = [], no_differences()
+    source = rows.sort(ROW)[ROW].to_numpy().astype(np.int64)[portion.rows]
+    seen: tuple[pl.DataFrame, pl.DataFrame] | None = None
     for name, model in task.models.items():
         read = model.others(observed)
         evidence = read.evidence(observed)
         panels.append(panel_table(name, read, evidence, observed))
+        if seen is None:
+            seen = task.look(evidence, portion, source)
         if isinstance(evidence, Predictions):
             differences = told_apart(evidence.differences, observed)
+    assert seen is not None
     return BucketRead(
         task.number,
         pl.concat(panels, how="diagonal"),
         differences,
+        *seen,
         portion.dropped,
         portion.filled,
     )

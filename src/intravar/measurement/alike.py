@@ -9,7 +9,7 @@ docs/measure.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logit
@@ -27,11 +27,53 @@ CLEAR = 3.0
 EVEN = 0.1
 
 
+@dataclass(frozen=True, eq=False)
+class AlikeScale:
+    """By how much covariates may differ, one entry per column.
+
+    Attributes
+    ----------
+    mean, spread
+        By which a column is standardised; a gap counts as the mean.
+    weight
+        How much the column counts.
+    usual
+        How far two patients at random lie apart.
+    """
+
+    mean: FloatArray
+    spread: FloatArray
+    weight: FloatArray
+    usual: float
+
+    @classmethod
+    def of(
+        cls, observed: Observed, origin: Sequence[str], importance: Mapping[str, float]
+    ) -> AlikeScale:
+        """Learn the scale from patients; see :func:`alike_points`."""
+        if np.isnan(observed.covariates).any():
+            observed = replace(observed, covariates=_without_gaps(observed.covariates))
+        mean, spread = observed.mean_and_spread
+        weight = _weights(origin, importance)
+        points = observed.standardised * np.sqrt(weight)
+        # Two patients at random lie the root of twice the whole variance apart.
+        usual = float(np.sqrt(2 * np.square(points).mean(axis=0).sum()))
+        return cls(mean, spread, weight, usual)
+
+    def points(self, covariates: FloatArray) -> FloatArray:
+        """Return patients as points."""
+        centred = np.where(np.isnan(covariates), 0.0, covariates - self.mean)
+        centred[:, np.isinf(self.spread)] = 0.0
+        points = centred / self.spread * np.sqrt(self.weight)
+        return points / (COVARIATES * self.usual) if self.usual > 0 else np.zeros_like(points)
+
+
 def alike_points(
     observed: Observed,
     origin: Sequence[str],
     importance: Mapping[str, float],
     probability: FloatArray | None = None,
+    scale: AlikeScale | None = None,
 ) -> FloatArray:
     """Return patients as points; two of them are alike if they lie within 1 of each other.
 
@@ -45,6 +87,8 @@ def alike_points(
         How much decisions depend on each covariate; what is negative or not known counts as 0.
     probability
         What is predicted for each patient; by default nothing is.
+    scale
+        By how much covariates may differ; by default it is learned from these patients.
 
     Examples
     --------
@@ -53,15 +97,10 @@ def alike_points(
     >>> np.abs(points[0] - points[1:]).max(axis=1).round(2).tolist()
     [0.63, 2.76, 2.76]
     """
-    if np.isnan(observed.covariates).any():
-        observed = replace(observed, covariates=_without_gaps(observed.covariates))
-    weight = _weights(origin, importance)
-    points = observed.standardised * np.sqrt(weight)
-    # Two patients at random lie the root of twice the whole variance apart.
-    usual = np.sqrt(2 * np.square(points).mean(axis=0).sum())
-    points = points / (COVARIATES * usual) if usual > 0 else np.zeros_like(points)
+    known = AlikeScale.of(observed, origin, importance) if scale is None else scale
+    points = known.points(observed.covariates)
     if probability is None:
-        return np.asarray(points)
+        return points
     odds = np.clip(logit(np.clip(probability, 1e-9, 1 - 1e-9)), -CLEAR, CLEAR)
     return np.column_stack([points, odds / LOG_ODDS])
 

@@ -14,7 +14,7 @@ import polars as pl
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
 from intravar.latent.anchors import NEAR
-from intravar.measurement.alike import alike_points, nearest_within
+from intravar.measurement.alike import AlikeScale, alike_points, nearest_within
 from intravar.observed import Observed
 
 #: Cases of a physician that are kept, those that tell most.
@@ -39,6 +39,9 @@ def cases_behind(
     origin: Sequence[str],
     importance: Mapping[str, float],
     pairs: pl.DataFrame,
+    *,
+    most: int = MOST_CASES,
+    scale: AlikeScale | None = None,
 ) -> pl.DataFrame:
     """Return the cases of every panel, those that tell most first.
 
@@ -52,6 +55,10 @@ def cases_behind(
         Covariate of every column, and how much decisions depend on each.
     pairs
         Pairs of comparable patients, see :mod:`intravar.measurement.nearest`.
+    most
+        Cases of a physician at the most.
+    scale
+        By how much covariates may differ; by default it is learned from these patients.
 
     Returns
     -------
@@ -67,12 +74,12 @@ def cases_behind(
         least = 1 - NEAR
     else:
         return _discordant(pairs)
-    points = alike_points(observed, origin, importance, probability)
+    points = alike_points(observed, origin, importance, probability, scale)
     away = np.abs(observed.decision - probability)
     rows = [
         (at, kind, *found)
         for at, panel in enumerate(observed.panels)
-        for found in _cases(panel, observed, points, probability, away, least)
+        for found in _cases(panel, observed, points, probability, away, least, most)
     ]
     return pl.DataFrame(rows, schema=CASE_SCHEMA, orient="row")
 
@@ -91,10 +98,11 @@ def _cases(
     probability: FloatArray,
     away: FloatArray,
     least: float,
+    most: int,
 ) -> list[tuple[int, int, int | None, float | None, float]]:
     """Return the cases of one panel: number, patient, other, distance, predicted."""
     against = panel[away[panel] > least]
-    order = against[np.lexsort((against, -away[against]))][:MOST_CASES]
+    order = against[np.lexsort((against, -away[against]))][:most]
     by_decision = [panel[observed.decision[panel] == decision] for decision in (0, 1)]
     found: list[tuple[int, int, int | None, float | None, float]] = []
     for number, patient in enumerate(order.tolist(), 1):

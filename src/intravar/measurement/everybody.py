@@ -72,14 +72,18 @@ def _differences(
     beyond: Beyond,
     whole: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> pl.DataFrame:
-    named = beyond.census.named.cast(pl.String)
+    inside = beyond.census.named.cast(pl.String)[whole].to_list()
     own = told_apart(evidence.differences, prepared.observed)
     own = own.with_columns(pl.col("physician").cast(pl.String))
-    own = own.filter(pl.col("physician").is_in(named[whole].to_list()))
-    read = others.differences
-    codes = read["physician"].cast(pl.Int64)
-    read = read.with_columns(named[codes].alias("physician"))
+    own = own.filter(pl.col("physician").is_in(inside))
+    read = named(others.differences, beyond.census.named)
     return pl.concat([own, read.select(own.columns)], how="vertical_relaxed")
+
+
+def named(table: pl.DataFrame, physicians: pl.Series) -> pl.DataFrame:
+    """Return a table whose physicians, told by number, bear their names."""
+    codes = table["physician"].cast(pl.Int64)
+    return table.with_columns(physicians.cast(pl.String)[codes].alias("physician"))
 
 
 def whole_share(beyond: Beyond) -> float:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.measurement.result import Measurement
+from intravar.observed import Observed
 from intravar.preparation.kinds import understand
 
 #: Cases that can be asked for.
@@ -34,18 +37,43 @@ SHOWN_SCHEMA = {
 def patients_of(measurement: Measurement) -> pl.DataFrame:
     """Return the patients: source row, physician, decision, covariates by importance."""
     prepared = measurement.check.prepared
-    observed = prepared.observed
     kinds = {report.column: report.kind for report in prepared.columns}
     ranked = measurement.rule.importance["covariate"].to_list()
-    names = [*(name for name in ranked if name in prepared.raw.columns)]
-    names += [name for name in prepared.raw.columns if name not in names]
+    found = patient_table(prepared.observed, prepared.rows, prepared.raw, kinds, ranked)
+    beyond = measurement.beyond_cases
+    if beyond is None:
+        return found
+    more = beyond.patients.filter(~pl.col("row").is_in(found["row"].implode()))
+    return pl.concat([found, more.select(found.columns)], how="vertical_relaxed")
+
+
+def patient_table(
+    observed: Observed,
+    rows: IntArray,
+    raw: pl.DataFrame,
+    kinds: Mapping[str, str],
+    ranked: Sequence[str],
+) -> pl.DataFrame:
+    """Return patients as a reader sees them.
+
+    Parameters
+    ----------
+    observed, rows, raw
+        The patients, their rows in the source, and their covariates as they were read.
+    kinds
+        What the covariates hold.
+    ranked
+        Covariates by importance.
+    """
+    names = [*(name for name in ranked if name in raw.columns)]
+    names += [name for name in raw.columns if name not in names]
     return pl.DataFrame(
         [
-            pl.Series("row", prepared.rows + 1),
+            pl.Series("row", rows + 1),
             observed.named[observed.code].cast(pl.String).alias("physician"),
             pl.Series("decision", observed.decision),
             *(
-                _typed(prepared.raw[name], kinds.get(name, "")).alias(
+                _typed(raw[name], kinds.get(name, "")).alias(
                     f"{name} (covariate)" if name in _KEPT else name
                 )
                 for name in names
@@ -71,9 +99,20 @@ def _typed(column: pl.Series, kind: str) -> pl.Series:
 
 def cases_of(measurement: Measurement) -> pl.DataFrame:
     """Return the cases: physician, kind, number, rows of the source, distance, predicted."""
-    prepared, cases = measurement.check.prepared, measurement.cases
-    names = prepared.observed.named.cast(pl.String)
-    source = pl.Series(prepared.rows + 1)
+    prepared = measurement.check.prepared
+    found = case_table(measurement.cases, prepared.observed, prepared.rows)
+    beyond = measurement.beyond_cases
+    if beyond is None:
+        return found
+    # Whoever is in the sample with a part of the patients was looked at as a whole beyond it.
+    again = beyond.cases["physician"].unique()
+    return pl.concat([found.filter(~pl.col("physician").is_in(again.implode())), beyond.cases])
+
+
+def case_table(cases: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
+    """Return cases by the rows of the source, see :func:`cases_of`."""
+    names = observed.named.cast(pl.String)
+    source = pl.Series(rows + 1)
     return cases.select(
         names[cases["panel"]].alias("physician"),
         "kind",

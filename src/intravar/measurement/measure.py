@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -18,15 +19,17 @@ from intravar.estimators import METHODS, Estimator, default_method, make_estimat
 from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
+from intravar.measurement.alike import AlikeScale
 from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
+from intravar.measurement.cases_beyond import CaseFinder
 from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.dealt import some_panels
 from intravar.measurement.diagnostics import diagnose
-from intravar.measurement.everybody import counted_once, of_everybody, whole_share
+from intravar.measurement.everybody import counted_once, named, of_everybody, whole_share
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
-from intravar.measurement.result import Fitted, Measurement
+from intravar.measurement.result import BeyondCases, Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import in_their_words, result_table, scores_of
 from intravar.measurement.unrecorded import unrecorded_reasons
@@ -160,11 +163,17 @@ def _measured(
         fitted[name], caught = fit_method(name, prepared.observed, request.seed)
         seconds[name] = time.perf_counter() - begun
         said += caught
+    tell.step("looking for the rule in the data", 8)
+    rule = suggest_rule(prepared, request.seed, words)
+    importance = dict(rule.importance.select("covariate", "importance").iter_rows())
     sampled = fitted[names[0]]
+    beyond_cases = None
     if found.beyond is not None:
         tell.step(words.said("reading the physicians beyond the sample"), _time_beyond(found))
         begun = time.perf_counter()
-        fitted, found = _with_everybody(fitted, found, found.beyond, means, tell)
+        fitted, found, beyond_cases = _with_everybody(
+            fitted, found, found.beyond, importance, means, tell
+        )
         seconds["beyond the sample"] = time.perf_counter() - begun
     elif isinstance(sampled.evidence, Predictions):
         told = told_apart(sampled.evidence.differences, prepared.observed)
@@ -174,8 +183,6 @@ def _measured(
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
-    tell.step("looking for the rule in the data", 8)
-    rule = suggest_rule(prepared, request.seed, words)
     tell.step(words.said("measuring two halves of the patients"), seconds.get(names[0]))
     appraised = appraise(found, fitted, rule)
     main = fitted[names[0]] = replace(main, scores=appraised.scores)
@@ -187,7 +194,6 @@ def _measured(
         words,
     )
     pairs = pairs_behind(main.evidence, prepared.observed)
-    importance = dict(rule.importance.select("covariate", "importance").iter_rows())
     cases = cases_behind(main.evidence, prepared.observed, prepared.origin, importance, pairs)
     tell.step("diagnostics", 5)
     by_method = {name: each.scores for name, each in fitted.items()}
@@ -235,6 +241,7 @@ def _measured(
         judged,
         by,
         course,
+        beyond_cases,
         tuple(words.said(each) for each in said),
         seconds,
     )
@@ -253,16 +260,27 @@ def _time_beyond(found: Check) -> float:
 
 
 def _with_everybody(
-    fitted: dict[str, Fitted], found: Check, beyond: Beyond, means: Means, tell: Listener
-) -> tuple[dict[str, Fitted], Check]:
+    fitted: dict[str, Fitted],
+    found: Check,
+    beyond: Beyond,
+    importance: Mapping[str, float],
+    means: Means,
+    tell: Listener,
+) -> tuple[dict[str, Fitted], Check, BeyondCases]:
     """Score everybody by what was learned from the sample."""
     models = {
         name: each.estimator
         for name, each in fitted.items()
         if isinstance(each.estimator, Estimator)
     }
-    others = read_others(found, beyond, models, means, tell.part)
     prepared = found.prepared
+    look = CaseFinder(
+        prepared.origin,
+        importance,
+        {report.column: report.kind for report in prepared.columns},
+        AlikeScale.of(prepared.observed, prepared.origin, importance),
+    )
+    others = read_others(found, beyond, models, look, means, tell.part)
     whole = {
         name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
     }
@@ -273,7 +291,10 @@ def _with_everybody(
     scores = next(iter(whole.values())).scores
     panels = Panels.of(scores.physician, scores.n_patients, scores.n_for, found.request.min_panel)
     accounted = replace(prepared, dropped=counted, filled=filled)
-    return whole, replace(found, prepared=accounted, panels=panels)
+    cases = BeyondCases(
+        named(others.cases, beyond.census.named), named(others.patients, beyond.census.named)
+    )
+    return whole, replace(found, prepared=accounted, panels=panels), cases
 
 
 def _refuse_tiny_panels(observed: Observed) -> None:

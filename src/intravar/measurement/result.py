@@ -45,6 +45,14 @@ class Fitted:
 
 
 @dataclass(frozen=True, eq=False)
+class BeyondCases:
+    """Decisions of physicians beyond the sample that show scores at work, and the patients."""
+
+    cases: pl.DataFrame
+    patients: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
 class Measurement:
     """What was measured; in memory nothing is hidden, names are real.
 
@@ -84,6 +92,8 @@ class Measurement:
         The levels of a column compared, where asked for.
     course
         Periods compared, where there is a date.
+    beyond_cases
+        Cases of physicians beyond the sample; None where all were learned from.
     warnings
         What went less than well.
     seconds
@@ -106,6 +116,7 @@ class Measurement:
     judged: Verdict | None = None
     by: Strata | None = None
     course: Course | None = None
+    beyond_cases: BeyondCases | None = None
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 

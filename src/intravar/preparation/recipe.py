@@ -85,7 +85,8 @@ class Recipe:
             plain[self.roles.physician][rows],
             self.blocks,
         )
-        return Portion(observed, rows, dropped, encoded.filled)
+        raw = plain[rows].select(name for name, _ in self.kinds)
+        return Portion(observed, rows, raw, dropped, encoded.filled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +99,14 @@ class Portion:
         Covariates, decisions and physicians.
     rows
         Rows of the table that are left.
+    raw
+        The covariates as they were read.
     dropped, filled
         Rows dropped by reason, and cells filled by covariate.
     """
 
     observed: Observed
     rows: IntArray
+    raw: pl.DataFrame
     dropped: dict[str, int]
     filled: dict[str, int]
