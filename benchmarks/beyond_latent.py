@@ -25,7 +25,6 @@ CONDITIONS = (
     "continuous",
     "stress-two-camps",
     "stress-own-conjunctions",
-    "stress-strong-thresholds",
 )
 SHARES = (0.1, 0.25, 0.5)
 #: Physicians and patients of each, for the seconds; 20 covariates.

@@ -183,3 +183,24 @@ def test_bad_input(fitted):
         model.others(named)
     with pytest.raises(ValueError, match="call fit first"):
         LatentRule().common()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "condition", ["score2", "continuous", "stress-two-camps", "stress-own-conjunctions"]
+)
+def test_a_tenth_of_the_physicians_is_enough(condition):
+    n = 400
+    cohort = intravar.simulate(condition, n_patients=500 * n, n_physicians=n, seed=22)
+    observed = Observed.of(*cohort.observed())
+    size = np.random.default_rng(22).integers(100, 501, n)
+    kept = [panel[: size[j]] for j, panel in enumerate(observed.panels)]
+    observed = observed.take(np.sort(np.concatenate(kept)))
+    first = np.random.default_rng(23).permutation(n) < n // 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        everybody = LatentRule().fit_observed(observed)
+        model = LatentRule().fit_observed(observed.take(np.flatnonzero(first[observed.code])))
+    read = model.common().others(observed.take(np.flatnonzero(~first[observed.code])))
+    error = everybody.ends().standard_error[~first]
+    assert np.abs(read.score_ - everybody.score_[~first]).mean() < 0.2 * error.mean()

@@ -167,6 +167,19 @@ def test_limits_of_a_panel(seed, n, levels):
     np.testing.assert_allclose(found.q, q, atol=3e-3)
 
 
+def test_a_panel_too_large_for_a_table():
+    random = np.random.default_rng(4)
+    n = 2_500
+    bins = random.integers(0, 6, (n, 2))
+    y = (random.random(n) < np.where((bins > 1).all(axis=1), 0.8, 0.1)).astype(np.int64)
+    high, low = (4.0, 1.0), (1.0, 9.0)
+    tables = law_table(high, n), law_table(low, n)
+    laws = np.array([*high, *low])
+    found = weigh_panel(bins, y, np.array([(1, 0)]), 6, *tables, laws, 0.5, 200)
+    np.testing.assert_array_equal(found.g > 0.5, (bins > 1).all(axis=1))
+    assert mean_rates(found.laws) == pytest.approx((0.8, 0.1), abs=0.04)
+
+
 def test_weights_of_a_panel():
     random = np.random.default_rng(3)
     n, spread, laws = 40, 2.0, ((4.0, 1.5), (1.0, 6.0))

@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.latent.personal.limit_kernel import SIDES, cumulate
 
 #: Logarithms by which a rule may be less likely than the likeliest to be drawn at all.
 FURTHEST_BELOW = 45.0
+#: Entries that a table of rules by their counts may have.
+LARGEST_TABLE = 1_000_000
 
 
 class PanelLimits(NamedTuple):
@@ -33,13 +35,6 @@ class PanelLimits(NamedTuple):
     laws: FloatArray
     g: FloatArray
     q: FloatArray
-
-
-@njit(cache=True, nogil=True)
-def _log_evidence(n, k, total, given, high, low):  # type: ignore[no-untyped-def]
-    """Return the log marginal likelihood if those inside are eligible."""
-    m, h = total - n, given - k
-    return high[0, k] + high[1, n - k] - high[2, n] + low[0, h] + low[1, m - h] - low[2, m]
 
 
 @njit(cache=True, nogil=True)
@@ -70,10 +65,49 @@ def _ranked(bins, levels):  # type: ignore[no-untyped-def]
     return out, often
 
 
+class _Counts(NamedTuple):
+    """Cumulative tables of a panel, pair by pair of covariates.
+
+    Attributes
+    ----------
+    ranks, often, wide
+        By covariate: ranks of the patients, limits by what they part, and how many kinds of them.
+    inside, yes
+        By pair: patients below both limits, and those of them who were decided for.
+    """
+
+    ranks: IntArray
+    often: FloatArray
+    wide: IntArray
+    inside: IntArray
+    yes: IntArray
+
+
 @njit(cache=True, nogil=True)
-def _corner(table, side, a, b):  # type: ignore[no-untyped-def]
+def _counted(bins, y, pairs, levels):  # type: ignore[no-untyped-def]
+    total, p = bins.shape
+    ranks = np.empty((p, total), np.int64)
+    often = np.zeros((p, 2, levels + 1))
+    wide = np.empty(p, np.int64)
+    for c in range(p):
+        ranks[c], found = _ranked(bins[:, c], levels)
+        wide[c] = found.shape[1]
+        often[c, :, : wide[c]] = found
+    shape = (pairs.shape[0], wide.max(), wide.max())
+    inside, yes = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for at in range(pairs.shape[0]):
+        one, other = pairs[at]
+        for i in range(total):
+            inside[at, ranks[one, i] + 1, ranks[other, i] + 1] += 1
+            yes[at, ranks[one, i] + 1, ranks[other, i] + 1] += y[i]
+        cumulate(inside[at, : wide[one], : wide[other]])
+        cumulate(yes[at, : wide[one], : wide[other]])
+    return _Counts(ranks, often, wide, inside, yes)
+
+
+@njit(cache=True, nogil=True)
+def _corner(table, side, a, b, last, final):  # type: ignore[no-untyped-def]
     """Count those inside: ranks below a or from a up, and the same for b."""
-    last, final = table.shape[0] - 1, table.shape[1] - 1
     if side == 0:
         return table[a, b]
     if side == 1:
@@ -81,6 +115,144 @@ def _corner(table, side, a, b):  # type: ignore[no-untyped-def]
     if side == 2:
         return table[a, final] - table[a, b]
     return table[last, final] - table[a, final] - table[last, b] + table[a, b]
+
+
+class _Chances(NamedTuple):
+    """How likely rules are, relative to the likeliest.
+
+    Attributes
+    ----------
+    table
+        By number inside, decisions for among them, and whether those inside or those outside are
+        eligible; empty where the panel is too large for a table.
+    top
+        Log evidence of the likeliest rule.
+    total, given
+        Patients, and decisions for.
+    high, low
+        Look-up tables of the Beta laws.
+    """
+
+    table: FloatArray
+    top: float
+    total: int
+    given: int
+    high: FloatArray
+    low: FloatArray
+
+
+@njit(cache=True, nogil=True)
+def _log_evidence(n, k, way, total, given, high, low):  # type: ignore[no-untyped-def]
+    """Return the log marginal likelihood of the decisions, those inside eligible or the others."""
+    if way == 1:
+        n, k = total - n, given - k
+    m, h = total - n, given - k
+    return high[0, k] + high[1, n - k] - high[2, n] + low[0, h] + low[1, m - h] - low[2, m]
+
+
+@njit(cache=True, nogil=True)
+def _chance(chances, n, k, way):  # type: ignore[no-untyped-def]
+    if chances.table.size:
+        return chances.table[n, k, way]
+    value = _log_evidence(n, k, way, chances.total, chances.given, chances.high, chances.low)
+    value -= chances.top
+    return np.exp(value) if value > -FURTHEST_BELOW else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _chances_of(counts, pairs, total, given, high, low):  # type: ignore[no-untyped-def]
+    few = (total + 1) * (given + 1) <= LARGEST_TABLE
+    shape = (total + 1, given + 1) if few else (0, 0)
+    met = np.zeros(shape, np.bool_)
+    top = -np.inf
+    for at in range(pairs.shape[0]):
+        one, other = pairs[at]
+        last, final = counts.wide[one] - 1, counts.wide[other] - 1
+        inside, yes = counts.inside[at], counts.yes[at]
+        for a in range(last + 1):
+            for b in range(final + 1):
+                for side in range(SIDES):
+                    n = _corner(inside, side, a, b, last, final)
+                    k = _corner(yes, side, a, b, last, final)
+                    if few:
+                        met[n, k] = True
+                    else:
+                        for way in range(2):
+                            top = max(top, _log_evidence(n, k, way, total, given, high, low))
+    table = np.zeros((shape[0], shape[1], 2))
+    for n in range(shape[0]):
+        for k in range(shape[1]):
+            if met[n, k]:
+                for way in range(2):
+                    table[n, k, way] = _log_evidence(n, k, way, total, given, high, low)
+                    top = max(top, table[n, k, way])
+    for n in range(shape[0]):
+        for k in range(shape[1]):
+            for way in range(2):
+                value = table[n, k, way] - top
+                likely = met[n, k] and value > -FURTHEST_BELOW
+                table[n, k, way] = np.exp(value) if likely else 0.0
+    return _Chances(table, top, total, given, high, low)
+
+
+@njit(cache=True, nogil=True)
+def _block_sum(counts, pairs, block, chances):  # type: ignore[no-untyped-def]
+    """Sum up the chances of all rules of a pair of covariates and a side."""
+    at, side = block // SIDES, block % SIDES
+    one, other = pairs[at]
+    last, final = counts.wide[one] - 1, counts.wide[other] - 1
+    inside, yes = counts.inside[at], counts.yes[at]
+    total = 0.0
+    for a in range(last + 1):
+        often = counts.often[one, side % 2, a]
+        if often == 0.0:
+            continue
+        for b in range(final + 1):
+            n = _corner(inside, side, a, b, last, final)
+            k = _corner(yes, side, a, b, last, final)
+            chance = _chance(chances, n, k, 0) + _chance(chances, n, k, 1)
+            total += often * counts.often[other, side // 2, b] * chance
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _drawn(counts, pairs, chances, point, n_draws):  # type: ignore[no-untyped-def]
+    """Return block, both limits and way of rules drawn by their chances, evenly spread."""
+    n_blocks = pairs.shape[0] * SIDES
+    run = np.zeros(n_blocks + 1)
+    for block in range(n_blocks):
+        run[block + 1] = run[block] + _block_sum(counts, pairs, block, chances)
+    drawn = np.zeros((n_draws, 4), np.int64)
+    t = 0
+    for block in range(n_blocks):
+        if t == n_draws:
+            break
+        if run[block + 1] < (t + point) / n_draws * run[-1] or run[block + 1] == run[block]:
+            continue
+        at, side = block // SIDES, block % SIDES
+        one, other = pairs[at]
+        last, final = counts.wide[one] - 1, counts.wide[other] - 1
+        so_far = run[block]
+        likely = (block, 0, 0, 0)
+        for a in range(last + 1):
+            for b in range(final + 1):
+                often = counts.often[one, side % 2, a] * counts.often[other, side // 2, b]
+                n = _corner(counts.inside[at], side, a, b, last, final)
+                k = _corner(counts.yes[at], side, a, b, last, final)
+                for way in range(2):
+                    chance = often * _chance(chances, n, k, way)
+                    if chance == 0.0:
+                        continue
+                    so_far += chance
+                    likely = (block, a, b, way)
+                    while t < n_draws and (t + point) / n_draws * run[-1] <= so_far:
+                        drawn[t] = likely
+                        t += 1
+        # What rounding left over belongs to the last rule.
+        while t < n_draws and (t + point) / n_draws * run[-1] <= run[block + 1]:
+            drawn[t] = likely
+            t += 1
+    return drawn
 
 
 @njit(cache=True, nogil=True)
@@ -105,58 +277,22 @@ def weigh_panel(bins, y, pairs, levels, high, low, laws, point, n_draws):  # typ
         Where in [0, 1) the evenly spread draws begin, and how many there are.
     """
     total, given = y.size, y.sum()
-    p = bins.shape[1]
-    ranks = np.empty((p, total), np.int64)
-    often = np.zeros((p, 2, levels + 1))
-    wide = np.empty(p, np.int64)
-    for c in range(p):
-        ranks[c], found = _ranked(bins[:, c], levels)
-        wide[c] = found.shape[1]
-        often[c, :, : wide[c]] = found
-    begin = np.zeros(pairs.shape[0] + 1, np.int64)
-    for at in range(pairs.shape[0]):
-        begin[at + 1] = begin[at] + SIDES * wide[pairs[at, 0]] * wide[pairs[at, 1]]
-    # Number inside, and decisions for among them, of every kind of rule; how many there are of it.
-    inside = np.empty((begin[-1], 2), np.int32)
-    times = np.empty(begin[-1])
-    kind = 0
-    for at in range(pairs.shape[0]):
-        one, other = pairs[at]
-        count = np.zeros((wide[one], wide[other]), np.int64)
-        yes = np.zeros((wide[one], wide[other]), np.int64)
-        for i in range(total):
-            a, b = ranks[one, i] + 1, ranks[other, i] + 1
-            count[a, b] += 1
-            yes[a, b] += y[i]
-        cumulate(count)
-        cumulate(yes)
-        for side in range(SIDES):
-            for a in range(wide[one]):
-                for b in range(wide[other]):
-                    inside[kind, 0] = _corner(count, side, a, b)
-                    inside[kind, 1] = _corner(yes, side, a, b)
-                    times[kind] = often[one, side % 2, a] * often[other, side // 2, b]
-                    kind += 1
-    run = _running(inside, times, total, given, high, low)
+    counts = _counted(bins, y, pairs, levels)
+    chances = _chances_of(counts, pairs, total, given, high, low)
+    drawn = _drawn(counts, pairs, chances, point, n_draws)
     out = np.empty((n_draws, 5))
     eligible = np.empty(total, np.bool_)
     sums, g_sums, q_sums = np.zeros(total), np.zeros(total), np.zeros(total)
     for t in range(n_draws):
-        target = (t + point) / n_draws * run[-1]
-        rule = min(np.searchsorted(run, target), run.size - 1)
-        kind, outside = rule // 2, rule % 2 == 1
-        at = np.searchsorted(begin, kind, side="right") - 1
-        one, other = pairs[at]
-        rest = kind - begin[at]
-        b = rest % wide[other]
-        a = rest // wide[other] % wide[one]
-        side = rest // wide[other] // wide[one]
+        block, a, b, way = drawn[t]
+        one, other = pairs[block // SIDES]
+        side = block % SIDES
         n, k = 0, 0
         for i in range(total):
-            within = (ranks[one, i] >= a) == (side % 2 == 1)
+            within = (counts.ranks[one, i] >= a) == (side % 2 == 1)
             if within:
-                within = (ranks[other, i] >= b) == (side >= 2)
-            eligible[i] = within != outside
+                within = (counts.ranks[other, i] >= b) == (side >= 2)
+            eligible[i] = within != (way == 1)
             if eligible[i]:
                 n += 1
                 k += y[i]
@@ -173,37 +309,3 @@ def weigh_panel(bins, y, pairs, levels, high, low, laws, point, n_draws):  # typ
             g_sums[i] += weight if eligible[i] else 0.0
             q_sums[i] += weight * q
     return PanelLimits(out, g_sums / sums, q_sums / sums)
-
-
-@njit(cache=True, nogil=True)
-def _running(inside, times, total, given, high, low):  # type: ignore[no-untyped-def]
-    """Return the running sum of the rules' weights; inside eligible first, then outside."""
-    n_kinds = times.size
-    run = np.empty(2 * n_kinds)
-    against = total - given
-    few = (total + 1) * (given + 1) < 2 * n_kinds
-    table = np.empty((total + 1, given + 1, 2)) if few else np.empty((0, 0, 2))
-    if few:
-        for n in range(total + 1):
-            for k in range(max(0, n - against), min(n, given) + 1):
-                table[n, k, 0] = _log_evidence(n, k, total, given, high, low)
-                table[n, k, 1] = _log_evidence(total - n, given - k, total, given, high, low)
-    top = -np.inf
-    for kind in range(n_kinds):
-        n, k = inside[kind]
-        for which in range(2):
-            if few:
-                value = table[n, k, which]
-            elif which == 0:
-                value = _log_evidence(n, k, total, given, high, low)
-            else:
-                value = _log_evidence(total - n, given - k, total, given, high, low)
-            run[2 * kind + which] = value
-            if times[kind] > 0:
-                top = max(top, value)
-    so_far = 0.0
-    for rule in range(run.size):
-        if run[rule] > top - FURTHEST_BELOW:
-            so_far += np.exp(run[rule] - top) * times[rule // 2]
-        run[rule] = so_far
-    return run
