@@ -11,6 +11,7 @@ SIGKILL and given again.
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -61,8 +62,10 @@ def _of_size(n_patients: int, folder: Path) -> None:
     for method in METHODS[:1] if kills else METHODS:
         out = folder / method
         asked = ["measure", str(table), *COLUMNS, "--method", method, "--out", str(out)]
+        expected = forecast([str(table), *COLUMNS, "--method", method])
         whole = timed(asked)
         _line(f"{called}, {method}", whole)
+        print(f"  forecast {expected:.0f} s, {whole.seconds / expected:.2f} times that", flush=True)
         if kills:
             again = folder / "again"
             asked[-1] = str(again)
@@ -72,6 +75,13 @@ def _of_size(n_patients: int, folder: Path) -> None:
             keyless = ["physicians.csv"]
             same = all(_scores(out / name) == _scores(again / name) for name in keyless)
             print(f"  the same bits: {'yes' if same else 'NO'}", flush=True)
+
+
+def forecast(arguments: Sequence[str]) -> float:
+    """Return the seconds that `check` says a measurement will take."""
+    command = [sys.executable, "-m", "intravar", "check", *arguments, "--json"]
+    found = subprocess.run(command, check=True, capture_output=True)
+    return float(json.loads(found.stdout)["estimated_seconds"])
 
 
 def _scores(path: Path) -> list[tuple[object, ...]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import psutil
 
 from intravar.arrays import IntArray
 from intravar.buckets.limits import Limits, parse_memory, within
@@ -119,7 +120,8 @@ def read_others(
 
 def _limits(check: Check, means: Means) -> Limits:
     n_sampled, n_values = check.prepared.observed.covariates.shape
-    return within(parse_memory(means.memory), n_sampled, n_values, means.workers)
+    free = float(psutil.virtual_memory().available)
+    return within(parse_memory(means.memory), n_sampled, n_values, means.workers, free)
 
 
 def _together(reads: list[BucketRead]) -> Others:

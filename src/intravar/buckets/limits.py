@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from intravar.errors import InputError, option
 #: Patients in a bucket where memory is no concern: enough to keep a processor busy for seconds.
 BUCKET_PATIENTS = 50_000
 LEAST_BUCKET = 5_000
+#: Values in a bucket at the most: with many covariates buckets have fewer patients.
+BUCKET_VALUES = 2_000_000
 #: Memory of a process with its libraries, and of the one that learns beside its sample.
 PROCESS_BYTES = 420e6
 LEARNER_BYTES = 700e6
@@ -51,7 +54,13 @@ def parse_memory(text: str | float | None) -> float | None:
     return float(found[1]) * unit
 
 
-def within(memory: float | None, n_sampled: int, n_values: int, workers: int | None) -> Limits:
+def within(
+    memory: float | None,
+    n_sampled: int,
+    n_values: int,
+    workers: int | None,
+    available: float = math.inf,
+) -> Limits:
     """Return how much may be done at a time.
 
     Parameters
@@ -64,10 +73,14 @@ def within(memory: float | None, n_sampled: int, n_values: int, workers: int | N
         Covariates of a patient.
     workers
         Processes that are asked for; by default one per processor.
+    available
+        Bytes that are free, which no more processes are started than fit into.
     """
     asked = count_workers(workers)
+    usual = min(BUCKET_PATIENTS, max(LEAST_BUCKET, BUCKET_VALUES // max(n_values, 1)))
     if memory is None:
-        return Limits(asked, BUCKET_PATIENTS)
+        each = PROCESS_BYTES + READ_VALUE * usual * n_values
+        return Limits(max(1, min(asked, int(available / each))), usual)
     learner = LEARNER_BYTES + LEARNED_VALUE * n_sampled * n_values
     least = learner + READ_VALUE * LEAST_BUCKET * n_values
     if least > memory:
@@ -83,5 +96,5 @@ def within(memory: float | None, n_sampled: int, n_values: int, workers: int | N
         room = memory - LEARNER_BYTES - LEARNED_VALUE * n_sampled * n_values / 4 - processes
         patients = int(room / n_workers / (READ_VALUE * n_values))
         if patients >= LEAST_BUCKET:
-            return Limits(n_workers, min(patients, BUCKET_PATIENTS))
+            return Limits(n_workers, min(patients, usual))
     return Limits(1, LEAST_BUCKET)
