@@ -80,7 +80,7 @@ def within(
     usual = min(BUCKET_PATIENTS, max(LEAST_BUCKET, BUCKET_VALUES // max(n_values, 1)))
     if memory is None:
         each = PROCESS_BYTES + READ_VALUE * usual * n_values
-        return Limits(max(1, min(asked, int(available / each))), usual)
+        return Limits(max(1, int(min(asked, available / each))), usual)
     learner = LEARNER_BYTES + LEARNED_VALUE * n_sampled * n_values
     least = learner + READ_VALUE * LEAST_BUCKET * n_values
     if least > memory:
