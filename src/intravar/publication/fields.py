@@ -148,11 +148,12 @@ DIAGNOSTICS = {
     "anchor_mass": "missing where no rule was found",
     "anchor_mass.*": "two digits, over all patients",
 }
-_JOINT = "hidden where a count behind it is few, or unless reportable; rounded"
+_JOINT = "hidden where few patients got a combination of decisions, or unless reportable; rounded"
 JOINT = {
     "physician": PHYSICIANS["physician"],
     **dict.fromkeys(("differ", "differ_low", "differ_high", "differ_apart"), _JOINT),
     **dict.fromkeys(("n_differences", "n_differences_low", "n_differences_high"), _JOINT),
+    "band": "follows from what the folders of the decisions tell",
     "reportable": "whether the figures are shown",
     "reason": "fixed words",
 }
@@ -160,16 +161,16 @@ _AS_ALONE = "as in the folder of the decision"
 DECISIONS = {
     "physician": PHYSICIANS["physician"],
     "decision": "name of a column",
-    **dict.fromkeys(("n_patients", "discordance", "low", "high", "reportable"), _AS_ALONE),
+    **dict.fromkeys(("n_patients", "discordance", "low", "high", "band", "reportable"), _AS_ALONE),
     "across": "hidden unless reportable in this decision; rounded",
     "given": _JOINT,
 }
-_BOTH = "hidden with the joint figures, and where few got both decisions; rounded"
 PAIRS = {
     "physician": PHYSICIANS["physician"],
     **dict.fromkeys(("first", "second"), "name of a column"),
-    **dict.fromkeys(("correlation", "low", "high"), _BOTH),
+    **dict.fromkeys(("correlation", "low", "high"), _JOINT),
 }
+_OVER_ALL = "over all patients, rounded to what two dozen of them move"
 SEVERAL = {
     "what": "a fixed word",
     "version": "of intravar",
@@ -180,7 +181,11 @@ SEVERAL = {
     "verdicts.*": "one of four words",
     "n_physicians": "all physicians",
     "n_reportable": "counted in the table",
-    **dict.fromkeys(("differ", "differ_apart", "n_differences"), f"two digits, {_SHOWN}"),
+    "n_banded": "counted in the table",
+    **dict.fromkeys(("differ", "differ_low", "differ_high", "differ_apart"), _OVER_ALL),
+    **dict.fromkeys(("n_differences", "n_differences_low", "n_differences_high"), _OVER_ALL),
+    "by_decision[].decision": "name of a column",
+    **dict.fromkeys(("by_decision[].discordance", "by_decision[].given"), _OVER_ALL),
     "pairs[].first": "name of a column",
     "pairs[].second": "name of a column",
     **dict.fromkeys(
@@ -189,7 +194,7 @@ SEVERAL = {
     ),
     **dict.fromkeys(
         ("pairs[].correlation", "pairs[].low", "pairs[].high"),
-        "over all patients, rounded to what two dozen of them move",
+        _OVER_ALL,
     ),
     "pairs[].steadiness": "over all physicians, one digit",
 }
