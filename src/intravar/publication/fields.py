@@ -34,8 +34,15 @@ METHODS = {
     "n_pairs": PHYSICIANS["n_pairs"],
     "reason": PHYSICIANS["reason"],
 }
-_STRATUM = "all strata of a physician or none: none where one has few decided one way"
-_CHANGED = "of physicians whose strata are shown; rounded"
+_STRATUM = (
+    "all strata of a physician or none: none where one has few decided one way, where few have no "
+    "stratum or the panel's size is hidden"
+)
+_CHANGED = "of physicians whose strata are shown, and from them alone; rounded"
+_LEVELS = (
+    "over all physicians, two digits, or what two dozen patients move where somebody's are hidden; "
+    "those with few decided one way are left out"
+)
 STRATA = {
     "dealt_by": _ASKED,
     "physician": PHYSICIANS["physician"],
@@ -66,9 +73,9 @@ SUMMARY = {
     "unrecorded.reasons[].lowered": "in proportion to the group's figure, two digits",
     "unrecorded.n_tried": "a number of columns",
     "by": "missing where it was not asked for",
-    "by.*": "over all physicians, two digits; strata with few decided one way are left out",
+    "by.*": _LEVELS,
     "course": "missing where it was not asked for",
-    "course.*": "over all physicians, two digits; periods with few decided one way are left out",
+    "course.*": _LEVELS,
     "n_physicians": "all physicians",
     "n_reportable": "counted in the table",
     "n_ranked": "counted in the table",
