@@ -270,8 +270,9 @@ def course_lines(
     lines.append(_change_line(change))
     if n_changed is not None:
         lines.append(
-            f"Of single physicians whose periods are shown, {n_changed} changed by more than {_percent(MATTERS)} of 100 "
-            f"with a probability of {_percent(SURE)} % or more, many having been looked at."
+            f"Of single physicians whose periods are shown, {n_changed} changed by more than "
+            f"{_percent(MATTERS)} of 100 with a probability of {_percent(SURE)} % or more, many "
+            "having been looked at."
         )
     return [*lines, *_noise_lines(found["strata"])]
 
