@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,7 @@ from intravar.pages.files.measurement_files import MEASUREMENT_FORMATS, write_me
 from intravar.pages.measurement.joint_register import JOINT_PICTURES
 from intravar.pages.measurement.picture_register import pictures_of
 from intravar.pages.measurement.several_handover import render_several
+from intravar.pages.sheet.several_sheet import several_sheet
 from intravar.publication.fields import FIELDS
 from pages.measurement.made_several import made_several
 from read_files import text_of
@@ -113,3 +115,13 @@ def test_a_damaged_folder_is_said_to_be(folder: Path, tmp_path: Path) -> None:
     (copy / "several.json").write_text(json.dumps({"what": "several", "pairs": stored}))
     with pytest.raises(InputError, match="damaged"):
         write_measurement_files(copy, ["html"])
+
+
+def test_what_bears_no_order_is_in_none() -> None:
+    outputs = made_several()
+    verdicts = outputs.summary["verdicts"] | {"statin": "group only"}
+    unordered = replace(outputs, summary=outputs.summary | {"verdicts": verdicts})
+    for each, words in ((outputs, "lowest first"), (unordered, "in no order")):
+        (picture,) = pictures_of(each, JOINT_PICTURES)["together"]
+        assert f"physicians, {words}" in picture.svgs[0]
+    assert not several_sheet(unordered, outputs.joint["physician"][0]).strip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from intravar.errors import theirs
+from intravar.measurement.verdict import UNRANKED
 from intravar.pages.measurement.physician_pictures import MOST_INTERVALS
 from intravar.pages.measurement.plot import BOTTOM, MOST_HINTS, TOP, WIDE, Plot
 from intravar.pages.measurement.row_plots import label_lines, row_plot, text_width
@@ -15,10 +16,11 @@ Rows = list[dict[str, Any]]
 
 
 class Together(NamedTuple):
-    """The physicians in their order, by a joint figure or its band."""
+    """The physicians by a joint figure or its band, and whether they are in its order."""
 
     rows: Rows
     most: float
+    ordered: bool
 
     @property
     def banded(self) -> bool:
@@ -38,7 +40,7 @@ def _ends(text: str, most: float) -> tuple[float, float]:
 
 
 def together(outputs: SeveralOutputs) -> Together | None:
-    """Return the physicians with a joint number or a band, the lowest first."""
+    """Return the physicians with a joint number or a band, the lowest first if data bear that."""
     most = 1 - 0.5 ** len(outputs.summary["decisions"])
 
     def middle(row: dict[str, Any]) -> float:
@@ -51,8 +53,9 @@ def together(outputs: SeveralOutputs) -> Together | None:
         for row in outputs.joint.with_row_index("p").iter_rows(named=True)
         if row["differ"] is not None or row["band"] is not None
     ]
-    rows.sort(key=lambda row: (middle(row), row["physician"]))
-    return Together(rows, most) if rows else None
+    ordered = not set(outputs.summary["verdicts"].values()) & set(UNRANKED)
+    rows.sort(key=lambda row: (middle(row) if ordered else 0.0, row["physician"]))
+    return Together(rows, most, ordered) if rows else None
 
 
 def together_key(data: Together) -> tuple[tuple[str, str], ...]:
@@ -71,11 +74,21 @@ def together_key(data: Together) -> tuple[tuple[str, str], ...]:
     )
 
 
+def together_reading(data: Together) -> str:
+    """Say how to read the picture."""
+    if data.ordered:
+        return (
+            "Upper limits, the lowest first. Where intervals overlap widely, the order is a guess."
+        )
+    return "Upper limits, in the order of names: the data do not bear an order."
+
+
 def plot_together(data: Together, width: int) -> Plot:
     """Plot how often two patients differ in at least one decision, a physician beside the other."""
     rows = data.rows
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, data.most))
-    plot.axes("physicians, lowest first", "differ in at least one (probability)", count=len(rows))
+    order = "lowest first" if data.ordered else "in no order"
+    plot.axes(f"physicians, {order}", "differ in at least one (probability)", count=len(rows))
     for position, row in enumerate(rows, 1):
         if row["differ"] is None:
             plot.line([(position, end) for end in _ends(row["band"], data.most)], "range")
@@ -94,8 +107,9 @@ def plot_together(data: Together, width: int) -> Plot:
 
 def together_in_words(data: Together) -> str:
     """Say what the picture shows."""
+    order = "the lowest first" if data.ordered else "in no order"
     return (
-        f"{len(data.rows)} physicians, the lowest first, each with the probability that two "
+        f"{len(data.rows)} physicians, {order}, each with the probability that two "
         "comparable patients differ in at least one decision. The table holds the numbers."
     )
 

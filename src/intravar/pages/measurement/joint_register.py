@@ -39,7 +39,7 @@ JOINT_PICTURES: tuple[Picture, ...] = (
         "differ",
         "together",
         "How often do two comparable patients differ in at least one decision?",
-        "Upper limits.",
+        joint.together_reading,
         (
             *(f"joint.differ{end}" for end in ("", "_low", "_high", "_apart")),
             "joint.band",

@@ -9,6 +9,7 @@ import polars as pl
 from markupsafe import Markup
 
 from intravar.errors import theirs
+from intravar.measurement.verdict import UNRANKED
 from intravar.pages.caveats import NOT_MEANT
 from intravar.pages.sheet.sheet_content import TITLE, Sheet
 from intravar.pages.sheet.sheet_pictures import FEWEST_PEERS, WIDTHS, Own, SheetRow, strip
@@ -88,6 +89,8 @@ def _strip(row: Mapping[str, Any], outputs: SeveralOutputs) -> tuple[list[Markup
     """Draw a joint figure among those of the others, or say why it is not drawn."""
     if row["differ"] is None:
         return [], ""
+    if set(outputs.summary["verdicts"].values()) & set(UNRANKED):
+        return [], "The others' figures are not shown: they cannot be compared with yours."
     others = outputs.joint.filter(pl.col("physician") != row["physician"])["differ"].drop_nulls()
     peers = [100 * value for value in others.to_list()]
     if len(peers) < FEWEST_PEERS:
