@@ -25,6 +25,7 @@ from intravar.publication.outputs import Outputs, outputs_of
 from intravar.publication.several_outputs import SeveralOutputs, several_outputs
 from intravar.publication.suppression import is_few, is_small
 
+COHORT = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
 SMALLEST = 3  # a low bar keeps the search short; the rule is the same
 Table = tuple[int, ...]  # patients by combination, the first decision in the lowest bit
 
@@ -141,9 +142,8 @@ def test_three_decisions(cells: list[int], cell: int) -> None:
 
 @pytest.fixture(scope="module")
 def found() -> SeveralMeasured:
-    cohort = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
     return intravar.measure_several(
-        cohort.to_polars(),
+        COHORT.to_polars(),
         physician="physician",
         decision="decision,decision_2",
         exclude=["decision_3"],
@@ -230,3 +230,9 @@ def test_figures_of_all_are_no_finer_than_what_two_dozen_patients_move(
     for name in ("differ", "differ_low", "differ_high", "differ_apart"):
         assert round(summary[name] / 0.05, 6) == round(summary[name] / 0.05)
     assert summary["differ_low"] < summary["differ"] < summary["differ_high"]
+    assert COHORT.truth is not None
+    outcomes = COHORT.truth.outcomes
+    assert outcomes is not None
+    two = outcomes[:, :4] + outcomes[:, 4:]  # whatever the third decision was
+    truth = float((1 - (two**2).sum(axis=1)).mean())
+    assert summary["differ_low"] <= truth <= summary["differ_high"]

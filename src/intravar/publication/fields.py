@@ -175,7 +175,7 @@ DECISIONS = {
 PAIRS = {
     "physician": PHYSICIANS["physician"],
     **dict.fromkeys(("first", "second"), "name of a column"),
-    **dict.fromkeys(("correlation", "low", "high"), _JOINT),
+    **dict.fromkeys(("correlation", "low", "high"), f"{_JOINT} to 0.05"),
 }
 _OVER_ALL = "over all patients, rounded to what two dozen of them move"
 SEVERAL = {

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.estimators.evidence import EligibleRates
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
@@ -35,6 +36,8 @@ from intravar.wording import Words
 
 #: Figures of all patients are no finer than what so many of them move, nor coarser than this.
 MOVED, COARSEST = 24, 0.1
+#: To this correlations of single physicians are rounded.
+CORRELATION = 0.05
 #: Shares of patients are told if their step is no coarser.
 FINEST_SHARE = 0.05
 #: Ends of an interval, and which way they are rounded.
@@ -90,7 +93,7 @@ def several_outputs(
     """
     told = _named(found.together.physicians.drop("differ_error", "n_patients"), names)
     shown = _shown(found)
-    bands = _bands(told["physician"].to_list(), shown, alone)
+    bands = _bands(found, told["physician"].to_list(), shown, alone)
     joint = told.with_columns(
         pl.when(pl.Series(shown)).then(pl.col(pl.Float64)),
         band=pl.Series(bands, dtype=pl.String),
@@ -101,7 +104,7 @@ def several_outputs(
     return SeveralOutputs(
         _rounded(found, joint.sort("physician")),
         _rounded(found, _decisions(found, names, alone, visible)),
-        _rounded(found, _pairs(found, names, visible)),
+        _pairs(found, names, visible),
         _summary(found, joint, folders),
     )
 
@@ -145,12 +148,20 @@ def _shown(found: SeveralMeasured) -> BoolArray:
 
 
 def _bands(
-    physicians: list[str], shown: BoolArray, alone: Mapping[str, Outputs]
+    found: SeveralMeasured,
+    physicians: list[str],
+    shown: BoolArray,
+    alone: Mapping[str, Outputs],
 ) -> list[str | None]:
-    """Return the band of everybody without a number, from what each decision hands on."""
+    """Return the band of everybody without a number, from what each decision hands on.
+
+    A score on another scale, or of some of the patients alone, says nothing here.
+    """
     ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
-    for outputs in alone.values():
-        rows = {row["physician"]: row for row in outputs.physicians.iter_rows(named=True)}
+    for decision, outputs in alone.items():
+        main = found.measurements[decision].main
+        of_all = main.scores.scale == "discordance" and not isinstance(main.evidence, EligibleRates)
+        rows = {row["physician"]: row for row in outputs.physicians.iter_rows(named=True) if of_all}
         for name, listed in ends.items():
             listed.append(_ends(rows.get(name, {})))
     return [
@@ -200,9 +211,13 @@ def _pairs(
     found: SeveralMeasured, names: Mapping[str, str], visible: Mapping[str, bool]
 ) -> pl.DataFrame:
     joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
+    figures = pl.col("correlation", "low", "high")
+    if found.request.smallest_cell > 1:
+        # Each is drawn towards the mean of all, hidden ones included.
+        figures = ((figures / CORRELATION).round() * CORRELATION).round(DIGITS) + 0.0
     return (
         _named(found.together.pairs_by_physician, names)
-        .with_columns(pl.when(joint).then(pl.col("correlation", "low", "high")))
+        .with_columns(pl.when(joint).then(figures))
         .drop("n_patients")
         .sort("physician", "first", "second")
     )
@@ -241,7 +256,11 @@ def _summary(
 
 
 def _of_all(found: SeveralMeasured) -> dict[str, float | None]:
-    """Return the figures of all patients with all decisions, with intervals."""
+    """Return the figures of all patients with all decisions, with intervals.
+
+    What is too high is too high with everybody, so that low ends are averaged; what scatters
+    upwards is another matter with each, and high ends are closer than those of physicians.
+    """
     table = found.together.physicians.drop_nulls("differ")
     n = table["n_patients"].to_numpy()
     weight = (n / n.sum())[None, :]
@@ -250,9 +269,10 @@ def _of_all(found: SeveralMeasured) -> dict[str, float | None]:
         value, low, high = (
             table[f"{name}{end}"].to_numpy()[None, :] for end in ("", "_low", "_high")
         )
-        ends = weighted_sum(weight, Interval(low, high, np.zeros_like(low)), value)
-        for (end, way), mean in zip(_ENDS.items(), ends, strict=True):
-            value_of_all = max(float(mean[0]), 0.0)
+        mean, _, top = weighted_sum(weight, Interval(low, high, np.zeros_like(low)), value)
+        ends = mean, (weight * low).sum(axis=1), top
+        for (end, way), figure in zip(_ENDS.items(), ends, strict=True):
+            value_of_all = max(float(figure[0]), 0.0)
             told[f"{name}{end}"] = _coarse(found, value_of_all, int(n.sum()), way, moves)
     told["differ_apart"] = _coarse(found, found.together.differ_apart, int(n.sum()))
     return told

@@ -64,7 +64,7 @@ def checked_drugs(drug: Sequence[int] | Mapping[str, Sequence[int]]) -> dict[str
         raise InputError(f"{len(found)} drugs are named; give 1 to {MOST_DECISIONS}")
     for name, concepts in found.items():
         if not name.strip() or "," in name:
-            raise InputError(f"'{name}' cannot be the name of a drug; leave out commas")
+            raise InputError(f"a drug is called '{name}'; give it a name, and leave out commas")
         if name in _TAKEN:
             raise InputError(f"a drug cannot be called '{name}', which is a column; name another")
         if not concepts:

@@ -110,6 +110,7 @@ def test_of_many_periods_the_last_are_shown(measured: Outputs) -> None:
     assert course.pictures[0].count('class="own"') == MOST_ROWS
     assert "2019" in course.pictures[0]
     assert ">2000<" not in course.pictures[0]
+    assert "The last 8 of 20." in course.line
 
 
 def test_the_document_has_subgroups_and_periods(measured: Outputs) -> None:

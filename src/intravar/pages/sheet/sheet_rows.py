@@ -80,6 +80,8 @@ def strata_parts(outputs: Outputs, physician: str) -> list[SheetPart]:
             for row in mine[-MOST_ROWS:]
         ]
         line = _changed(_of(outputs.changes, dealt, physician)) if part == "course" else ""
+        if len(mine) > MOST_ROWS:
+            line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
         found.append(drawn_rows(rows, heading, line, outputs.words))
     return found
 
