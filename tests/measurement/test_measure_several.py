@@ -16,6 +16,7 @@ from intravar.measurement.measure_several import SeveralMeasured
 from intravar.publication.fields import FIELDS, paths, rule_of
 from intravar.publication.several_outputs import joint_lines
 from intravar.request import Request, read_request
+from intravar.wording import Words
 
 TOGETHER = {
     "physician": "physician",
@@ -152,6 +153,9 @@ def test_lines_say_who_goes_with_whom() -> None:
         "patients)"
     )
     assert joint_lines(summary | {"pairs": [pair | {"together": None}]})[-1].endswith("explain")
+    words = Words.of({"labels": (("a", "physicians' choice"),), "decider_word": "team,teams"})
+    told = joint_lines(summary | {"pairs": [pair]}, words)[-1]
+    assert told.startswith("physicians' choice and b are given together")
 
 
 def test_the_command_prints_and_writes(

@@ -61,8 +61,8 @@ def measure_together(
 
 def _print(console: Console, outputs: SeveralOutputs, out: Path, folders: dict[str, Path]) -> None:
     summary, words = outputs.summary, outputs.words
-    for line in publication.joint_lines(summary):
-        console.print(cli.Text(words.said(line)))
+    for line in publication.joint_lines(summary, words):
+        console.print(cli.Text(line))
     console.print()
     told = outputs.joint.filter(outputs.joint["reportable"] | outputs.joint["band"].is_not_null())
     if told.height:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.errors import theirs
 from intravar.estimators.evidence import EligibleRates
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
@@ -32,7 +33,7 @@ from intravar.publication.joint_bands import (
 from intravar.publication.outputs import Outputs
 from intravar.publication.rounding import DIGITS, coarse, coarse_step, fraction
 from intravar.publication.suppression import is_few
-from intravar.wording import Words
+from intravar.wording import USUAL, Words
 
 #: Figures of all patients are no finer than what so many of them move, nor coarser than this.
 MOVED, COARSEST = 24, 0.1
@@ -327,8 +328,8 @@ def _pair(found: SeveralMeasured, row: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def joint_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Say what the decisions tell together, a line each.
+def joint_lines(summary: Mapping[str, Any], words: Words = USUAL) -> list[str]:
+    """Say what the decisions tell together, a line each, in the words of whoever asked.
 
     Examples
     --------
@@ -343,8 +344,8 @@ def joint_lines(summary: Mapping[str, Any]) -> list[str]:
         lines = _together(summary)
     for pair in summary["pairs"]:
         if pair["low"] > 0 or pair["high"] < 0:
-            lines.append(_together_more_or_less(pair))
-    return lines
+            lines.append(_together_more_or_less(pair, words))
+    return [words.said(line) for line in lines]
 
 
 def _together(summary: Mapping[str, Any]) -> list[str]:
@@ -362,13 +363,11 @@ def _together(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _together_more_or_less(pair: Mapping[str, Any]) -> str:
+def _together_more_or_less(pair: Mapping[str, Any], words: Words) -> str:
     often = "more" if pair["correlation"] > 0 else "less"
     shares = ""
     if pair["together"] is not None:
         together, expected = (f"{100 * pair[name]:.3g}" for name in ("together", "expected"))
         shares = f" ({together} instead of {expected} of 100 patients)"
-    return (
-        f"{pair['first']} and {pair['second']} are given together {often} often than covariates "
-        f"explain{shares}"
-    )
+    first, second = (theirs(words.label(pair[end])) for end in ("first", "second"))
+    return f"{first} and {second} are given together {often} often than covariates explain{shares}"

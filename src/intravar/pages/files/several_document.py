@@ -41,7 +41,7 @@ def several_document(outputs: SeveralOutputs) -> WholeDocument:
         SectionHeading("What was found"),
         Bullets(
             [
-                *(theirs(f"{line[0].upper()}{line[1:]}.") for line in joint_lines(summary)),
+                *(theirs(f"{line[0].upper()}{line[1:]}.") for line in joint_lines(summary, words)),
                 f"What the data bear of each decision by itself: {theirs(verdicts)}.",
             ]
         ),

@@ -55,7 +55,7 @@ def several_workbook(outputs: SeveralOutputs) -> bytes:
         writer,
         "Summary",
         [
-            *(("all decisions together", words.said(line)) for line in joint_lines(summary)),
+            *(("all decisions together", line) for line in joint_lines(summary, words)),
             *((f"verdict: {name}", told) for name, told in summary["verdicts"].items()),
             (words.said("physicians"), summary["n_physicians"]),
             (words.said("physicians with numbers"), summary["n_reportable"]),

@@ -151,7 +151,7 @@ def render_several(outputs: SeveralOutputs) -> str:
         "several",
         {
             "summary": outputs.summary,
-            "lines": [outputs.words.said(line) for line in joint_lines(outputs.summary)],
+            "lines": joint_lines(outputs.summary, outputs.words),
             "joint": outputs.joint.to_dicts(),
             "decisions": outputs.decisions.to_dicts(),
             "pictures": pictures_of(outputs, JOINT_PICTURES),
