@@ -91,7 +91,7 @@ def test_opens_offline_fits_and_is_accessible(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     # Of a picture in two widths one is shown, and nothing of it lies outside.
     seen = "[...document.querySelectorAll('main svg')].filter(each => each.clientWidth > 0)"
-    assert page.evaluate(f"{seen}.length") == 2
+    assert page.evaluate(f"{seen}.length") == 3
     outside = (
         f"{seen}.flatMap(svg => [...svg.querySelectorAll('text,circle,rect')].filter(part => {{"
         "const a = part.getBoundingClientRect(), b = svg.getBoundingClientRect();"
