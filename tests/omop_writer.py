@@ -10,6 +10,8 @@ import polars as pl
 from intravar import Cohort
 
 DRUG = 1545958
+#: Of the second decision, of the third, and so on.
+FURTHER_DRUGS = (1503297, 1308216)
 FIRST_MEASUREMENT = 3_000_000
 VISIT = date(2020, 6, 1)
 
@@ -19,7 +21,8 @@ def omop_frames(cohort: Cohort) -> dict[str, pl.DataFrame]:
     n = cohort.n_patients
     person = pl.int_range(1, n + 1, eager=True).alias("person_id")
     provider = cohort.physician.cast(pl.String).str.strip_prefix("P").cast(pl.Int64)
-    treated = pl.Series(cohort.decision) == 1
+    decisions = cohort.decisions
+    drugs = dict(zip((DRUG, *FURTHER_DRUGS), decisions.iter_columns(), strict=False))
     visits = pl.DataFrame(
         {
             "visit_occurrence_id": person + 1000,
@@ -51,15 +54,18 @@ def omop_frames(cohort: Cohort) -> dict[str, pl.DataFrame]:
             }
         ),
         "visit_occurrence": pl.concat([later, visits, earlier]),
-        "drug_exposure": pl.DataFrame(
-            {
-                "drug_exposure_id": person,
-                "person_id": person,
-                "drug_concept_id": [DRUG] * n,
-                "drug_exposure_start_date": [date(2020, 6, 10)] * n,
-                "provider_id": provider,
-            }
-        ).filter(treated),
+        "drug_exposure": pl.concat(
+            pl.DataFrame(
+                {
+                    "drug_exposure_id": person + n * place,
+                    "person_id": person,
+                    "drug_concept_id": [drug] * n,
+                    "drug_exposure_start_date": [date(2020, 6, 10)] * n,
+                    "provider_id": provider,
+                }
+            ).filter(given == 1)
+            for place, (drug, given) in enumerate(drugs.items())
+        ),
         "measurement": pl.concat(
             [
                 _measured(person, FIRST_MEASUREMENT + position, cohort.covariates[name])

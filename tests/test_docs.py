@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import intravar
 from intravar.cli import app
+from intravar.request import read_request
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -100,6 +101,34 @@ def test_the_first_commands_of_the_readme_make_page_sheets_and_workbook(
     assert {"report.html", "report.xlsx", "report.pdf"} <= {
         file.name for file in Path("mine").iterdir()
     }
+
+
+def test_what_people_ask_next_in_the_tutorial_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On fewer patients than there, the file of all questions included."""
+    monkeypatch.chdir(tmp_path)
+    tutorial = ROOT / "docs" / "tutorial.md"
+    (_, made), *_ = blocks(tutorial)
+    fewer = made.replace("n_patients=3000, n_physicians=8", "n_patients=600, n_physicians=4")
+    assert fewer != made
+    exec(compile(fewer, str(tutorial), "exec"), {})
+    asked = [words for words in COMMANDS["docs/tutorial.md"] if "clinic.csv" in words]
+    asked += [words for words in COMMANDS["docs/tutorial.md"] if words[1] in ("report", "sheet")]
+    assert len(asked) == 6
+    for _, *arguments in asked:
+        outcome = CliRunner().invoke(app, arguments)
+        assert outcome.exit_code == 0, outcome.output
+    for folder in ("older", "course", "together", "together-statin", "together-ace_inhibitor"):
+        assert Path(folder, "report.html").is_file()
+    assert Path("together", "report.pdf").is_file()
+    assert len(list(Path("together-sheets").glob("*.html"))) == 4
+    study = next(block for kind, block in FENCED.findall(tutorial.read_text()) if kind == "toml")
+    Path("study.toml").write_text(study)
+    source, request = read_request("study.toml")
+    assert Path(source).resolve() == Path("clinic.csv").resolve()
+    assert request.decisions == ("statin", "ace_inhibitor")
+    assert (request.by, request.date, request.where) == ("male", "visit", "age >= 60")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))

@@ -1,6 +1,7 @@
 """One request: made, checked, written and read; one for Python, the command line and a file."""
 
 import inspect
+import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,33 @@ def test_a_file_gives_the_request_back(
     assert found == request
     assert Path(source) == file.parent / "patients.csv"
     assert request.differences(found.as_dict()) == []
+
+
+@pytest.mark.parametrize("period", ["year", "quarter", "month", "before/after 2024-03-01", None])
+def test_a_file_holds_which_patients_which_year_and_which_decisions(
+    tmp_path: Path, period: str | None
+) -> None:
+    request = Request(
+        physician="doctor",
+        decision="a drug,b,c",
+        order=["c", "a drug", "b"],  # type: ignore[arg-type]
+        where="age >= 75 and \"visit kind\" = 'F'",
+        by="diabetes",
+        date="visit",
+        **({} if period is None else {"period": period}),
+        labels={"a drug": "A, the drug"},  # type: ignore[arg-type]
+    )
+    file = tmp_path / "study.toml"
+    file.write_text(request.to_toml("patients.csv"), "utf-8")
+    again = read_request(file)[1]
+    assert again == request
+    assert again.decisions == ("c", "a drug", "b")
+    assert request.differences(json.loads(json.dumps(again.as_dict()))) == []
+    for name, alone in again.of_each().items():
+        assert (alone.decision, alone.where, alone.by) == (name, request.where, "diabetes")
+        assert (alone.date, alone.period, alone.order) == ("visit", request.period, ())
+    changed = read_request(file, by="smoker", where="age < 40", decision="a drug", order=[])[1]
+    assert (changed.by, changed.where, changed.decisions) == ("smoker", "age < 40", ("a drug",))
 
 
 def test_changes_take_the_place_of_the_file(tmp_path: Path) -> None:

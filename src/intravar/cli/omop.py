@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -32,8 +33,12 @@ def omop(
         ),
     ],
     drug: Annotated[
-        str,
-        typer.Option("--drug", help="Concepts of the drug, with commas.", show_default=False),
+        list[str],
+        typer.Option(
+            "--drug",
+            help="Concepts of the drug, with commas; NAME=CONCEPTS, once for each of several.",
+            show_default=False,
+        ),
     ],
     covariates: Annotated[
         str,
@@ -68,12 +73,15 @@ def omop(
     descendants: Annotated[
         bool, typer.Option("--descendants/--no-descendants", help="Descendants of the drug count.")
     ] = True,
+    date: Annotated[
+        str | None, typer.Option("--date", help="Name of a column for the date of the visit.")
+    ] = None,
     schema: Annotated[str | None, typer.Option("--schema", help="Schema of the tables.")] = None,
     as_json: Json = False,
 ) -> None:
     """Build a table of patients from OMOP CDM 5.4, ready for 'intravar check' and 'measure'.
 
-    One row per person at the first eligible visit: who decided, whether the drug was given, and
+    One row per person at the first eligible visit: who decided, whether each drug was given, and
     what was known before. The table is patient-level and readable by you alone.
     """
     if out.suffix.lower() not in (".parquet", ".csv"):
@@ -81,15 +89,16 @@ def omop(
     checked_target(out)
     found = intravar.omop_patients(
         source,
-        drug=[_concept(text) for text in listed(drug)],
+        drug=sources.parse_drugs(drug),
         covariates=listed(covariates),
-        visits=[_concept(text) for text in listed(visits)],
+        visits=[sources.parse_concept(text) for text in listed(visits)],
         eligible=listed(eligible),
         window=window,
         new_users=new_users,
         same_day=same_day,
         provider=provider,  # type: ignore[arg-type]
         descendants=descendants,
+        date=date,
         schema=schema,
     )
     with whole_file(out) as beside:
@@ -107,18 +116,16 @@ def omop(
     cli.say(f"table of patients (patient-level): {out}")
     if warning := privacy_words(out):
         cli.say(f"warning: {warning}")
-    if found.table[sources.DECISION].n_unique() < 2:
-        cli.say(
-            "every decision is the same: there is nothing to compare; a longer --window, another "
-            "--drug or --all-users may help"
-        )
-        return
+    for name in found.decisions:
+        if found.table[name].drop_nulls().n_unique() < 2:
+            about = "every decision" if len(found.decisions) == 1 else f"every decision of '{name}'"
+            cli.say(
+                f"{about} is the same: there is nothing to compare; a longer --window, another "
+                "--drug or --all-users may help"
+            )
+            return
+    dated = "" if date is None else f" --date {shlex.quote(date)}"
+    decisions = shlex.quote(",".join(found.decisions))
     typer.echo(
-        f"next: intravar check {out} --physician {sources.PHYSICIAN} --decision {sources.DECISION}"
+        f"next: intravar check {out} --physician {sources.PHYSICIAN} --decision {decisions}{dated}"
     )
-
-
-def _concept(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) < 2**31):
-        raise InputError(f"concept '{text}' is not a number; OMOP concepts are, such as 1545958")
-    return int(text)

@@ -40,7 +40,7 @@ def report(
 
     Of a measurement it reads what was published, never the private folder.
     """
-    if publication.read_summary(folder) is not None:
+    if publication.read_summary(folder) or publication.read_several(folder):
         asked = pages.parse_formats(formats, pages.MEASUREMENT_FORMATS)
         written = pages.write_measurement_files(folder, asked, paper)
     else:

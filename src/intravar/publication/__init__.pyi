@@ -1,14 +1,21 @@
 from .check_words import check_json, check_lines, column_rows, unmeasurable
 from .explain import WARNING, measurement_folders
 from .exports import safe_csv
-from .folders import checked_out, private_folder, read_summary, unfinished_folder
+from .folders import (
+    checked_out,
+    private_folder,
+    read_several,
+    read_summary,
+    unfinished_folder,
+)
 from .group_words import group_lines
 from .outputs import Outputs
 from .pseudonyms import Pseudonyms, read_key
-from .several_outputs import SeveralOutputs, joint_lines
+from .several_outputs import NOT_SHOWN, SeveralOutputs, joint_lines
 from .suppression import shown
 
 __all__ = [
+    "NOT_SHOWN",
     "WARNING",
     "Outputs",
     "Pseudonyms",
@@ -22,6 +29,7 @@ __all__ = [
     "measurement_folders",
     "private_folder",
     "read_key",
+    "read_several",
     "read_summary",
     "safe_csv",
     "shown",

@@ -65,6 +65,22 @@ class Band:
     low: float
     high: float
 
+    @classmethod
+    def of_text(cls, text: str) -> Band:
+        """Return the band that is told in these words.
+
+        Examples
+        --------
+        >>> Band.of_text("at most 0.25"), Band.of_text("0.10 to 0.35"), Band.of_text("0.10 or more")
+        (Band(low=0.0, high=0.25), Band(low=0.1, high=0.35), Band(low=0.1, high=0.5))
+        """
+        if text.startswith("at most "):
+            return cls(0.0, float(text.removeprefix("at most ")))
+        if text.endswith(" or more"):
+            return cls(float(text.removesuffix(" or more")), MOST)
+        low, high = text.split(" to ")
+        return cls(float(low), float(high))
+
     @property
     def text(self) -> str:
         """The band in words."""

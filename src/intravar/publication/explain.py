@@ -11,7 +11,7 @@ import polars as pl
 from intravar.errors import InputError, option, unknown_name
 from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.publication.folders import private_folder, read_summary
+from intravar.publication.folders import private_folder, read_several, read_summary
 from intravar.publication.pseudonyms import KEY_FILE, read_names
 
 CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
@@ -76,6 +76,10 @@ def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None)
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
     """Return the folder of a measurement and the private one beside it."""
     path = Path(folder)
+    several = read_several(path)
+    if several is not None:
+        listed = ", ".join(f"'{path.with_name(name)}'" for name in several["folders"].values())
+        raise InputError(f"'{path}' holds several decisions together; name one of {listed}")
     if read_summary(path) is None:
         raise InputError(
             f"'{path}' is not the folder of a measurement; name what 'intravar measure --out' wrote"

@@ -34,8 +34,15 @@ METHODS = {
     "n_pairs": PHYSICIANS["n_pairs"],
     "reason": PHYSICIANS["reason"],
 }
-_STRATUM = "all strata of a physician or none: none where one has few decided one way"
-_CHANGED = "of physicians whose strata are shown; rounded"
+_STRATUM = (
+    "all strata of a physician or none: none where one has few decided one way, where few have no "
+    "stratum or the panel's size is hidden"
+)
+_CHANGED = "of physicians whose strata are shown, and from them alone; rounded"
+_LEVELS = (
+    "over all physicians, two digits, or what two dozen patients move where somebody's are hidden; "
+    "those with few decided one way are left out"
+)
 STRATA = {
     "dealt_by": _ASKED,
     "physician": PHYSICIANS["physician"],
@@ -66,9 +73,9 @@ SUMMARY = {
     "unrecorded.reasons[].lowered": "in proportion to the group's figure, two digits",
     "unrecorded.n_tried": "a number of columns",
     "by": "missing where it was not asked for",
-    "by.*": "over all physicians, two digits; strata with few decided one way are left out",
+    "by.*": _LEVELS,
     "course": "missing where it was not asked for",
-    "course.*": "over all physicians, two digits; periods with few decided one way are left out",
+    "course.*": _LEVELS,
     "n_physicians": "all physicians",
     "n_reportable": "counted in the table",
     "n_ranked": "counted in the table",
@@ -148,11 +155,12 @@ DIAGNOSTICS = {
     "anchor_mass": "missing where no rule was found",
     "anchor_mass.*": "two digits, over all patients",
 }
-_JOINT = "hidden where a count behind it is few, or unless reportable; rounded"
+_JOINT = "hidden where few patients got a combination of decisions, or unless reportable; rounded"
 JOINT = {
     "physician": PHYSICIANS["physician"],
     **dict.fromkeys(("differ", "differ_low", "differ_high", "differ_apart"), _JOINT),
     **dict.fromkeys(("n_differences", "n_differences_low", "n_differences_high"), _JOINT),
+    "band": "follows from what the folders of the decisions tell",
     "reportable": "whether the figures are shown",
     "reason": "fixed words",
 }
@@ -160,16 +168,16 @@ _AS_ALONE = "as in the folder of the decision"
 DECISIONS = {
     "physician": PHYSICIANS["physician"],
     "decision": "name of a column",
-    **dict.fromkeys(("n_patients", "discordance", "low", "high", "reportable"), _AS_ALONE),
+    **dict.fromkeys(("n_patients", "discordance", "low", "high", "band", "reportable"), _AS_ALONE),
     "across": "hidden unless reportable in this decision; rounded",
     "given": _JOINT,
 }
-_BOTH = "hidden with the joint figures, and where few got both decisions; rounded"
 PAIRS = {
     "physician": PHYSICIANS["physician"],
     **dict.fromkeys(("first", "second"), "name of a column"),
-    **dict.fromkeys(("correlation", "low", "high"), _BOTH),
+    **dict.fromkeys(("correlation", "low", "high"), f"{_JOINT} to 0.05"),
 }
+_OVER_ALL = "over all patients, rounded to what two dozen of them move"
 SEVERAL = {
     "what": "a fixed word",
     "version": "of intravar",
@@ -180,7 +188,11 @@ SEVERAL = {
     "verdicts.*": "one of four words",
     "n_physicians": "all physicians",
     "n_reportable": "counted in the table",
-    **dict.fromkeys(("differ", "differ_apart", "n_differences"), f"two digits, {_SHOWN}"),
+    "n_banded": "counted in the table",
+    **dict.fromkeys(("differ", "differ_low", "differ_high", "differ_apart"), _OVER_ALL),
+    **dict.fromkeys(("n_differences", "n_differences_low", "n_differences_high"), _OVER_ALL),
+    "by_decision[].decision": "name of a column",
+    **dict.fromkeys(("by_decision[].discordance", "by_decision[].given"), _OVER_ALL),
     "pairs[].first": "name of a column",
     "pairs[].second": "name of a column",
     **dict.fromkeys(
@@ -189,7 +201,7 @@ SEVERAL = {
     ),
     **dict.fromkeys(
         ("pairs[].correlation", "pairs[].low", "pairs[].high"),
-        "over all patients, rounded to what two dozen of them move",
+        _OVER_ALL,
     ),
     "pairs[].steadiness": "over all physicians, one digit",
 }

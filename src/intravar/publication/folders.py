@@ -141,7 +141,7 @@ def _digest(content: bytes) -> str:
 
 
 def _refuse_other_request(path: Path, request: Request, source: str) -> None:
-    stored = read_summary(path) or _read_stored(path / SEVERAL, "several")
+    stored = read_summary(path) or read_several(path)
     if stored is None:
         return
     before = stored.get("request")
@@ -169,6 +169,11 @@ def shown_source(source: str) -> str:
 def read_summary(path: Path) -> dict[str, Any] | None:
     """Return the summary of a measurement's folder; None where there is none."""
     return _read_stored(path / SUMMARY, "measurement")
+
+
+def read_several(path: Path) -> dict[str, Any] | None:
+    """Return the summary of the folder of several decisions; None where there is none."""
+    return _read_stored(path / SEVERAL, "several")
 
 
 def _read_stored(file: Path, what: str) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import RANKS, claim_of, in_their_words, in_words
+from intravar.measurement.strata import Strata
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.check_words import check_json
 from intravar.publication.folders import shown_source
@@ -33,6 +34,7 @@ from intravar.publication.strata_words import (
     strata_json,
     strata_lines,
     strata_tables,
+    unsafe_physicians,
 )
 from intravar.publication.suppression import is_few, is_small, part_is_safe
 from intravar.publication.unrecorded_words import unrecorded_json
@@ -101,11 +103,15 @@ def outputs_of(
             pl.lit(None, physicians.schema[name]).alias(name) for name in RANKS
         )
     group = group_json(measurement, _group(measurement, main, secret), main.measured)
+    hidden = _hidden_strata(measurement, main)
+    strata, changes = _strata(measurement, hidden, names)
     return Outputs(
         in_their_words(physicians, words),
         None if len(published) < 2 else _methods(published, scales, names, words),
         _summary(measurement, main, physicians)
         | {
+            "by": _by(measurement, hidden),
+            "course": _course(measurement, hidden, changes),
             "group": group,
             "unrecorded": unrecorded_json(measurement, group),
             "own_rules": shown_differences(measurement, _reportable(physicians), names),
@@ -117,23 +123,43 @@ def outputs_of(
             "decision_share": _share(measurement, main),
         },
         shown_diagnostics(measurement, published, names),
-        *_strata(measurement, main, names),
+        strata,
+        changes,
     )
 
 
-def _strata(
-    measurement: Measurement, published: Published, names: Mapping[str, str]
-) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
-    """Return the tables of subgroups and periods; None where none were asked for."""
+def _asked(measurement: Measurement) -> dict[str, Strata]:
+    """Return the subgroups and periods that were asked for."""
     course = measurement.course
     found = {"by": measurement.by, "period": None if course is None else course.strata}
-    asked = {name: strata for name, strata in found.items() if strata is not None}
-    if not asked:
-        return None, None
+    return {name: strata for name, strata in found.items() if strata is not None}
+
+
+def _hidden_strata(measurement: Measurement, published: Published) -> dict[str, set[str]]:
+    """Tell of whom subgroups and periods may not be told."""
     every = measurement.main.scores.physician.cast(pl.String).to_list()
     shown = {every[position] for position in published.measured.tolist()}
+    scores = measurement.main.scores
+    counts = zip(scores.n_patients.tolist(), scores.n_for.tolist(), strict=True)
+    panels = {
+        name: None if no_size else panel
+        for name, panel, no_size in zip(every, counts, published.hidden.size.tolist(), strict=True)
+    }
     smallest = measurement.request.smallest_cell
-    return strata_tables(asked, names, set(every) - shown, smallest)
+    return {
+        dealt: (set(every) - shown) | unsafe_physicians(strata, panels, smallest)
+        for dealt, strata in _asked(measurement).items()
+    }
+
+
+def _strata(
+    measurement: Measurement, hidden: Mapping[str, set[str]], names: Mapping[str, str]
+) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
+    """Return the tables of subgroups and periods; None where none were asked for."""
+    asked = _asked(measurement)
+    if not asked:
+        return None, None
+    return strata_tables(asked, names, hidden, measurement.request.smallest_cell)
 
 
 def _published(
@@ -241,8 +267,6 @@ def _summary(
         "source": shown_source(measurement.check.source),
         "request": measurement.request.as_dict(),
         "method": measurement.method,
-        "by": _by(measurement),
-        "course": _course(measurement),
         "n_physicians": physicians.height,
         "n_reportable": reportable.height,
         "n_ranked": physicians["rank"].count(),
@@ -294,22 +318,28 @@ def _banded(measurement: Measurement, published: Published, words: Words) -> str
     return f"{told}, because small counts stand behind their scores{who}"
 
 
-def _by(measurement: Measurement) -> dict[str, Any] | None:
+def _by(measurement: Measurement, hidden: Mapping[str, set[str]]) -> dict[str, Any] | None:
     if measurement.by is None:
         return None
-    found = strata_json(measurement.by, measurement.request.smallest_cell)
+    smallest = measurement.request.smallest_cell
+    found = strata_json(measurement.by, smallest, hidden=bool(hidden["by"]))
     words, column = measurement.request.words, str(measurement.request.by)
     lines = strata_lines(found, theirs(words.label(column)))
     return found | {"lines": [words.said(line) for line in lines]}
 
 
-def _course(measurement: Measurement) -> dict[str, Any] | None:
+def _course(
+    measurement: Measurement, hidden: Mapping[str, set[str]], changes: pl.DataFrame | None
+) -> dict[str, Any] | None:
     course = measurement.course
-    if course is None:
+    if course is None or changes is None:
         return None
-    found = course_json(course, measurement.request.smallest_cell)
+    smallest = measurement.request.smallest_cell
+    found = course_json(course, smallest, hidden=bool(hidden["period"]))
     words, column = measurement.request.words, str(measurement.request.date)
-    n_changed = course.strata.changes.filter(pl.col("probability") >= SURE).height
+    of_periods = changes.filter(pl.col("dealt_by") == "period")
+    sure = of_periods.filter(pl.col("probability") >= SURE)
+    n_changed = sure.height if of_periods.height else None
     lines = course_lines(found, theirs(words.label(column)), n_changed=n_changed)
     return found | {"n_changed": n_changed, "lines": [words.said(line) for line in lines]}
 

@@ -1,7 +1,7 @@
 """What several decisions hand on: the joint figures without names and small counts.
 
-Nobody has joint figures of whom few of the patients with all decisions were decided one way in one
-of them, nor whose panel or reliability is below the request's limits.
+Nobody has joint numbers of whom some combination of decisions is that of few patients, nor whose
+panel or reliability is below the request's limits; most of them have a band.
 """
 
 from __future__ import annotations
@@ -14,17 +14,36 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.errors import theirs
+from intravar.estimators.evidence import EligibleRates
 from intravar.inference import assess
+from intravar.inference.contrasts import weighted_sum
+from intravar.inference.intervals import Interval
 from intravar.measurement.measure_several import SeveralMeasured
+from intravar.publication.bands import Band
 from intravar.publication.folders import shown_source
+from intravar.publication.joint_bands import (
+    ANY,
+    combinations_of,
+    joint_band,
+    may_be_told,
+    outside_of,
+)
 from intravar.publication.outputs import Outputs
 from intravar.publication.rounding import DIGITS, coarse, coarse_step, fraction
 from intravar.publication.suppression import is_few
+from intravar.wording import USUAL, Words
 
-#: Figures of all patients are no finer than what so many of them move.
-MOVED = 24
-NOT_SHOWN = "few patients with all decisions, small counts, or low reliability"
+#: Figures of all patients are no finer than what so many of them move, nor coarser than this.
+MOVED, COARSEST = 24, 0.1
+#: To this correlations of single physicians are rounded.
+CORRELATION = 0.05
+#: Shares of patients are told if their step is no coarser.
+FINEST_SHARE = 0.05
+#: Ends of an interval, and which way they are rounded.
+_ENDS = {"": 0.0, "_low": -0.5, "_high": 0.5}
+NOT_SHOWN = "few patients, few with a combination of decisions, or low reliability"
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,11 @@ class SeveralOutputs:
     pairs: pl.DataFrame
     summary: dict[str, Any]
 
+    @property
+    def words(self) -> Words:
+        """What whoever asked calls things."""
+        return Words.in_summary(self.summary)
+
 
 def several_outputs(
     found: SeveralMeasured,
@@ -68,11 +92,12 @@ def several_outputs(
     folders
         Names of their folders.
     """
-    counts = _complete(found)
     told = _named(found.together.physicians.drop("differ_error", "n_patients"), names)
-    shown = _shown(found, counts)
+    shown = _shown(found)
+    bands = _bands(found, told["physician"].to_list(), shown, alone)
     joint = told.with_columns(
         pl.when(pl.Series(shown)).then(pl.col(pl.Float64)),
+        band=pl.Series(bands, dtype=pl.String),
         reportable=pl.Series(shown),
         reason=pl.Series([None if each else NOT_SHOWN for each in shown], dtype=pl.String),
     )
@@ -80,7 +105,7 @@ def several_outputs(
     return SeveralOutputs(
         _rounded(found, joint.sort("physician")),
         _rounded(found, _decisions(found, names, alone, visible)),
-        _rounded(found, _pairs(found, names, visible)),
+        _pairs(found, names, visible),
         _summary(found, joint, folders),
     )
 
@@ -96,27 +121,16 @@ def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
     return table.with_columns(called)
 
 
-def _complete(found: SeveralMeasured) -> IntArray:
-    """Return per physician the patients with all decisions, and those decided for in each."""
-    predicted = found.predicted
-    rows = predicted.known.all(axis=1)
-    code, J = predicted.code[rows], len(predicted.physician)
-    decided = predicted.decided[rows].T
-    return np.column_stack(
-        [
-            np.bincount(code, minlength=J),
-            *(np.bincount(code, values, minlength=J).astype(np.int64) for values in decided),
-        ]
-    )
-
-
-def _shown(found: SeveralMeasured, counts: IntArray) -> BoolArray:
-    """Tell whose joint figures are shown; reliabilities are of those whose counts allow it."""
-    smallest = found.request.smallest_cell
+def _shown(found: SeveralMeasured) -> BoolArray:
+    """Tell whose joint figures are numbers; reliabilities are of those whose counts allow it."""
+    predicted, J = found.predicted, len(found.predicted.physician)
+    complete = predicted.known.all(axis=1)
+    combinations = combinations_of(predicted.decided[complete], predicted.code[complete], J)
+    outside = outside_of(predicted.decided, predicted.known, predicted.code, J)
     safe = [
-        n >= max(found.request.min_panel, 2)
-        and not any(is_few(part, smallest) or is_few(n - part, smallest) for part in parts)
-        for n, *parts in counts.tolist()
+        sum(cells) >= max(found.request.min_panel, 2)
+        and may_be_told(cells, others, found.request.smallest_cell)
+        for cells, others in zip(combinations.tolist(), outside.tolist(), strict=True)
     ]
     rows = np.flatnonzero(safe)
     shown = np.zeros(len(safe), dtype=np.bool_)
@@ -134,6 +148,37 @@ def _shown(found: SeveralMeasured, counts: IntArray) -> BoolArray:
     return shown
 
 
+def _bands(
+    found: SeveralMeasured,
+    physicians: list[str],
+    shown: BoolArray,
+    alone: Mapping[str, Outputs],
+) -> list[str | None]:
+    """Return the band of everybody without a number, from what each decision hands on.
+
+    A score on another scale, or of some of the patients alone, says nothing here.
+    """
+    ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
+    for decision, outputs in alone.items():
+        main = found.measurements[decision].main
+        of_all = main.scores.scale == "discordance" and not isinstance(main.evidence, EligibleRates)
+        rows = {row["physician"]: row for row in outputs.physicians.iter_rows(named=True) if of_all}
+        for name, listed in ends.items():
+            listed.append(_ends(rows.get(name, {})))
+    return [
+        None if numbers else joint_band(ends[name])
+        for name, numbers in zip(physicians, shown.tolist(), strict=True)
+    ]
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return where a published discordance lies."""
+    if row.get("discordance") is not None:
+        return row["discordance"], row["discordance"]
+    band = Band.of_text(row["band"]) if row.get("band") else None
+    return ANY if band is None else (band.low, band.high)
+
+
 def _decisions(
     found: SeveralMeasured,
     names: Mapping[str, str],
@@ -148,7 +193,7 @@ def _decisions(
         outputs.physicians.select(
             "physician",
             pl.lit(name).alias("decision"),
-            *("n_patients", "discordance", "low", "high", "reportable"),
+            *("n_patients", "discordance", "low", "high", "band", "reportable"),
         )
         for name, outputs in alone.items()
     )
@@ -166,16 +211,14 @@ def _decisions(
 def _pairs(
     found: SeveralMeasured, names: Mapping[str, str], visible: Mapping[str, bool]
 ) -> pl.DataFrame:
-    table = _named(found.together.pairs_by_physician, names)
-    safe = [
-        not is_few(both, found.request.smallest_cell)
-        for pair in found.together.pairs.iter_rows(named=True)
-        for both in _both(found, pair).tolist()
-    ]
     joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
-    shown = joint & pl.Series(safe)
+    figures = pl.col("correlation", "low", "high")
+    if found.request.smallest_cell > 1:
+        # Each is drawn towards the mean of all, hidden ones included.
+        figures = ((figures / CORRELATION).round() * CORRELATION).round(DIGITS) + 0.0
     return (
-        table.with_columns(pl.when(shown).then(pl.col("correlation", "low", "high")))
+        _named(found.together.pairs_by_physician, names)
+        .with_columns(pl.when(joint).then(figures))
         .drop("n_patients")
         .sort("physician", "first", "second")
     )
@@ -205,15 +248,68 @@ def _summary(
         "folders": dict(folders),
         "n_physicians": joint.height,
         "n_reportable": int(joint["reportable"].sum()),
-        **{name: _mean(joint[name]) for name in ("differ", "differ_apart", "n_differences")},
+        "n_banded": int(joint["band"].count()),
+        **_of_all(found),
+        "by_decision": _by_decision(found),
         "pairs": [_pair(found, row) for row in together.pairs.iter_rows(named=True)],
         "verdicts": {name: each.verdict for name, each in found.measurements.items()},
     }
 
 
-def _mean(values: pl.Series) -> float | None:
-    """Return the mean over physicians of what is shown."""
-    return fraction(float(values.drop_nulls().to_numpy().mean()), 2) if values.count() else None
+def _of_all(found: SeveralMeasured) -> dict[str, float | None]:
+    """Return the figures of all patients with all decisions, with intervals.
+
+    What is too high is too high with everybody, so that low ends are averaged; what scatters
+    upwards is another matter with each, and high ends are closer than those of physicians.
+    """
+    table = found.together.physicians.drop_nulls("differ")
+    n = table["n_patients"].to_numpy()
+    weight = (n / n.sum())[None, :]
+    told: dict[str, float | None] = {}
+    for name, moves in (("differ", 1), ("n_differences", len(found.together.decisions))):
+        value, low, high = (
+            table[f"{name}{end}"].to_numpy()[None, :] for end in ("", "_low", "_high")
+        )
+        mean, _, top = weighted_sum(weight, Interval(low, high, np.zeros_like(low)), value)
+        ends = mean, (weight * low).sum(axis=1), top
+        for (end, way), figure in zip(_ENDS.items(), ends, strict=True):
+            value_of_all = max(float(figure[0]), 0.0)
+            told[f"{name}{end}"] = _coarse(found, value_of_all, int(n.sum()), way, moves)
+    told["differ_apart"] = _coarse(found, found.together.differ_apart, int(n.sum()))
+    return told
+
+
+def _by_decision(found: SeveralMeasured) -> list[dict[str, Any]]:
+    """Return every decision over all patients, alone and given those before it."""
+    rows = []
+    for name in found.together.decisions:
+        table = found.together.by_decision.filter(pl.col("decision") == name)
+        row: dict[str, Any] = {"decision": name}
+        for figure in ("discordance", "given"):
+            told = table.drop_nulls(figure)
+            weight: IntArray = told["n_patients"].to_numpy()
+            values: FloatArray = told[figure].to_numpy()
+            row[figure] = (
+                _coarse(found, float(values @ weight / weight.sum()), int(weight.sum()))
+                if len(weight)
+                else None
+            )
+        rows.append(row)
+    return rows
+
+
+def _coarse(
+    found: SeveralMeasured, value: float, n: int, way: float = 0.0, moves: int = 1
+) -> float | None:
+    """Round a figure of all patients to what some of them move; None where that is all of it.
+
+    Ends of intervals are rounded outwards, -1/2 or 1/2 of a step on the way.
+    """
+    if found.request.smallest_cell == 1:
+        return fraction(value, 6)
+    moved = moves * MOVED / n
+    step = max(coarse_step(moved), 0.01)
+    return coarse(value + way * step, step) if moved <= COARSEST * moves else None
 
 
 def _pair(found: SeveralMeasured, row: dict[str, Any]) -> dict[str, Any]:
@@ -222,50 +318,56 @@ def _pair(found: SeveralMeasured, row: dict[str, Any]) -> dict[str, Any]:
     kept = {"first": row["first"], "second": row["second"]}
     share = coarse_step(MOVED / n)
     for name in ("together", "expected"):
-        kept[name] = None if is_few(both, smallest) else coarse(row[name], share)
+        known = smallest == 1 or (not is_few(both, smallest) and share <= FINEST_SHARE)
+        kept[name] = coarse(row[name], share) if known else None
     # A residual weighs several times as much as a patient.
     step = max(coarse_step(4 * MOVED / n), 0.01)
-    for name in ("correlation", "low", "high"):
-        kept[name] = coarse(row[name], step)
+    for name, way in (("correlation", 0.0), ("low", -0.5), ("high", 0.5)):
+        kept[name] = coarse(row[name] + way * step, step)
     kept["steadiness"] = fraction(row["steadiness"], 1)
     return kept
 
 
-def joint_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Say what the decisions tell together, a line each.
+def joint_lines(summary: Mapping[str, Any], words: Words = USUAL) -> list[str]:
+    """Say what the decisions tell together, a line each, in the words of whoever asked.
 
     Examples
     --------
-    >>> joint_lines({"decisions": ["a", "b"], "differ": 0.4, "differ_apart": 0.43,
-    ...     "n_differences": 0.5, "pairs": []})[0]
-    'of 100 pairs of comparable patients, at most about 40 differ in at least one of 2 decisions'
+    >>> joint_lines({"decisions": ["a", "b"], "differ": 0.4, "differ_low": 0.37,
+    ...     "differ_high": 0.42, "differ_apart": 0.43, "n_differences": 0.5,
+    ...     "n_differences_low": 0.46, "n_differences_high": 0.53, "pairs": []})[1]
+    'expected number of differences: at most about 0.50 [0.46, 0.53]'
     """
     if summary["differ"] is None:
-        lines = ["the decisions together can be shown of nobody"]
+        lines = ["there are too few patients with all decisions to say anything of all of them"]
     else:
         lines = _together(summary)
     for pair in summary["pairs"]:
         if pair["low"] > 0 or pair["high"] < 0:
-            lines.append(_together_more_or_less(pair))
-    return lines
+            lines.append(_together_more_or_less(pair, words))
+    return [words.said(line) for line in lines]
 
 
 def _together(summary: Mapping[str, Any]) -> list[str]:
+    differ, low, high = (
+        round(100 * summary[name]) for name in ("differ", "differ_low", "differ_high")
+    )
+    number, fewest, most = (
+        f"{summary[f'n_differences{end}']:.2f}" for end in ("", "_low", "_high")
+    )
     return [
-        f"of 100 pairs of comparable patients, at most about {100 * summary['differ']:.0f} differ "
-        f"in at least one of {len(summary['decisions'])} decisions",
-        f"expected number of differences: at most about {summary['n_differences']:.2f}",
+        f"of 100 pairs of comparable patients, at most about {differ} [{low}, {high}] differ in at "
+        f"least one of {len(summary['decisions'])} decisions",
+        f"expected number of differences: at most about {number} [{fewest}, {most}]",
         f"as if decisions did not look at each other: {100 * summary['differ_apart']:.0f} of 100",
     ]
 
 
-def _together_more_or_less(pair: Mapping[str, Any]) -> str:
+def _together_more_or_less(pair: Mapping[str, Any], words: Words) -> str:
     often = "more" if pair["correlation"] > 0 else "less"
     shares = ""
     if pair["together"] is not None:
         together, expected = (f"{100 * pair[name]:.3g}" for name in ("together", "expected"))
         shares = f" ({together} instead of {expected} of 100 patients)"
-    return (
-        f"{pair['first']} and {pair['second']} are given together {often} often than covariates "
-        f"explain{shares}"
-    )
+    first, second = (theirs(words.label(pair[end])) for end in ("first", "second"))
+    return f"{first} and {second} are given together {often} often than covariates explain{shares}"

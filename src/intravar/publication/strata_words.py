@@ -2,40 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
 from scipy.stats import norm
 
+from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.course import Course
 from intravar.measurement.strata import MATTERS, Strata
-from intravar.publication.rounding import fraction
+from intravar.publication.rounding import coarse, coarse_step, fraction
 from intravar.publication.suppression import is_few
 
 #: Probability from which on a change is called one.
 SURE = 0.95
+#: Where somebody is hidden, figures of all are no finer than what so many patients move.
+MOVED = 24
 _NUMBERS = ("discordance", "low", "high", "alike", "alike_low", "alike_high")
 _CHANGES = ("change", "low", "high", "shrunken", "probability")
 
 
-def strata_json(strata: Strata, smallest: int) -> dict[str, Any]:
+def unsafe_physicians(
+    strata: Strata, panels: Mapping[str, tuple[int, int] | None], smallest: int
+) -> set[str]:
+    """Return of whom strata would give a small count away.
+
+    These are they of whom few were decided one way in some stratum, a stratum without patients
+    included; whose panel size is hidden, since that of all strata tells it; and of whom few decided
+    one way have no stratum, a date missing say, since that follows by subtraction.
+
+    Parameters
+    ----------
+    strata
+        With everything in it.
+    panels
+        Patients, and those decided for, by physician; None where the panel size is hidden.
+    smallest
+        The smallest count that is shown.
+    """
+    if smallest <= 1:
+        return set()
+    cells = strata.cells.with_columns(pl.col("physician").cast(pl.String))
+    found = {
+        row["physician"]
+        for row in cells.iter_rows(named=True)
+        if _tells_few(row["n_patients"], row["n_for"], smallest)
+    }
+    dealt = cells.group_by("physician").agg(pl.len(), pl.col("n_patients", "n_for").sum())
+    placed = {name: counts for name, *counts in dealt.iter_rows()}
+    for name, panel in panels.items():
+        n_strata, n, n_for = placed.get(name, (0, 0, 0))
+        if panel is None or n_strata < len(strata.names):
+            found.add(name)
+            continue
+        outside_for = panel[1] - n_for
+        for outside in (outside_for, panel[0] - n - outside_for):
+            if outside and is_few(outside, smallest):
+                found.add(name)
+    return found
+
+
+def strata_json(strata: Strata, smallest: int, *, hidden: bool = False) -> dict[str, Any]:
     """Return subgroups or periods in a form that fits into JSON.
 
     Strata with few patients, or in which few were decided one way, are left out; if it is one
     alone, the smallest of the others as well, so that it does not follow from the whole.
+
+    Parameters
+    ----------
+    strata
+        With everything in it.
+    smallest
+        The smallest count that is shown.
+    hidden
+        Whether the strata of somebody are hidden; figures are rounded more coarsely then.
     """
-    digits = 2 if smallest > 1 else 6
     rows = strata.levels.to_dicts()
     shown = _shown(rows, smallest)
     change, low, high = strata.change
+    fewest = min((row["n_patients"] for row in rows if row["stratum"] in shown), default=0)
+    told = _rounding(fewest, smallest, hidden=hidden)
     return {
         "strata": [
             {
                 "stratum": row["stratum"],
-                "rate": fraction(row["rate"], digits),
-                **{name: fraction(row[name], digits) for name in _NUMBERS},
+                **{
+                    name: _rounding(row["n_patients"], smallest, hidden=hidden)(row[name])
+                    for name in ("rate", *_NUMBERS)
+                },
             }
             for row in rows
             if row["stratum"] in shown
@@ -43,13 +98,21 @@ def strata_json(strata: Strata, smallest: int) -> dict[str, Any]:
         "n_left_out": len(rows) - len(shown),
         "p_value": None if strata.differ != strata.differ else float(f"{strata.differ:.1g}"),
         "change": {
-            "value": fraction(change, digits),
-            "low": fraction(low, digits),
-            "high": fraction(high, digits),
+            "value": told(change),
+            "low": told(low),
+            "high": told(high),
             "probability": fraction(_probability(change, low, high), 2),
         },
         "matters": MATTERS,
     }
+
+
+def _rounding(n: int, smallest: int, *, hidden: bool) -> Callable[[float | None], float | None]:
+    """Return how figures of so many patients are rounded."""
+    if smallest <= 1:
+        return lambda value: fraction(value, 6)
+    step = max(coarse_step(MOVED / max(n, 1)), 0.01) if hidden else 0.01
+    return lambda value: coarse(value, step)
 
 
 def _shown(rows: list[dict[str, Any]], smallest: int) -> set[str]:
@@ -77,19 +140,21 @@ def _probability(change: float, low: float, high: float) -> float:
     return float(norm.cdf((abs(change) - MATTERS) / error))
 
 
-def course_json(course: Course, smallest: int) -> dict[str, Any]:
+def course_json(course: Course, smallest: int, *, hidden: bool = False) -> dict[str, Any]:
     """Return periods in a form that fits into JSON, with the noise of each."""
-    found = strata_json(course.strata, smallest)
-    digits = 3 if smallest > 1 else 6
+    found = strata_json(course.strata, smallest, hidden=hidden)
+    sizes = dict(course.strata.levels.select("stratum", "n_patients").iter_rows())
     noise = dict(zip(course.strata.names, course.noise, strict=True))
     for row in found["strata"]:
         taken_apart = noise[row["stratum"]]
+        step = coarse_step(MOVED / max(sizes[row["stratum"]], 1)) if hidden else 0.001
         row["noise"] = (
             None
             if taken_apart is None
             else {
                 part["component"]: {
-                    name: fraction(part[name], digits) for name in ("value", "low", "high")
+                    name: fraction(part[name], 6) if smallest <= 1 else coarse(part[name], step)
+                    for name in ("value", "low", "high")
                 }
                 for part in taken_apart.table.iter_rows(named=True)
             }
@@ -102,12 +167,15 @@ def course_json(course: Course, smallest: int) -> dict[str, Any]:
 
 
 def strata_tables(
-    strata: Mapping[str, Strata], names: Mapping[str, str], hidden: set[str], smallest: int
+    strata: Mapping[str, Strata],
+    names: Mapping[str, str],
+    hidden: Mapping[str, set[str]],
+    smallest: int,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return what may be told of single physicians: their strata, and their changes.
 
     Of a physician all strata are shown or none: one that is hidden would follow from the whole and
-    the others.
+    the others. What changes of all say about one of them is worked out from those that are shown.
 
     Parameters
     ----------
@@ -116,19 +184,14 @@ def strata_tables(
     names
         What to call each physician.
     hidden
-        Physicians of whom nothing may be told.
+        Physicians of whom nothing may be told, by what patients were dealt.
     smallest
         The smallest count that is shown.
     """
     digits = 3 if smallest > 1 else 6
     cells, changes = [], []
     for dealt, found in strata.items():
-        unsafe = hidden | {
-            str(row["physician"])
-            for row in found.cells.iter_rows(named=True)
-            if _tells_few(row["n_patients"], row["n_for"], smallest)
-        }
-        kept = ~pl.col("physician").cast(pl.String).is_in(sorted(unsafe))
+        kept = ~pl.col("physician").cast(pl.String).is_in(sorted(hidden[dealt]))
         named = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
         dealt_by = pl.lit(dealt).alias("dealt_by")
         cells.append(
@@ -141,13 +204,22 @@ def strata_tables(
             )
         )
         changes.append(
-            found.changes.filter(kept & pl.col("change").is_not_null()).select(
+            _together(found.changes.filter(kept & pl.col("change").is_not_null())).select(
                 dealt_by, named, pl.col(*_CHANGES).round(digits)
             )
         )
     return (
         pl.concat(cells).sort("dealt_by", "physician", "stratum"),
         pl.concat(changes).sort("dealt_by", "physician"),
+    )
+
+
+def _together(changes: pl.DataFrame) -> pl.DataFrame:
+    """Return changes looked at together, by these alone."""
+    change, low, high = (changes[name].to_numpy() for name in ("change", "low", "high"))
+    moved = changes_together(change, (high - low) / (2 * norm.ppf(0.5 + LEVEL / 2)), MATTERS)
+    return changes.with_columns(
+        shrunken=pl.Series(moved.value), probability=pl.Series(moved.probability)
     )
 
 
@@ -198,8 +270,9 @@ def course_lines(
     lines.append(_change_line(change))
     if n_changed is not None:
         lines.append(
-            f"Of single physicians, {n_changed} changed by more than {_percent(MATTERS)} of 100 "
-            f"with a probability of {_percent(SURE)} % or more, many having been looked at."
+            f"Of single physicians whose periods are shown, {n_changed} changed by more than "
+            f"{_percent(MATTERS)} of 100 with a probability of {_percent(SURE)} % or more, many "
+            "having been looked at."
         )
     return [*lines, *_noise_lines(found["strata"])]
 

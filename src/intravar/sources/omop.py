@@ -7,7 +7,7 @@ covariate can then not give the decision away.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,10 +16,17 @@ import polars as pl
 from intravar.defaults import WINDOW
 from intravar.errors import InputError, option
 from intravar.sources.omop_covariates import add_covariate, parse_covariate
+from intravar.sources.omop_drugs import (
+    PHYSICIAN,
+    checked_date,
+    checked_drugs,
+    decided,
+    exposures_of,
+    without_earlier_drugs,
+)
 from intravar.sources.omop_tables import OmopTables
 
 Provider = Literal["visit", "drug"]
-PHYSICIAN, DECISION = "provider_id", "treated"
 
 
 @dataclass(frozen=True)
@@ -29,19 +36,23 @@ class OmopPatients:
     Attributes
     ----------
     table
-        person_id, provider_id, treated and the covariates.
+        person_id, provider_id, a column per drug, the date where it was asked for, and the
+        covariates.
     steps
         How many persons were left after every step, in words.
+    decisions
+        The columns of the drugs.
     """
 
     table: pl.DataFrame
     steps: list[tuple[str, int]] = field(default_factory=list)
+    decisions: tuple[str, ...] = ()
 
 
 def omop_patients(
     source: str | os.PathLike[str],
     *,
-    drug: Sequence[int],
+    drug: Sequence[int] | Mapping[str, Sequence[int]],
     covariates: Sequence[str] = ("age", "sex"),
     visits: Sequence[int] = (),
     eligible: Sequence[str] = (),
@@ -50,6 +61,7 @@ def omop_patients(
     same_day: bool = False,
     provider: Provider = "visit",
     descendants: bool = True,
+    date: str | None = None,
     schema: str | None = None,
 ) -> OmopPatients:
     """Build a table of patients from an OMOP database.
@@ -59,7 +71,8 @@ def omop_patients(
     source
         Folder or zip of CSV files, DuckDB or SQLite file, or PostgreSQL URL.
     drug
-        Concepts of the drug; their descendants count as well where `concept_ancestor` has them.
+        Concepts of the drug; their descendants count as well where `concept_ancestor` has them. Of
+        several drugs, the concepts of each by the name of its column: a decision each.
     covariates
         `age`, `sex`, `race`, `ethnicity`, `measurement:CONCEPT` (the latest value before the
         visit; `measurement:CONCEPT:UNIT` where there are several units), `condition:CONCEPT` and
@@ -71,13 +84,17 @@ def omop_patients(
     window
         Days from the visit on within which the drug counts as given.
     new_users
-        Leave out visits of persons who had the drug before.
+        Leave out visits of persons who had the drug before. Of several drugs, those of persons who
+        had all of them; a decision about a drug that was had before is missing.
     same_day
         Count what was recorded on the day of the visit as known before it.
     provider
-        Whose decision it is: the visit's provider, or the prescription's where there is one.
+        Whose decision it is: the visit's provider, or the prescription's where there is one. Of
+        several drugs it is the visit's.
     descendants
         Whether to look for descendants of the drug.
+    date
+        What to call a column with the date of the visit; there is none by default.
     schema
         Schema of the tables in a database.
     """
@@ -85,13 +102,21 @@ def omop_patients(
         raise InputError(f"{option('window')} is {window}; give 0 days or more")
     if provider not in ("visit", "drug"):
         raise InputError(f"provider '{provider}' is not known; give visit or drug")
+    drugs = checked_drugs(drug)
+    if provider == "drug" and len(drugs) > 1:
+        raise InputError(
+            f"{option('provider')} drug is for one drug; several may have several prescribers, so "
+            f"that decisions are those of the visit: give {option('provider')} visit"
+        )
     with OmopTables(source, schema) as tables:
-        concepts = _with_descendants(tables, drug) if descendants else list(drug)
-        exposures = _exposures(tables, concepts, drug)
+        exposures = exposures_of(tables, drugs, descendants=descendants)
         steps = [("persons", tables.read("person", ["person_id"])["person_id"].n_unique())]
         candidates = _visits(tables, visits, steps)
         if new_users:
-            candidates = _without_earlier_drug(candidates, exposures, steps)
+            candidates = without_earlier_drugs(candidates, exposures)
+            which = "the drug" if len(drugs) == 1 else "all of the drugs"
+            left = candidates["person_id"].n_unique()
+            steps.append((f"persons with a visit before they ever had {which}", left))
         for text in eligible:
             candidates = _with_event(tables, candidates, text, same_day, steps)
         index = candidates.sort("person_id", "visit_start_date", "visit_occurrence_id").unique(
@@ -100,42 +125,25 @@ def omop_patients(
         if not index.height:
             listed = "; ".join(f"{words}: {count:,}" for words, count in steps)
             raise InputError(f"no visit of '{tables.name}' is eligible ({listed})")
-        table = _decided(index, exposures, window, provider)
+        table = decided(index, exposures, window, new_users=new_users)
+        if provider == "drug":
+            table = table.with_columns(pl.coalesce("drug_provider", PHYSICIAN).alias(PHYSICIAN))
+        table = table.select(
+            "person_id", PHYSICIAN, *drugs, "visit_start_date", "visit_occurrence_id"
+        )
         for text in covariates:
             covariate = parse_covariate(tables, text)
             table = add_covariate(tables, table, covariate, same_day, steps)
-    steps.append((f"treated within {window} days", int(table[DECISION].sum())))
-    return OmopPatients(table.drop("visit_start_date", "visit_occurrence_id"), steps)
-
-
-def _with_descendants(tables: OmopTables, drug: Sequence[int]) -> list[int]:
-    if not tables.has("concept_ancestor"):
-        return list(drug)
-    found = tables.read(
-        "concept_ancestor", ["descendant_concept_id"], ("ancestor_concept_id", list(drug))
-    )
-    return sorted({*drug, *found["descendant_concept_id"].to_list()})
-
-
-def _exposures(tables: OmopTables, concepts: Sequence[int], drug: Sequence[int]) -> pl.DataFrame:
-    columns = ["person_id", "drug_concept_id", "drug_exposure_start_date"]
-    found = tables.read(
-        "drug_exposure", columns, ("drug_concept_id", concepts), optional=["provider_id"]
-    )
-    if found.height:
-        return found.rename({"provider_id": "drug_provider"})
-    common = (
-        tables.read("drug_exposure", ["drug_concept_id"])["drug_concept_id"]
-        .value_counts(sort=True)
-        .head(3)["drug_concept_id"]
-        .to_list()
-    )
-    listed = ", ".join(str(concept) for concept in drug)
-    most = ", ".join(str(concept) for concept in common)
-    raise InputError(
-        f"no drug exposure of '{tables.name}' has the concept {listed}"
-        + (f"; the most frequent are {most}" if common else "; the table is empty")
-    )
+    checked_date(date, table.columns)
+    for name in drugs:
+        given = name if isinstance(drug, Mapping) else "treated"
+        steps.append((f"{given} within {window} days", int(table[name].sum() or 0)))
+        if len(drugs) > 1 and table[name].null_count():
+            steps.append((f"{name} had before", table[name].null_count()))
+    dated = [] if date is None else [pl.col("visit_start_date").alias(date)]
+    first = ("person_id", PHYSICIAN, *drugs)
+    others = pl.exclude(*first, "visit_start_date", "visit_occurrence_id")
+    return OmopPatients(table.select(*first, *dated, others), steps, tuple(drugs))
 
 
 def _visits(
@@ -151,25 +159,6 @@ def _visits(
     known = known.drop_nulls("provider_id")
     steps.append(("persons with a visit whose provider is known", known["person_id"].n_unique()))
     return known
-
-
-def _without_earlier_drug(
-    visits: pl.DataFrame, exposures: pl.DataFrame, steps: list[tuple[str, int]]
-) -> pl.DataFrame:
-    first = exposures.group_by("person_id").agg(
-        pl.col("drug_exposure_start_date").min().alias("first_drug")
-    )
-    left = (
-        visits.join(first, on="person_id", how="left", maintain_order="left")
-        .filter(
-            pl.col("first_drug").is_null() | (pl.col("visit_start_date") <= pl.col("first_drug"))
-        )
-        .drop("first_drug")
-    )
-    steps.append(
-        ("persons with a visit before they ever had the drug", left["person_id"].n_unique())
-    )
-    return left
 
 
 def _with_event(
@@ -190,28 +179,3 @@ def _with_event(
     left = joined.filter(before).drop("since")
     steps.append((f"persons with {wanted.name} before a visit", left["person_id"].n_unique()))
     return left
-
-
-def _decided(
-    index: pl.DataFrame, exposures: pl.DataFrame, window: int, provider: Provider
-) -> pl.DataFrame:
-    within = (
-        index.select("person_id", "visit_start_date")
-        .join(exposures, on="person_id", how="inner")
-        .filter(
-            (pl.col("drug_exposure_start_date") >= pl.col("visit_start_date"))
-            & (
-                pl.col("drug_exposure_start_date")
-                <= pl.col("visit_start_date") + pl.duration(days=window)
-            )
-        )
-        .sort("person_id", "drug_exposure_start_date", "drug_provider", nulls_last=True)
-        .unique("person_id", keep="first", maintain_order=True)
-        .select("person_id", pl.lit(1, dtype=pl.Int8).alias(DECISION), "drug_provider")
-    )
-    table = index.join(within, on="person_id", how="left", maintain_order="left").with_columns(
-        pl.col(DECISION).fill_null(0)
-    )
-    if provider == "drug":
-        table = table.with_columns(pl.coalesce("drug_provider", "provider_id").alias("provider_id"))
-    return table.select("person_id", PHYSICIAN, DECISION, "visit_start_date", "visit_occurrence_id")

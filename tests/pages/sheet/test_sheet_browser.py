@@ -12,7 +12,9 @@ from markupsafe import Markup
 from browsing import AXE, CHROMIUM, launched, serious_problems
 from intravar.pages.sheet.sheet_content import CaseTable, Sheet
 from intravar.pages.sheet.sheet_files import sheet_html
-from intravar.pages.sheet.sheet_pictures import WIDTHS, NoiseSlice, Own, noise_bar, strip
+from intravar.pages.sheet.sheet_pictures import WIDTHS, NoiseSlice, Own, SheetRow, noise_bar, strip
+from intravar.pages.sheet.sheet_rows import drawn_rows
+from intravar.wording import Words
 
 pytest.importorskip(
     "playwright.sync_api", reason="playwright is missing: pip install 'intravar[dev]'"
@@ -46,6 +48,14 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         drawn,
         "A line.",
         [("your patients", "120"), ("a long name of a fact that goes on and on", "12 of 100")],
+        [
+            drawn_rows(
+                [SheetRow(HOSTILE, Own(50, 30, 50), 20), SheetRow("b", None, None, "at most 0.25")],
+                "You over time",
+                "A line.",
+                Words(),
+            )
+        ],
         bars,
         [(part.kind, part.words) for part in parts],
         [f"You weigh {HOSTILE} more."],
@@ -81,7 +91,7 @@ def test_opens_offline_fits_and_is_accessible(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     # Of a picture in two widths one is shown, and nothing of it lies outside.
     seen = "[...document.querySelectorAll('main svg')].filter(each => each.clientWidth > 0)"
-    assert page.evaluate(f"{seen}.length") == 2
+    assert page.evaluate(f"{seen}.length") == 3
     outside = (
         f"{seen}.flatMap(svg => [...svg.querySelectorAll('text,circle,rect')].filter(part => {{"
         "const a = part.getBoundingClientRect(), b = svg.getBoundingClientRect();"

@@ -47,17 +47,18 @@ def measurement_document(outputs: Outputs) -> WholeDocument:
     annex = outputs.physicians.height > MOST_IN_TEXT
     parts: list[DocumentPart] = [
         *_findings(outputs),
-        *_drawn(pictures, ("group", "noise"), half=True),
+        *drawn_parts(pictures, ("group", "noise"), half=True),
         SectionHeading("What the number does not mean"),
         Bullets(NOT_MEANT),
         SectionHeading("The physicians"),
-        *_drawn(pictures, ("physicians", "chance")),
+        *drawn_parts(pictures, ("physicians", "chance")),
         *([Passage("The table of all physicians is the annex.")] if annex else table),
+        *_strata(outputs, pictures),
         *_rule(summary, words),
-        *_drawn(pictures, ("rule",)),
-        *_drawn(pictures, ("dependence",), half=True),
+        *drawn_parts(pictures, ("rule",)),
+        *drawn_parts(pictures, ("dependence",), half=True),
         SectionHeading("Whether to believe it"),
-        *_drawn(pictures, ("believe",), half=True),
+        *drawn_parts(pictures, ("believe",), half=True),
         *_data(outputs, words),
         *_made(summary),
         *([NewPage(), SectionHeading("Annex: every physician"), *table] if annex else ()),
@@ -67,7 +68,7 @@ def measurement_document(outputs: Outputs) -> WholeDocument:
         f"intravar {summary['version']}"
     )
     return WholeDocument(
-        words.title or _TITLE, words.said(about), [_said(part, words) for part in parts]
+        words.title or _TITLE, words.said(about), [in_words_of(part, words) for part in parts]
     )
 
 
@@ -75,7 +76,7 @@ def _decision(outputs: Outputs, words: Words) -> str:
     return words.decision or words.label(str(outputs.checks["decision"]["column"]))
 
 
-def _said(part: DocumentPart, words: Words) -> DocumentPart:
+def in_words_of(part: DocumentPart, words: Words) -> DocumentPart:
     """Say a part in the words of whoever asked."""
     if isinstance(part, SectionHeading):
         return SectionHeading(words.said(part.text), part.level)
@@ -113,7 +114,7 @@ def told_of_all(outputs: Outputs) -> list[str]:
     return group_lines(summary["group"], n, claim, outputs.words, summary["compared"])
 
 
-def _drawn(
+def drawn_parts(
     pictures: Mapping[str, Sequence[ShownPicture]], sections: Sequence[str], *, half: bool = False
 ) -> list[DocumentPart]:
     """Return the pictures of some sections: wide ones, or narrow ones two in a row."""
@@ -169,6 +170,54 @@ def _cells(row: Mapping[str, Any], told: Sequence[ResultColumn]) -> list[str]:
             known = row["low"] is not None
             cells.append(f"{row['low']:.3f}–{row['high']:.3f}" if known else "–")
     return cells
+
+
+def _strata(outputs: Outputs, pictures: Mapping[str, Sequence[ShownPicture]]) -> list[DocumentPart]:
+    """Return subgroups and periods: in words, as a picture and as a table."""
+    found: list[DocumentPart] = []
+    asked = {
+        name: value
+        for section in outputs.summary["request"].values()
+        for name, value in section.items()
+    }
+    for part, column, caption in (
+        ("by", asked.get("by"), "Subgroups of patients."),
+        ("course", asked.get("date"), "Periods."),
+    ):
+        told = outputs.summary.get(part)
+        if not told:
+            continue
+        found.append(Bullets([theirs(line) for line in told["lines"]]))
+        found += drawn_parts(pictures, (f"strata-{part}",))
+        if told["strata"]:
+            found.append(_strata_table(told["strata"], outputs.words.label(str(column)), caption))
+    return [SectionHeading("Which patients, and when"), *found] if found else []
+
+
+def _strata_table(rows: Sequence[Mapping[str, Any]], column: str, caption: str) -> PlainTable:
+    heads = ["decided for", "discordance", "95 % interval", "patients alike", "95 % interval"]
+    shares = f"{caption} Discordance as it is, and as if as many were indicated everywhere."
+    return PlainTable(
+        shares,
+        [column, *heads],
+        [
+            [
+                str(row["stratum"]),
+                "–" if row["rate"] is None else f"{100 * row['rate']:.0f} %",
+                *_with_interval(row, "discordance", ""),
+                *_with_interval(row, "alike", "alike_"),
+            ]
+            for row in rows
+        ],
+        (2, 1, 1, 1.2, 1.2, 1.2),
+    )
+
+
+def _with_interval(row: Mapping[str, Any], name: str, prefix: str) -> list[str]:
+    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
+    if row[name] is None or low is None or high is None:
+        return ["–", "–"]
+    return [f"{row[name]:.2f}", f"{low:.2f}–{high:.2f}"]
 
 
 def _rule(summary: Mapping[str, Any], words: Words) -> list[DocumentPart]:

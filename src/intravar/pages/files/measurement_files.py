@@ -6,13 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from intravar.errors import InputError
 from intravar.pages.files.extra_packages import check_packages
 from intravar.pages.files.measurement_document import measurement_document
 from intravar.pages.files.paper import paper_size, style_on_paper, template_text
+from intravar.pages.files.parts import WholeDocument
+from intravar.pages.files.several_document import several_document
 from intravar.pages.measurement.handover import PAGE, damaged, stored_outputs, stored_pages
 from intravar.pages.measurement.measurement_page import LOOKS
-from intravar.publication.folders import add_files
-from intravar.publication.outputs import Outputs
+from intravar.pages.measurement.several_handover import stored_several, stored_several_page
+from intravar.publication.folders import add_files, read_several
 
 #: What each format gives.
 MEASUREMENT_FORMATS = {
@@ -33,7 +36,8 @@ def write_measurement_files(
     Parameters
     ----------
     folder
-        Folder that `intravar measure` wrote. The private one beside it is not looked at.
+        Folder that `intravar measure` wrote, of one decision or of several together. The private
+        one beside it is not looked at.
     formats
         Some of :data:`MEASUREMENT_FORMATS`.
     paper
@@ -47,39 +51,63 @@ def write_measurement_files(
     check_packages(formats)
     size = paper_size(paper)
     path = Path(folder)
-    outputs = stored_outputs(path)
-    makers: dict[str, Callable[[], dict[str, bytes]]] = {
-        "html": lambda: stored_pages(path, outputs),
-        "pdf": lambda: {"report.pdf": _pdf(outputs, size)},
-        "xlsx": lambda: {"report.xlsx": _xlsx(outputs)},
-        "docx": lambda: {"report.docx": _docx(outputs)},
-    }
+    makers = _of_several(path) if read_several(path) else _of_one(path)
     made: dict[str, bytes] = {}
     try:
         for name in formats:
-            made |= makers[name]()
+            made |= makers(name, size)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
         raise damaged(path) from error
     add_files(path, made)
     return [path / name for name in made]
 
 
-def _pdf(outputs: Outputs, paper: str) -> bytes:
-    from intravar.pages.files.portable_report import report_pdf
-
-    return report_pdf(measurement_document(outputs), picture_style(), paper)
+#: From a format and a paper to files by their names.
+Maker = Callable[[str, str], dict[str, bytes]]
 
 
-def _docx(outputs: Outputs) -> bytes:
+def _of_one(path: Path) -> Maker:
+    """Return what makes the files of one decision."""
+    outputs = stored_outputs(path)
+
+    def made(name: str, paper: str) -> dict[str, bytes]:
+        if name == "html":
+            return stored_pages(path, outputs)
+        if name == "xlsx":
+            from intravar.pages.files.workbook import workbook
+
+            return {"report.xlsx": workbook(outputs)}
+        return _document(measurement_document(outputs), name, paper)
+
+    return made
+
+
+def _of_several(path: Path) -> Maker:
+    """Return what makes the files of several decisions together."""
+    outputs = stored_several(path)
+
+    def made(name: str, paper: str) -> dict[str, bytes]:
+        if name == "html":
+            return stored_several_page(path, outputs)
+        if name == "xlsx":
+            from intravar.pages.files.several_workbook import several_workbook
+
+            return {"report.xlsx": several_workbook(outputs)}
+        return _document(several_document(outputs), name, paper)
+
+    return made
+
+
+def _document(document: WholeDocument, name: str, paper: str) -> dict[str, bytes]:
+    if name == "pdf":
+        from intravar.pages.files.portable_report import report_pdf
+
+        return {"report.pdf": report_pdf(document, picture_style(), paper)}
     from intravar.pages.files.word_document import word_document
 
-    return word_document(measurement_document(outputs), picture_style())
-
-
-def _xlsx(outputs: Outputs) -> bytes:
-    from intravar.pages.files.workbook import workbook
-
-    return workbook(outputs)
+    return {"report.docx": word_document(document, picture_style())}
 
 
 def picture_style() -> str:

@@ -32,6 +32,16 @@ _HEADINGS = {
     "contradiction_low": "contradiction low",
     "contradiction_high": "contradiction high",
 }
+_STRATA_COLUMNS = {
+    "stratum": ("stratum", "a value of the column, or a period"),
+    "rate": ("decided for", "share of patients decided for"),
+    "discordance": ("discordance", "of 1 pair of comparable patients in it, as it is"),
+    "low": ("low (95 %)", "of the discordance as it is"),
+    "high": ("high (95 %)", "of the discordance as it is"),
+    "alike": ("patients alike", "as if as many were indicated everywhere"),
+    "alike_low": ("alike low (95 %)", "of the discordance on patients alike"),
+    "alike_high": ("alike high (95 %)", "of the discordance on patients alike"),
+}
 _METHOD_COLUMNS = {
     "method": "which method",
     "physician": "who decided; a pseudonym in what is handed on",
@@ -50,9 +60,30 @@ def workbook(outputs: Outputs) -> bytes:
     outputs
         What may be handed on; the workbook holds nothing else.
     """
+    buffer = io.BytesIO()
+    writer = new_workbook(buffer, outputs.words)
+    words = outputs.words
+    _summary_sheet(writer, outputs)
+    writer.table(_capital(words.deciders), *_physicians(outputs, words))
+    if outputs.methods is not None:
+        heads = {
+            name: (words.said(name), words.said(told), None)
+            for name, told in _METHOD_COLUMNS.items()
+        }
+        writer.table("Methods", outputs.methods, heads)
+    _strata_sheets(writer, outputs)
+    _rule_sheets(writer, outputs)
+    writer.table("Data", *_data(outputs, words))
+    _notes_sheet(writer, outputs)
+    writer.table("Request", *request_rows(outputs.summary))
+    writer.book.close()
+    return buffer.getvalue()
+
+
+def new_workbook(buffer: io.BytesIO, words: Words) -> SheetWriter:
+    """Return a writer into an empty workbook, in which every text is a text."""
     import xlsxwriter
 
-    buffer = io.BytesIO()
     book = xlsxwriter.Workbook(
         buffer,
         {
@@ -62,36 +93,15 @@ def workbook(outputs: Outputs) -> bytes:
             "strings_to_numbers": False,
         },
     )
-    words = outputs.words
     book.set_properties({"title": words.title or "intravar", "created": CREATED})
-    writer = _Writer(book, words)
-    _summary_sheet(writer, outputs)
-    writer.table(_capital(words.deciders), *_physicians(outputs, words))
-    if outputs.methods is not None:
-        heads = {
-            name: (words.said(name), words.said(told), None)
-            for name, told in _METHOD_COLUMNS.items()
-        }
-        writer.table("Methods", outputs.methods, heads)
-    for title, table in (("Strata", outputs.strata), ("Changes", outputs.changes)):
-        if table is not None:
-            shown: Heads = {
-                name: (words.said(name.replace("_", " ")), "", 3) for name in table.columns
-            }
-            writer.table(title, table, shown)
-    _rule_sheets(writer, outputs)
-    writer.table("Data", *_data(outputs, words))
-    _notes_sheet(writer, outputs)
-    writer.table("Request", *_request(outputs.summary))
-    book.close()
-    return buffer.getvalue()
+    return SheetWriter(book, words)
 
 
 #: By column what stands over it, what it means, and its digits.
 Heads = Mapping[str, tuple[str, str, int | None]]
 
 
-class _Writer:
+class SheetWriter:
     """Writes sheets that begin with a frozen row of heads."""
 
     def __init__(self, book: Any, words: Words) -> None:
@@ -165,7 +175,7 @@ def _capital(word: str) -> str:
     return f"{word[0].upper()}{word[1:]}"
 
 
-def _summary_sheet(writer: _Writer, outputs: Outputs) -> None:
+def _summary_sheet(writer: SheetWriter, outputs: Outputs) -> None:
     summary, words = outputs.summary, writer.words
     verdict = str(summary["verdict"])
     lines: list[tuple[str, Any]] = [
@@ -182,8 +192,14 @@ def _summary_sheet(writer: _Writer, outputs: Outputs) -> None:
         *(("warning", line) for line in summary["warnings"]),
         ("made by", f"intravar {summary['version']}"),
     ]
-    sheet = writer.sheet("Summary")
-    sheet.write_string(0, 0, words.title or "How consistently do they decide?", writer.title)
+    write_lines(writer, "Summary", lines)
+
+
+def write_lines(writer: SheetWriter, name: str, lines: Sequence[tuple[str, Any]]) -> None:
+    """Write a sheet of lines, each with what it is."""
+    sheet = writer.sheet(name)
+    title = writer.words.title or "How consistently do they decide?"
+    sheet.write_string(0, 0, title, writer.title)
     sheet.set_column(0, 0, 40)
     sheet.set_column(1, 1, 90)
     for down, (name, value) in enumerate(lines, 2):
@@ -225,7 +241,30 @@ def _physicians(outputs: Outputs, words: Words) -> tuple[pl.DataFrame, Heads]:
     return table.select(name for name in table.columns if name in {*filled, "discordance"}), heads
 
 
-def _rule_sheets(writer: _Writer, outputs: Outputs) -> None:
+def _strata_sheets(writer: SheetWriter, outputs: Outputs) -> None:
+    """Write subgroups and periods of all together, and of single physicians."""
+    words = writer.words
+    for title, part in (("Subgroups", "by"), ("Periods", "course")):
+        told = outputs.summary.get(part)
+        if told and told["strata"]:
+            rows = [{name: row[name] for name in _STRATA_COLUMNS} for row in told["strata"]]
+            heads: Heads = {
+                name: (head, words.said(meaning), 2)
+                for name, (head, meaning) in _STRATA_COLUMNS.items()
+            }
+            types = {
+                name: pl.String if name == "stratum" else pl.Float64 for name in _STRATA_COLUMNS
+            }
+            writer.table(title, pl.DataFrame(rows, schema=types), heads)
+    for title, table in (("Strata", outputs.strata), ("Changes", outputs.changes)):
+        if table is not None:
+            shown: Heads = {
+                name: (words.said(name.replace("_", " ")), "", 3) for name in table.columns
+            }
+            writer.table(title, table, shown)
+
+
+def _rule_sheets(writer: SheetWriter, outputs: Outputs) -> None:
     rule, words = outputs.summary["rule"], writer.words
     if rule["importance"]:
         rows = [
@@ -260,7 +299,7 @@ def _data(outputs: Outputs, words: Words) -> tuple[pl.DataFrame, Heads]:
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String)), heads
 
 
-def _notes_sheet(writer: _Writer, outputs: Outputs) -> None:
+def _notes_sheet(writer: SheetWriter, outputs: Outputs) -> None:
     said = writer.words.said
     rows = [
         (said(_HEADINGS.get(column.name, column.heading)), column.name, said(column.words))
@@ -273,11 +312,16 @@ def _notes_sheet(writer: _Writer, outputs: Outputs) -> None:
     writer.table("Notes", table, {})
 
 
-def _request(summary: Mapping[str, Any]) -> tuple[pl.DataFrame, Heads]:
-    rows = [("", "source", str(summary["source"])), ("", "method used", str(summary["method"]))]
+def request_rows(summary: Mapping[str, Any]) -> tuple[pl.DataFrame, Heads]:
+    """Return what was asked for, a row each."""
+    rows = [("", "source", str(summary["source"])), *_method(summary)]
     for section, values in summary["request"].items():
         rows += [(section, name, _plain(value)) for name, value in values.items()]
     return pl.DataFrame(rows, schema=["section", "asked", "value"], orient="row"), {}
+
+
+def _method(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    return [("", "method used", str(summary["method"]))] if "method" in summary else []
 
 
 def _plain(value: Any) -> str:

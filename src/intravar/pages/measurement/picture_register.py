@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from intravar.pages.measurement import strata_pictures as strata
 from intravar.pages.measurement import trust_pictures as trust
 from intravar.pages.measurement.plot import NARROW, WIDE, Drawing
 from intravar.publication.outputs import Outputs
+from intravar.publication.several_outputs import SeveralOutputs
 
 Key = tuple[tuple[str, str], ...]
 
@@ -58,14 +59,14 @@ class Picture:
     title: str | Callable[[Any], str]
     reading: str | Callable[[Any], str]
     reads: tuple[str, ...]
-    data: Callable[[Outputs], Any]
+    data: Callable[[Any], Any]
     plot: Callable[[Any, int], Drawing]
     alternative: str | Callable[[Any], str]
     key: Key | Callable[[Any], Key] = ()
-    left_out: Callable[[Outputs], str] | None = None
+    left_out: Callable[[Any], str] | None = None
     widths: tuple[int, ...] = (WIDE, NARROW)
 
-    def shown(self, outputs: Outputs) -> ShownPicture | None:
+    def shown(self, outputs: Outputs | SeveralOutputs) -> ShownPicture | None:
         """Return the picture as the page shows it; None where there is nothing to show."""
         data = self.data(outputs)
         if not data:
@@ -317,10 +318,13 @@ PICTURES: tuple[Picture, ...] = (
 )
 
 
-def pictures_of(outputs: Outputs) -> dict[str, list[ShownPicture]]:
-    """Return the pictures that there are data for, by section of the page."""
-    found: dict[str, list[ShownPicture]] = {picture.section: [] for picture in PICTURES}
-    for picture in PICTURES:
+def pictures_of(
+    outputs: Outputs | SeveralOutputs, register: Sequence[Picture] | None = None
+) -> dict[str, list[ShownPicture]]:
+    """Return the pictures that there are data for, by section; of one decision by default."""
+    asked = PICTURES if register is None else register
+    found: dict[str, list[ShownPicture]] = {picture.section: [] for picture in asked}
+    for picture in asked:
         shown = picture.shown(outputs)
         if shown is not None:
             found[picture.section].append(shown)

@@ -8,22 +8,33 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+import jinja2
 import polars as pl
 
 from intravar.measurement.measure_several import SeveralMeasured
+from intravar.pages.caveats import NOT_MEANT
 from intravar.pages.html import render_html
 from intravar.pages.measurement.handover import (
     PAGE,
     REQUEST,
+    damaged,
     from_folder,
     parquet_bytes,
     pseudonyms_of,
     write_measurement,
 )
+from intravar.pages.measurement.joint_register import JOINT_PICTURES
+from intravar.pages.measurement.measurement_page import LOOKS
+from intravar.pages.measurement.picture_register import pictures_of
 from intravar.publication.exports import safe_csv
 from intravar.publication.folders import SEVERAL, checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE
-from intravar.publication.several_outputs import SeveralOutputs, joint_lines, several_outputs
+from intravar.publication.several_outputs import (
+    NOT_SHOWN,
+    SeveralOutputs,
+    joint_lines,
+    several_outputs,
+)
 
 PRIVATE_NOTE = "The key of the pseudonyms. Do not hand this folder on.\n"
 
@@ -108,21 +119,49 @@ def _files(outputs: SeveralOutputs) -> dict[str, bytes]:
         files[f"{name}.csv"] = safe_csv(table).encode()
     text = json.dumps(outputs.summary, indent=1, ensure_ascii=False, default=str)
     files[SEVERAL] = text.encode()
-    files[PAGE] = _page(outputs).encode()
+    files[PAGE] = render_several(outputs).encode()
     return files
 
 
-def _page(outputs: SeveralOutputs) -> str:
+def stored_several(folder: str | os.PathLike[str]) -> SeveralOutputs:
+    """Read what several stored decisions hand on together."""
+    path = Path(folder)
+    try:
+        tables = {
+            name: pl.read_parquet(path / f"{name}.parquet")
+            for name in ("joint", "decisions", "pairs")
+        }
+        return SeveralOutputs(**tables, summary=json.loads((path / SEVERAL).read_text("utf-8")))
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise damaged(path) from error
+
+
+def stored_several_page(path: Path, outputs: SeveralOutputs) -> dict[str, bytes]:
+    """Return the page of several stored decisions by its name."""
+    try:
+        return {PAGE: render_several(outputs).encode()}
+    except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
+        raise damaged(path) from error
+
+
+def render_several(outputs: SeveralOutputs) -> str:
+    """Return the page of several decisions; it shows what may be handed on and nothing else."""
     return render_html(
         "intravar.pages.measurement",
         "several",
         {
             "summary": outputs.summary,
-            "lines": joint_lines(outputs.summary),
+            "lines": joint_lines(outputs.summary, outputs.words),
             "joint": outputs.joint.to_dicts(),
             "decisions": outputs.decisions.to_dicts(),
+            "pictures": pictures_of(outputs, JOINT_PICTURES),
+            "not_meant": NOT_MEANT,
+            "not_shown": outputs.words.said(NOT_SHOWN),
         },
-        filters={"number": _number, "page": _page_of},
+        filters={"number": _number, "page": _page_of, "label": outputs.words.label},
+        looks=LOOKS,
+        parts=("measurement", "several"),
+        words=outputs.words,
     )
 
 

@@ -22,11 +22,12 @@ from intravar.pages.sheet.sheet_pictures import (
     noise_shares,
     strip,
 )
+from intravar.pages.sheet.sheet_rows import SheetPart, strata_parts
 from intravar.pages.sheet.sheet_words import facts, headline, own_rule
 from intravar.publication.outputs import Outputs
 from intravar.wording import Words
 
-_TITLE = "How consistently do you decide?"
+TITLE = "How consistently do you decide?"
 PATIENT_LEVEL = "This sheet shows single patients. Keep it where the data are."
 
 
@@ -55,6 +56,8 @@ class Sheet:
         The figure among unnamed peers, wide and narrow, and how to read it or why it is missing.
     facts
         Numbers beside it.
+    parts
+        The same in subgroups, over time, or decision by decision.
     noise, noise_key
         Why two of the physicians decide differently; what the parts of the bar are.
     own_rule
@@ -75,6 +78,7 @@ class Sheet:
     strip: Sequence[Markup]
     strip_line: str
     facts: Sequence[tuple[str, str]]
+    parts: Sequence[SheetPart]
     noise: Sequence[Markup]
     noise_key: Sequence[tuple[str, str]]
     own_rule: Sequence[str]
@@ -120,7 +124,7 @@ def sheet_of(
         each for each in summary.get("own_rules") or () if each["physician"] == physician
     ]
     return Sheet(
-        words.title or _TITLE,
+        words.title or TITLE,
         words.said(about),
         called or physician,
         private,
@@ -130,6 +134,7 @@ def sheet_of(
         picture,
         words.said(line),
         [(words.said(name), value) for name, value in facts(row, summary, checks)],
+        strata_parts(outputs, physician),
         _noise(parts, words),
         [(part.kind, part.words) for part in parts],
         own_rule(row, differences, words),

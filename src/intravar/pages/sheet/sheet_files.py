@@ -26,11 +26,15 @@ from intravar.pages.files.typesetting import portable
 from intravar.pages.html import render_html
 from intravar.pages.measurement.handover import damaged, stored_outputs
 from intravar.pages.measurement.measurement_page import LOOKS
+from intravar.pages.measurement.several_handover import stored_several
+from intravar.pages.sheet.several_sheet import several_sheet
 from intravar.pages.sheet.sheet_cases import surprising
 from intravar.pages.sheet.sheet_content import PATIENT_LEVEL, Sheet, sheet_of
 from intravar.publication.addressing import Addresses
 from intravar.publication.explain import measurement_folders
+from intravar.publication.folders import private_folder, read_several
 from intravar.publication.outputs import Outputs
+from intravar.publication.several_outputs import SeveralOutputs
 from intravar.writing import check_writable, make_folder, make_private, write_private
 
 _PACKAGE = "intravar.pages.sheet"
@@ -63,7 +67,7 @@ def write_sheets(
     Parameters
     ----------
     folder
-        What `intravar measure --out` wrote.
+        What `intravar measure --out` wrote, of one decision or of several together.
     out
         Folder for the sheets; another than the measurement's.
     physician
@@ -84,10 +88,23 @@ def write_sheets(
     """
     check_packages(formats)
     size = paper_size(paper)
-    path, private = measurement_folders(folder)
+    outputs: Outputs | SeveralOutputs
+    if read_several(Path(folder)) is None:
+        path, private = measurement_folders(folder)
+        outputs = stored_outputs(path)
+        listed = outputs.physicians["physician"].to_list()
+    else:
+        path, private = Path(folder), private_folder(Path(folder).resolve())
+        outputs = stored_several(path)
+        listed = outputs.joint["physician"].to_list()
+        if cases:
+            first = next(iter(outputs.summary["folders"].values()))
+            raise InputError(
+                f"{option('cases')} shows decisions of one kind; ask for it of the folder of one "
+                f"decision, such as '{path.with_name(first)}'"
+            )
     target = _checked_target(Path(out), path, private)
-    outputs = stored_outputs(path)
-    known = Addresses.of(outputs.physicians["physician"].to_list(), private)
+    known = Addresses.of(listed, private)
     chosen = list(known.published) if physician is None else [known.found(physician)]
     made: dict[str, bytes] = {}
     for shown in chosen:
@@ -106,11 +123,15 @@ def _checked_target(out: Path, path: Path, private: Path) -> Path:
     return out
 
 
-def _sheet(path: Path, outputs: Outputs, shown: str, called: str, *, cases: bool) -> Sheet:
+def _sheet(
+    path: Path, outputs: Outputs | SeveralOutputs, shown: str, called: str, *, cases: bool
+) -> Sheet:
     told = surprising(path, shown, outputs.summary) if cases else ()
     named = called != shown
     why = " ".join([PATIENT_LEVEL] * cases + [NAMED] * named) or None
     try:
+        if isinstance(outputs, SeveralOutputs):
+            return several_sheet(outputs, shown, called=called, private=why)
         return sheet_of(outputs, shown, called=called, cases=told, private=why)
     except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         if isinstance(error, InputError):
@@ -151,7 +172,16 @@ def _plain(sheet: Sheet, style: str) -> Mapping[str, Any]:
     }
     key = [{"colour": colour_of(style, kind), "words": told} for kind, told in sheet.noise_key]
     cases = [vars(case) for case in sheet.cases]
-    return vars(sheet) | pictures | {"cases": cases, "noise_key": key}
+    parts = [
+        {
+            "heading": part.heading,
+            "line": part.line,
+            "picture": on_paper(part.pictures[0], style) if part.pictures else None,
+            "words": words_in(part.pictures[0]) if part.pictures else "",
+        }
+        for part in sheet.parts
+    ]
+    return vars(sheet) | pictures | {"cases": cases, "noise_key": key, "parts": parts}
 
 
 def _written(target: Path, made: Mapping[str, bytes], *, private: bool) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The pictures of a sheet: one's own figure among unnamed peers, and the noise as one bar."""
+"""The pictures of a sheet: one's own figure among unnamed peers, in rows, and noise as a bar."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from intravar.pages.measurement.plot import round_ticks
+from intravar.pages.measurement.row_plots import text_width
 
 #: Widths in pixels: on a desk or on paper, and on a telephone.
 WIDTHS = {"wide": 640, "narrow": 350}
@@ -17,6 +18,8 @@ SIDE, LANE, AXIS = 24, 58, 42
 #: Height for peers' dots, and the radius of one.
 STACK, RADIUS = 74, 4.5
 BAR = 26
+#: Height of a row, and of its text.
+ROW, TEXT = 36, 15
 #: With fewer peers than this a dot without a name is as good as one with it.
 FEWEST_PEERS = 5
 NOISE = {
@@ -96,6 +99,83 @@ def _own(own: Own, scale: _Scale) -> list[Markup]:
         _element('<line class="interval" x1="{a}" x2="{b}" y1="34" y2="34"/>', a=low, b=high),
         _element('<circle class="own" cx="{a}" cy="34" r="7"/>', a=at),
     ]
+
+
+class SheetRow(NamedTuple):
+    """A row: what it is, one's own figure of a hundred, that of all, and what stands without one.
+
+    Examples
+    --------
+    >>> SheetRow("2023", Own(20, 10, 30), 25).told
+    'you 20 [10, 30], all 25'
+    >>> SheetRow("2024", None, None, "at most 0.25").told
+    'you at most 0.25'
+    """
+
+    label: str
+    own: Own | None
+    all: float | None
+    instead: str = "not shown"
+
+    @property
+    def told(self) -> str:
+        """The row's figures in words."""
+        own = self.own
+        mine = self.instead if own is None else f"{own.value:.0f} [{own.low:.0f}, {own.high:.0f}]"
+        return f"you {mine}" + ("" if self.all is None else f", all {self.all:.0f}")
+
+
+def rows_picture(
+    rows: Sequence[SheetRow], axis: str, title: str, words: str, kind: str = "wide"
+) -> Markup:
+    """Draw a row for each decision, level or period: one's own figure, and a ring for all.
+
+    Parameters
+    ----------
+    rows
+        From the top.
+    axis, title, words
+        What the axis shows; the picture's name; what it says to those who cannot see it.
+    kind
+        Which of the :data:`WIDTHS`.
+    """
+    highest = max((row.own.high for row in rows if row.own is not None), default=0.0)
+    scale = _Scale(WIDTHS[kind], max(50.0, highest, *(row.all or 0.0 for row in rows)))
+    base = ROW * len(rows) + 4
+    parts = scale.axis(base, axis)
+    for place, row in enumerate(rows):
+        top = ROW * place
+        room = scale.width - 2 * SIDE - text_width(row.told) - 20
+        label = row.label
+        while label and text_width(f"{label}…") > room:
+            label = label[:-1]
+        shown = row.label if label == row.label else f"{label}…"
+        edges = (SIDE + 4, "start"), (scale.width - SIDE - 4, "end")
+        for text, (at, anchor) in zip((shown, row.told), edges, strict=True):
+            parts.append(
+                _element(
+                    '<text class="row" x="{a}" y="{b}" text-anchor="{anchor}">{text}</text>',
+                    a=at,
+                    b=top + TEXT,
+                    anchor=anchor,
+                    text=text,
+                )
+            )
+        parts += _marks(row, scale, top + TEXT + 11)
+    return _svg(kind, base + AXIS, parts, title, words)
+
+
+def _marks(row: SheetRow, scale: _Scale, height: float) -> list[Markup]:
+    found = []
+    if row.own is not None:
+        low, high, at = (scale.across(end) for end in (row.own.low, row.own.high, row.own.value))
+        line = '<line class="interval" x1="{a}" x2="{b}" y1="{h}" y2="{h}"/>'
+        found.append(_element(line, a=low, b=high, h=height))
+        found.append(_element('<circle class="own" cx="{a}" cy="{h}" r="5"/>', a=at, h=height))
+    if row.all is not None:
+        ring = '<circle class="all" cx="{a}" cy="{h}" r="6"/>'
+        found.append(_element(ring, a=scale.across(row.all), h=height))
+    return found
 
 
 class NoiseSlice(NamedTuple):

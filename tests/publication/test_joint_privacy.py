@@ -1,0 +1,238 @@
+"""Figures of several decisions together tell no small count, nor do two runs one patient apart.
+
+The attacker knows how many patients a physician has and how many of them got each decision, as far
+as the folders of the decisions tell it; and, of two runs, what the new patient got. A joint figure
+is taken at its worst: it tells how many patients got every combination of decisions.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import intravar
+from intravar.measurement.measure_several import SeveralMeasured
+from intravar.publication.bands import Band
+from intravar.publication.joint_bands import combinations_of, may_be_told
+from intravar.publication.outputs import Outputs, outputs_of
+from intravar.publication.several_outputs import SeveralOutputs, several_outputs
+from intravar.publication.suppression import is_few, is_small
+
+COHORT = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
+SMALLEST = 3  # a low bar keeps the search short; the rule is the same
+Table = tuple[int, ...]  # patients by combination, the first decision in the lowest bit
+
+
+def yes_of(table: Table) -> list[int]:
+    """How many got each decision."""
+    n_decisions = len(table).bit_length() - 1
+    return [
+        sum(count for cell, count in enumerate(table) if cell >> k & 1) for k in range(n_decisions)
+    ]
+
+
+def told(table: Table, outside: Table) -> tuple[Any, ...]:
+    """All that is told at the most; a band follows from what is told of each decision."""
+    alone = []
+    for k, yes in enumerate(yes_of(table)):
+        no = sum(table) - yes + outside[2 * k]
+        yes += outside[2 * k + 1]
+        few = "yes" if is_few(yes, SMALLEST) else "no" if is_few(no, SMALLEST) else ""
+        alone.append((yes + no, few) if few else (yes + no, yes))
+    together = table if may_be_told(table, outside, SMALLEST) else None
+    return (*alone, together)
+
+
+def counts_in(table: Table, outside: Table) -> Iterator[int]:
+    """Return every count that could be small: combinations of some decisions, and those outside."""
+    n_decisions = len(table).bit_length() - 1
+    yield from outside
+    for many in range(1, n_decisions + 1):
+        for chosen in combinations(range(n_decisions), many):
+            for bits in product((0, 1), repeat=many):
+                yield sum(
+                    count
+                    for cell, count in enumerate(table)
+                    if all(cell >> k & 1 == bit for k, bit in zip(chosen, bits, strict=True))
+                )
+
+
+def one_more(table: Table, cell: int) -> Table:
+    return tuple(count + (at == cell) for at, count in enumerate(table))
+
+
+def assert_nothing_follows(
+    panels: Iterable[tuple[Table, Table]], cell: int | None, largest: int
+) -> None:
+    """Of all panels that are published alike, no small count may be the only one that fits."""
+    alike: dict[Any, list[list[int]]] = defaultdict(list)
+    edge = set()
+    for table, outside in panels:
+        runs = [table] if cell is None else [table, one_more(table, cell)]
+        seen = tuple(told(run, outside) for run in runs)
+        alike[seen].append(
+            [
+                count if is_small(count, SMALLEST) else -1
+                for run in runs
+                for count in counts_in(run, outside)
+            ]
+        )
+        if sum(table) >= largest:
+            edge.add(seen)  # whoever guesses looks beyond the largest panel that there is
+    assert any(seen[-1][-1] for seen in alike)
+    for seen, fitting in alike.items():
+        for at, values in enumerate(map(set, zip(*fitting, strict=True))):
+            assert values == {-1} or len(values) >= 2 or seen in edge or forced(seen), (
+                f"count {at} is {values}: {seen}"
+            )
+
+
+def forced(seen: tuple[Any, ...]) -> bool:
+    """Tell whether single decisions alone force it, without anything that is told together."""
+    return all(run[-1] is None for run in seen)
+
+
+@pytest.mark.parametrize("cell", [None, 0, 1, 3])
+def test_two_decisions(cell: int | None) -> None:
+    """Every panel of up to 24 patients of whom both decisions are known."""
+    panels = [
+        ((n - a - b - c, a, b, c), (0, 0, 0, 0))
+        for n in range(16, 25)
+        for a in range(n + 1)
+        for b in range(n - a + 1)
+        for c in range(n - a - b + 1)
+    ]
+    assert_nothing_follows(panels, cell, largest=24)
+
+
+@pytest.mark.parametrize("cell", [None, 0, 3])
+def test_patients_with_one_decision_missing(cell: int | None) -> None:
+    """The second decision is missing of some, who were decided either way in the first."""
+    panels = [
+        ((n - 4 - a - b, 4 + a, 4, b), (no, yes, 0, 0))
+        for n in range(16, 24)
+        for a in range(3)
+        for b in range(3, n - 8 - a - 2)
+        for no in range(6)
+        for yes in range(6)
+    ]
+    assert_nothing_follows(panels, cell, largest=23)
+
+
+@given(st.lists(st.integers(0, 20), min_size=8, max_size=8), st.integers(0, 7))
+@settings(max_examples=200, deadline=None)
+def test_three_decisions(cells: list[int], cell: int) -> None:
+    """A number is told of nobody with a small combination, nor a patient earlier or later."""
+    table = tuple(cells)
+    for one, other in ((table, one_more(table, cell)), (one_more(table, cell), table)):
+        if may_be_told(one, [0] * 6, SMALLEST):
+            small = [count for run in (one, other) for count in counts_in(run, ())]
+            assert not any(is_small(count, SMALLEST) for count in small)
+
+
+# --- the files that are written ---
+
+
+@pytest.fixture(scope="module")
+def found() -> SeveralMeasured:
+    return intravar.measure_several(
+        COHORT.to_polars(),
+        physician="physician",
+        decision="decision,decision_2",
+        exclude=["decision_3"],
+        min_reliability=0.0,
+    )
+
+
+@pytest.fixture(scope="module")
+def alone(found: SeveralMeasured) -> dict[str, Outputs]:
+    names = {name: name for name in found.predicted.physician.to_list()}
+    secrets = dict(zip(names, (0.1, 0.4, 0.6, 0.9), strict=True))
+    return {
+        name: outputs_of(each, names, lambda name: secrets.get(name, 0.5))
+        for name, each in found.measurements.items()
+    }
+
+
+def published(
+    found: SeveralMeasured, alone: dict[str, Outputs], cells: Table | None = None
+) -> SeveralOutputs:
+    """Publish with so many of the first physician's patients in every combination."""
+    predicted = found.predicted
+    if cells is not None:
+        decided = predicted.decided.copy()
+        mine = np.flatnonzero(predicted.code == 0)
+        combination = np.repeat(np.arange(4), cells)
+        decided[mine[: len(combination)]] = np.column_stack([combination & 1, combination >> 1])
+        found = replace(found, predicted=replace(predicted, decided=decided))
+    names = {name: name for name in predicted.physician.to_list()}
+    return several_outputs(found, names, alone, {})
+
+
+def first(outputs: SeveralOutputs) -> list[Any]:
+    name = outputs.joint["physician"][0]
+    tables = (outputs.joint, outputs.decisions, outputs.pairs)
+    return [table.filter(pl.col("physician") == name).rows() for table in tables]
+
+
+def test_a_small_combination_takes_numbers_away_and_leaves_a_band(
+    found: SeveralMeasured, alone: dict[str, Outputs]
+) -> None:
+    n = int((found.predicted.code == 0).sum())
+    many = (n - 60, 20, 20, 20)
+    shown = published(found, alone, many)
+    row = shown.joint.row(0, named=True)
+    assert row["reportable"]
+    assert row["band"] is None
+    assert row["differ"] is not None
+    assert shown.pairs["correlation"].null_count() < shown.pairs.height
+    few = [first(published(found, alone, (n - 40 - both, 20, 20, both))) for both in range(12)]
+    assert all(each == few[0] for each in few)  # nothing follows of how many got both
+    hidden = published(found, alone, (n - 43, 20, 20, 3))
+    row = hidden.joint.row(0, named=True)
+    assert {row[name] for name in row if "differ" in name} == {None}
+    singles = [
+        each.physicians.filter(pl.col("physician") == row["physician"]).row(0, named=True)
+        for each in alone.values()
+    ]
+    ends = [
+        (each["discordance"],) * 2
+        if each["discordance"] is not None
+        else (Band.of_text(each["band"]).low, Band.of_text(each["band"]).high)
+        for each in singles
+    ]
+    assert row["band"].startswith(("at most", f"{int(100 * max(e[0] for e in ends)) / 100:.2f}"))
+    of_this = hidden.decisions.filter(pl.col("physician") == row["physician"])
+    assert of_this["given"].null_count() == of_this.height
+
+
+def test_combinations_are_counted(found: SeveralMeasured) -> None:
+    predicted = found.predicted
+    counts = combinations_of(predicted.decided, predicted.code, 4)
+    for who, both in product(range(4), range(4)):
+        wanted = (predicted.code == who) & (
+            (predicted.decided == [both & 1, both >> 1]).all(axis=1)
+        )
+        assert counts[who, both] == wanted.sum()
+
+
+def test_figures_of_all_are_no_finer_than_what_two_dozen_patients_move(
+    found: SeveralMeasured, alone: dict[str, Outputs]
+) -> None:
+    summary = published(found, alone).summary
+    for name in ("differ", "differ_low", "differ_high", "differ_apart"):
+        assert round(summary[name] / 0.05, 6) == round(summary[name] / 0.05)
+    assert summary["differ_low"] < summary["differ"] < summary["differ_high"]
+    assert COHORT.truth is not None
+    outcomes = COHORT.truth.outcomes
+    assert outcomes is not None
+    two = outcomes[:, :4] + outcomes[:, 4:]  # whatever the third decision was
+    truth = float((1 - (two**2).sum(axis=1)).mean())
+    assert summary["differ_low"] <= truth <= summary["differ_high"]
