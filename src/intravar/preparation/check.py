@@ -226,7 +226,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         where=request.where,
         outside=OUTSIDE,
     )
-    drawn = draw(census, request.sample, request.seed)
+    drawn = draw(census, sample_of(request.sample, len(stored)), request.seed)
     rows = sampled_rows(census, drawn, request.seed).collect(engine="streaming")
     table = as_measured(census, rows, physician, decision)
     plain, notes = plain_table(table.select(stored), _as_text(request), f"'{scanned.name}'")

@@ -16,11 +16,16 @@ import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
 from intravar.preparation.census import CODE, DECIDED, Census, rows_of
+from intravar.request import SAMPLE
 from intravar.sources.plain_columns import plain_table
 from intravar.sources.scanning import ROW
 
 #: No physician makes up a larger part of the sample than one in so many.
 LEAST_PHYSICIANS = 10
+#: With many columns time and memory go with values: the usual sample then has so many of them,
+#: but no fewer patients than from which on a larger one teaches little more.
+SAMPLE_VALUES = 4_000_000
+LEAST_IF_WIDE = 40_000
 _SPAN = float(2**64)
 
 
@@ -41,6 +46,19 @@ class Drawn:
     codes: IntArray
     whole: BoolArray
     most: int
+
+
+def sample_of(asked: int, n_columns: int) -> int:
+    """Return how many patients to learn from: as many as asked for, fewer by default if wide.
+
+    Examples
+    --------
+    >>> sample_of(SAMPLE, 22), sample_of(SAMPLE, 200), sample_of(SAMPLE + 1, 200)
+    (100000, 40000, 100001)
+    """
+    if asked != SAMPLE:
+        return asked
+    return min(SAMPLE, max(LEAST_IF_WIDE, SAMPLE_VALUES // n_columns))
 
 
 def draw(census: Census, n_patients: int, seed: int) -> Drawn:
