@@ -1,7 +1,6 @@
 """Physicians beyond the sample: the same whatever the buckets, the engine and the interruptions."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from intravar.buckets.limits import BUCKET_PATIENTS, parse_memory, within
 from intravar.buckets.parts import Parts
 from intravar.buckets.readings import BucketTask, read_bucket
 from intravar.errors import InputError
-from intravar.estimators import predictability
-from intravar.measurement import halves
 from intravar.measurement.measure import Nobody, _with_everybody, fit_method
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.scores import Scores
@@ -24,21 +21,14 @@ from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 ASKED: dict[str, Any] = {
     "physician": "doctor",
     "decision": "drug",
     "sample": 1_000,
     "smallest_cell": 1,
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick() -> Iterator[None]:
-    """Learn once where small samples are learned from several times."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(halves, "SPLITS", 1)
-        patch.setattr(predictability, "REPETITIONS", 1)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,8 @@ from intravar.publication.outputs import outputs_of
 from intravar.publication.several_outputs import joint_lines, several_outputs
 from intravar.request import Request, read_request
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 TOGETHER = {
     "physician": "physician",
     "decision": "decision,decision_2",

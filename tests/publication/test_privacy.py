@@ -23,6 +23,8 @@ from intravar.publication.publish import Published, publish
 from intravar.publication.shown_diagnostics import without_small_bins
 from intravar.publication.suppression import is_small, part_is_safe, safe_total, shown_part
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 Counts = tuple[int, int, int]
 SMALLEST = 5  # a low bar keeps the search of the attacker short; the rule is the same
 LARGEST = 26
