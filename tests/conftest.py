@@ -1,6 +1,7 @@
 """Settings for all tests."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -8,6 +9,19 @@ from hypothesis import settings
 # Machines are shared and noisy: no test fails because it took long.
 settings.register_profile("intravar", deadline=None)
 settings.load_profile("intravar")
+
+
+@pytest.fixture(scope="module")
+def learned_once() -> Iterator[None]:
+    """Deal patients into folds and halves once, where neither is what a module is about."""
+    from intravar.estimators import predictability
+    from intravar.measurement import halves
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(halves, "SPLITS", 1)
+        patch.setattr(predictability, "REPETITIONS", 1)
+        yield
+
 
 #: Where everything is set up, a test that is skipped has not been run, and that is a failure.
 NO_SKIPS = os.environ.get("INTRAVAR_NO_SKIPS", "") not in ("", "0")

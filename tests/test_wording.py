@@ -21,6 +21,8 @@ from intravar.publication import check_lines, unmeasurable
 from intravar.request import read_request
 from intravar.wording import USUAL, Words
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 BASE: dict[str, Any] = {"physician": "physician", "decision": "decision"}
 HOSPITALS: dict[str, Any] = {
     "decider_word": "hospital,hospitals",

@@ -33,35 +33,49 @@ def start(*command):
     )
 
 
-@pytest.fixture
-def scheduler_file(tmp_path):
-    return tmp_path / "scheduler.json"
+class Cluster:
+    """A scheduler and its workers, for all tests: what one of them killed, the next starts anew."""
+
+    def __init__(self, folder):
+        self.folder, self.number = folder, 0
+        self.scheduler, self.workers = None, []
+
+    def running(self, n_workers):
+        """See that there is a scheduler with so many workers; return its address."""
+        if self.scheduler is None or self.scheduler.poll() is not None:
+            self.end()
+            self.number += 1
+            self.file = ["--scheduler-file", str(self.folder / f"scheduler-{self.number}.json")]
+            places = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+            self.scheduler = start("dask_scheduler", *self.file, *places)
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        for worker in self.workers[n_workers:]:
+            worker.kill()
+            worker.wait()
+        del self.workers[n_workers:]
+        settings = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        while len(self.workers) < n_workers:
+            place = ["--local-directory", str(self.folder)]
+            self.workers.append(start("dask_worker", *self.file, *settings, *place))
+        with distributed.Client(scheduler_file=self.file[1], timeout=60) as client:
+            deadline = time.monotonic() + 60
+            while len(client.scheduler_info()["workers"]) != n_workers:
+                assert time.monotonic() < deadline, "the workers do not come, or do not go"
+                time.sleep(0.05)
+            return client.scheduler.address
+
+    def end(self):
+        for process in [*self.workers, *([self.scheduler] if self.scheduler else [])]:
+            process.kill()
+            process.wait()
+        self.workers = []
 
 
-@pytest.fixture
-def scheduler(scheduler_file):
-    """A scheduler without workers."""
-    file = ["--scheduler-file", str(scheduler_file)]
-    process = start("dask_scheduler", *file, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    yield process
-    process.kill()
-    process.wait()
-
-
-@pytest.fixture
-def cluster(scheduler, scheduler_file, tmp_path):
-    """The address of a scheduler, and its two worker processes."""
-    file = ["--scheduler-file", str(scheduler_file)]
-    settings = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", tmp_path]
-    workers = [start("dask_worker", *file, *map(str, settings)) for _ in range(2)]
-    client = distributed.Client(scheduler_file=str(scheduler_file), timeout=60)
-    client.wait_for_workers(2, timeout=60)
-    address = client.scheduler.address
-    client.close()
-    yield address, workers
-    for process in workers:
-        process.kill()
-        process.wait()
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.end()
 
 
 class KillAWorker:
@@ -87,7 +101,7 @@ class KillAWorker:
 
 
 def test_a_cluster_gives_the_same_bits_even_when_a_worker_dies(cluster, tmp_path):
-    address, workers = cluster
+    address, workers = cluster.running(2), cluster.workers
     conditions = [SMALL, WINDOW, CONTINUUM]
     expected = intravar.benchmark(conditions, METHODS, out=tmp_path / "a", replicates=3, workers=1)
     found = intravar.benchmark(
@@ -145,7 +159,7 @@ def test_fewer_workers_than_one(engine: str, workers: int) -> None:
 
 def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch):
     """The same for another version of a package and for altered code under the same version."""
-    address, _ = cluster
+    address = cluster.running(2)
     for name in ("numpy", "code of intravar"):
         here = {**dask_engine.fingerprint(), name: "other"}
         monkeypatch.setattr(dask_engine, "fingerprint", lambda here=here: here)
@@ -177,10 +191,10 @@ class Meanwhile(KillAWorker):
 
 
 @pytest.mark.parametrize("lost", ["workers", "scheduler"])
-def test_a_cluster_that_is_lost_is_said(lost, cluster, scheduler, tmp_path, monkeypatch):
+def test_a_cluster_that_is_lost_is_said(lost, cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(DaskEngine, "patience", 2.0)
     monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
-    address, workers = cluster
+    address = cluster.running(2)
     words = "no workers for 2 seconds" if lost == "workers" else "scheduler is gone"
     with pytest.raises(InputError, match=f"{words}.*the same command goes on"):
         intravar.benchmark(
@@ -189,15 +203,13 @@ def test_a_cluster_that_is_lost_is_said(lost, cluster, scheduler, tmp_path, monk
             out=tmp_path / "o",
             replicates=20,
             engine=f"dask:{address}",
-            progress=Meanwhile(*(workers if lost == "workers" else [scheduler])),
+            progress=Meanwhile(*(cluster.workers if lost == "workers" else [cluster.scheduler])),
         )
     assert list((tmp_path / "o" / "parts").glob("*.json"))
 
 
-def test_a_cluster_without_workers_is_said(scheduler_file, scheduler, tmp_path, monkeypatch):
+def test_a_cluster_without_workers_is_said(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
-    client = distributed.Client(scheduler_file=str(scheduler_file), timeout=60)
-    address = client.scheduler.address
-    client.close()
+    address = cluster.running(0)
     with pytest.raises(InputError, match="no workers for 2 seconds"):
         intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")

@@ -23,7 +23,15 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals, pipes and limits
 STUDY = ["benchmark", "score2", "--methods", "glmm", "--replicates", "500", "--workers", "2"]
 
 
+def heed_signals() -> None:
+    """Hear what a terminal sends, even where whoever started the tests hears it no more."""
+    for name in ("SIGHUP", "SIGINT"):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+
+
 def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    if os.name == "posix":
+        options["preexec_fn"] = heed_signals
     return subprocess.Popen(
         [sys.executable, "-m", "intravar", *arguments],
         env=ENVIRONMENT,

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import intravar
 from intravar.errors import InputError
-from intravar.estimators import METHODS, make_estimator
+from intravar.estimators import METHODS, make_estimator, predictability
 from intravar.estimators.matching import MatchingEstimator
 from intravar.latent.rule_learners import SplineLogit
 
@@ -35,6 +36,14 @@ def quick(name, **parameters):
     return make_estimator(name, **{**QUICK.get(name, {}), **parameters})
 
 
+@pytest.fixture(scope="module", autouse=True)
+def two_deals():
+    """Two deals of the patients into folds are several already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predictability, "REPETITIONS", 2)
+        yield
+
+
 @pytest.fixture(scope="module")
 def cohort():
     return intravar.simulate("score2", n_patients=400, n_physicians=5, seed=5)
@@ -46,9 +55,15 @@ def plain(cohort):
     return X.to_numpy(), np.asarray(y), physician.cast(pl.String).to_numpy()
 
 
+@pytest.fixture(scope="module")
+def fitted(cohort):
+    """Every method on the cohort, fitted once; only to be looked at."""
+    return cache(lambda name: quick(name).fit(*cohort.observed()))
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_results(name, cohort):
-    model = quick(name).fit(*cohort.observed())
+def test_results(name, cohort, fitted):
+    model = fitted(name)
     assert model.physicians_.tolist() == ["P01", "P02", "P03", "P04", "P05"]
     assert model.n_patients_.sum() == 400
     assert np.isfinite(model.score_).all()
@@ -75,26 +90,30 @@ def test_results(name, cohort):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_scikit_learn_interface(name, cohort):
-    model = quick(name)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    model.fit(*cohort.observed())
+def test_scikit_learn_interface(name, fitted):
+    unfitted = quick(name)
+    copy = clone(unfitted)
+    assert copy.get_params() == unfitted.get_params()
+    model = fitted(name)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.score_, model.score_)
     assert type(model).__name__ in repr(model)
     assert type(model).__name__ in model._repr_html_()
     assert not hasattr(clone(model), "score_")
-    if "caliper" in model.get_params():
-        assert model.set_params(caliper=0.1).caliper == 0.1
+    if "caliper" in unfitted.get_params():
+        assert unfitted.set_params(caliper=0.1).caliper == 0.1
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_kinds_of_tables_give_the_same(name, cohort, plain):
+def test_kinds_of_tables_give_the_same(name, cohort, plain, fitted, monkeypatch):
     X, y, physician = cohort.observed()
-    expected = quick(name).fit(X, y, physician).score_
     x, y_plain, who = plain
+    assert np.array_equal(quick(name).fit(x, y_plain, who).score_, fitted(name).score_)
+    # All that a method learns from is the same whatever the table: what it finds is then, too.
+    seen = []
+    monkeypatch.setattr(type(quick(name)), "_fit", lambda _, observed: seen.append(observed))
     for given in (
+        (X, y, physician),
         (x, y_plain, who),
         (x.tolist(), y_plain.tolist(), who.tolist()),
         (pd.DataFrame(x, columns=X.columns), pd.Series(y_plain), pd.Series(who)),
@@ -103,14 +122,21 @@ def test_kinds_of_tables_give_the_same(name, cohort, plain):
         (X, y_plain.astype(bool), pd.Categorical(who)),
         (X, y_plain.astype(float), who),
     ):
-        assert np.array_equal(quick(name).fit(*given).score_, expected)
+        quick(name).fit(*given)
+    assert len(seen) == 8
+    for other in seen[1:]:
+        for part in ("covariates", "decision", "code", "physician_array"):
+            one, two = getattr(seen[0], part), getattr(other, part)
+            assert one.dtype.kind == two.dtype.kind
+            assert np.array_equal(one, two)
+        assert other.blocks == seen[0].blocks
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_relabelling_physicians_changes_nothing(name, plain):
+def test_relabelling_physicians_changes_nothing(name, plain, fitted):
     x, y, who = plain
     names = {"P01": "zeta", "P02": "alpha", "P03": "mü", "P04": "7", "P05": "<b>"}
-    before = quick(name).fit(x, y, who)
+    before = fitted(name)
     after = quick(name).fit(x, y, np.array([names[each] for each in who]))
     by_name = dict(zip(after.physicians_, after.score_, strict=True))
     renamed = [by_name[names[str(each)]] for each in before.physicians_]
@@ -260,13 +286,13 @@ def test_bad_input_is_named(case):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("power", [-90, 80])
-def test_units_do_not_matter_within_the_limits(name, power, plain):
+def test_units_do_not_matter_within_the_limits(name, power, plain, fitted):
     x, y, who = plain
     extreme = quick(name).fit(np.ldexp(x, power), y, who)
     assert np.isfinite(extreme.score_).all()
     # LPA takes columns without an interquartile range in their unit; a search may end elsewhere.
     if name not in ("lpa-guided", "genetic-matching"):
-        assert extreme.score_ == pytest.approx(quick(name).fit(x, y, who).score_, abs=1e-6)
+        assert extreme.score_ == pytest.approx(fitted(name).score_, abs=1e-6)
 
 
 def test_labels_of_mixed_kinds(plain):

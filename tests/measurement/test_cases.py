@@ -8,6 +8,8 @@ import intravar
 from intravar import InputError
 from intravar.publication.outputs import outputs_of
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 COLUMNS = {"physician": "doctor", "decision": "y", "case": "image"}
 
 

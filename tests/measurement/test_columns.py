@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 import intravar
 from intravar.measurement.columns import COLUMNS, rounded, typed
+
+pytestmark = pytest.mark.usefixtures("learned_once")
 
 DOCS = Path(__file__).parents[2] / "docs" / "measure.md"
 

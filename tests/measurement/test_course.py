@@ -12,6 +12,8 @@ from intravar.cohort import Cohort
 from intravar.measurement.strata import DealtPatients, Strata, strata_of
 from intravar.simulation.courses import MIDDLE
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 ASKED: dict[str, Any] = {"physician": "physician", "decision": "decision"}
 
 

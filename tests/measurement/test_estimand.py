@@ -19,6 +19,8 @@ from intravar.measurement.verdict import RULE_FOUND, Verdict
 from intravar.publication import group_lines
 from intravar.publication.outputs import outputs_of
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 RNG = np.random.default_rng(5)
 
 

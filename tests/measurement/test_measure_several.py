@@ -18,6 +18,8 @@ from intravar.publication.several_outputs import joint_lines
 from intravar.request import Request, read_request
 from intravar.wording import Words
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 TOGETHER = {
     "physician": "physician",
     "decision": "decision,decision_2",

@@ -12,6 +12,8 @@ from intravar.estimators.evidence import EligibleRates
 from intravar.inference import Interval
 from intravar.latent.anchors import Anchors
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 
 class KnowsTheRule(Estimator):
     """Stands for the latent rule: no pairs, but probabilities, intervals and a core."""

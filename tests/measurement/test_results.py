@@ -28,6 +28,8 @@ from intravar.publication.outputs import outputs_of
 from intravar.publication.pseudonyms import Pseudonyms, read_key
 from intravar.text import clean_name
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 EVIL = [
     "<script>alert(1)</script>",
     "\"quoted\" & 'more'",

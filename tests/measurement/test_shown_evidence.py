@@ -12,6 +12,8 @@ import intravar
 from intravar import Measurement
 from intravar.cli.explain import _print_cases
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 ASKED = {"request": {"columns": {"decision": "statin"}}}
 
 

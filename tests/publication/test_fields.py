@@ -9,6 +9,8 @@ import pytest
 import intravar
 from intravar.publication.fields import FIELDS, paths, rule_of
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 DOCS = Path(__file__).parents[2] / "docs" / "privacy.md"
 OTHERS = {"intravar.json", "physicians.html", "report.html", "request.toml"}
 

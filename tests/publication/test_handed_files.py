@@ -16,6 +16,8 @@ from intravar.pages.files.measurement_files import write_measurement_files
 from intravar.pages.sheet.sheet_files import write_sheets
 from read_files import pages_of, text_of
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 NUMBER = re.compile(r"(?<![\d.])\d\.\d{2,}(?![\d.])")
 SMALL = 8  # patients of one physician, whose panel must stay hidden
 

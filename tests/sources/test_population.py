@@ -29,6 +29,8 @@ from intravar.where import (
 from postgres import server
 from reference.population import holds
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 NUMBERS = st.sampled_from([0, 1, 60, 75, 75.5, -3])
 TEXTS = st.sampled_from(["F", "M", "it's", 'a "b"', "F "])
 NUMBERS_COMPARED = st.builds(

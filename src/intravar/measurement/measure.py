@@ -105,7 +105,7 @@ def measure(
     Examples
     --------
     >>> import intravar
-    >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=8)
+    >>> cohort = intravar.simulate("score2", n_patients=600, n_physicians=8)
     >>> found = measure(cohort.to_polars(), physician="physician", decision="decision")
     >>> found.physicians.height
     8

@@ -18,7 +18,7 @@ from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
 from intravar.preparation.census import Census, as_measured, take_census
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
-from intravar.preparation.drawing import Drawn, draw, sampled_rows
+from intravar.preparation.drawing import Drawn, draw, sample_of, sampled_rows
 from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare

@@ -25,6 +25,8 @@ from intravar.pages.sheet.sheet_pictures import FEWEST_PEERS, Own, strip
 from intravar.publication.outputs import Outputs
 from read_files import pages_of, text_of
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 RANK = {"rank": 2.0, "rank_low": 1, "rank_high": 4}
 
 
