@@ -159,7 +159,7 @@ def test_fewer_workers_than_one(engine: str, workers: int) -> None:
 
 def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch):
     """The same for another version of a package and for altered code under the same version."""
-    address = cluster.running(2)
+    address = cluster.running(1)
     for name in ("numpy", "code of intravar"):
         here = {**dask_engine.fingerprint(), name: "other"}
         monkeypatch.setattr(dask_engine, "fingerprint", lambda here=here: here)
@@ -190,11 +190,18 @@ class Meanwhile(KillAWorker):
             process.wait()
 
 
+def test_a_cluster_without_workers_is_said(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
+    address = cluster.running(0)
+    with pytest.raises(InputError, match="no workers for 2 seconds"):
+        intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")
+
+
 @pytest.mark.parametrize("lost", ["workers", "scheduler"])
 def test_a_cluster_that_is_lost_is_said(lost, cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(DaskEngine, "patience", 2.0)
     monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
-    address = cluster.running(2)
+    address = cluster.running(1)
     words = "no workers for 2 seconds" if lost == "workers" else "scheduler is gone"
     with pytest.raises(InputError, match=f"{words}.*the same command goes on"):
         intravar.benchmark(
@@ -206,10 +213,3 @@ def test_a_cluster_that_is_lost_is_said(lost, cluster, tmp_path, monkeypatch):
             progress=Meanwhile(*(cluster.workers if lost == "workers" else [cluster.scheduler])),
         )
     assert list((tmp_path / "o" / "parts").glob("*.json"))
-
-
-def test_a_cluster_without_workers_is_said(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
-    address = cluster.running(0)
-    with pytest.raises(InputError, match="no workers for 2 seconds"):
-        intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")

@@ -159,7 +159,7 @@ def test_nothing_of_the_sample_is_sent(fitted):
 
 @pytest.mark.parametrize("condition", ["score2", "stress-two-camps"])
 def test_others_are_scored_as_if_they_had_been_fitted(condition):
-    cohort = intravar.simulate(condition, n_patients=9_000, n_physicians=30, seed=21)
+    cohort = intravar.simulate(condition, n_patients=6_000, n_physicians=20, seed=21)
     observed = Observed.of(*cohort.observed())
     first = observed.code % 2 == 0
     with warnings.catch_warnings():
@@ -168,7 +168,7 @@ def test_others_are_scored_as_if_they_had_been_fitted(condition):
         model = LatentRule().fit_observed(observed.take(np.flatnonzero(first)))
     rest = observed.take(np.flatnonzero(~first))
     read = model.common().others(rest)
-    at = np.arange(30) % 2 == 1
+    at = np.arange(20) % 2 == 1
     error = everybody.ends().standard_error[at]
     assert np.abs(read.score_ - everybody.score_[at]).mean() < 0.25 * error.mean()
     np.testing.assert_allclose(read.ends().standard_error.mean(), error.mean(), rtol=0.15)

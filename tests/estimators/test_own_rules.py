@@ -128,12 +128,12 @@ def test_few_physicians_have_honest_intervals(n_physicians):
     assert np.mean(widths) > 0.08
 
 
-@pytest.mark.parametrize("within", ["eligible", "panel"])
-def test_personal_rules_score_the_panel_too(camps, within):
-    found = quick(within=within).fit(*camps)
-    assert (found.low_ <= found.score_).all()
-    assert (found.score_ <= found.high_).all()
-    assert found.profile_["score"].null_count() == 0
+def test_personal_rules_score_the_panel_too(camps, model):
+    assert model.within == "eligible"
+    for found in (model, quick(within="panel").fit(*camps)):
+        assert (found.low_ <= found.score_).all()
+        assert (found.score_ <= found.high_).all()
+        assert found.profile_["score"].null_count() == 0
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,10 @@ class DaskEngine:
             watch = _ClusterWatch(client, self.patience, self.worker_patience)
             while not waiting.is_empty():
                 if waiting.has_ready():
-                    done = next(waiting)
+                    # First the result: without a scheduler there is nobody to send more to.
+                    result = _result(next(waiting), watch)
                     waiting.update(submitted(1 + max(0, _at_a_time(client) - waiting.count() - 1)))
-                    yield _result(done, watch)
+                    yield result
                 else:
                     watch.look()
                     time.sleep(0.05)
@@ -102,7 +103,8 @@ class DaskEngine:
 
 def _at_a_time(client: Any) -> int:
     """Return how many tasks are sent before one is finished: some for every thread there is."""
-    threads = sum(worker["nthreads"] for worker in client.scheduler_info()["workers"].values())
+    workers = client.scheduler_info().get("workers", {})
+    threads = sum(worker["nthreads"] for worker in workers.values())
     return TASKS_PER_THREAD * max(int(threads), FEWEST_THREADS)
 
 
@@ -135,7 +137,7 @@ class _ClusterWatch:
         now = time.monotonic()
         if self._client.status == "running":
             self._answered = now
-            if self._client.scheduler_info()["workers"]:
+            if self._client.scheduler_info().get("workers"):
                 self._had_workers = now
         if now - self._answered > self._patience:
             raise InputError(f"the Dask scheduler is gone; {_LOST}")

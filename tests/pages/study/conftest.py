@@ -12,7 +12,7 @@ pytest.importorskip(
 
 from intravar.estimators import PAPER_METHODS
 from intravar.pages.study import write_report
-from intravar.simulation.catalogue import find_condition, grid_conditions, paper_conditions
+from intravar.simulation.catalogue import grid_conditions, paper_conditions
 from pages.study.made_results import make_results
 
 LONG = "Dr. " + "Very" * 49
@@ -43,22 +43,6 @@ def whole_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = make_results(
         tmp_path_factory.mktemp("whole") / "results",
         [*paper_conditions(), *grid_conditions()],
-        methods=[*PAPER_METHODS, "latent-rule"],
-        undefined=True,
-    )
-    write_report(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def kinds_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every part of the whole page, and of every kind of condition as many as make a table."""
-    found: dict[str, list[str]] = {}
-    for name in [*paper_conditions(), *grid_conditions()]:
-        found.setdefault(find_condition(name).family, []).append(name)
-    folder = make_results(
-        tmp_path_factory.mktemp("kinds") / "results",
-        [name for names in found.values() for name in names[:4]],
         methods=[*PAPER_METHODS, "latent-rule"],
         undefined=True,
     )

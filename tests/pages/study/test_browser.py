@@ -246,15 +246,15 @@ def test_without_script_the_numbers_are_still_there(browser: Any, score2_folder:
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is missing; get it with: make browser")
-@pytest.mark.parametrize("folder", ["score2_folder", "kinds_folder"])
+@pytest.mark.parametrize("folder", ["score2_folder", "whole_folder"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessible(browser: Any, folder: str, scheme: str, request: pytest.FixtureRequest) -> None:
     visit = Visit(browser, request.getfixturevalue(folder), color_scheme=scheme)
     visit.page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
     visit.page.locator("#physician-table tbody button").first.click()
-    # The figures of every kind are those of the one, many times over.
+    # The figures of the whole are those of the one, many times over.
     left_out = "[]" if folder == "score2_folder" else "[['.plot svg']]"
     # Dark and light differ in their colours alone.
-    rules = "['color-contrast']" if (folder, scheme) == ("kinds_folder", "dark") else "undefined"
+    rules = "['color-contrast']" if (folder, scheme) == ("whole_folder", "dark") else "undefined"
     assert serious_problems(visit.page, left_out, rules) == []
     visit.context.close()
