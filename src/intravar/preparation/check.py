@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -145,7 +146,9 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
     if in_parts and not isinstance(source, Source):
         large = scan_source(source, spool, least=request.sample, **request.reading)
         if large is not None:
-            return _of_large(large, request, method)
+            # Whoever reads it as a whole says which line or value does not fit.
+            with suppress(pl.exceptions.PolarsError):
+                return _of_large(large, request, method)
     read = (
         source
         if isinstance(source, Source)

@@ -1,0 +1,124 @@
+"""Large tables gone through a piece at a time: the same rows as read at once, from every source."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from every_source import WRITERS, as_postgresql
+from intravar.errors import InputError
+from intravar.preparation.census import take_census
+from intravar.preparation.check import checked
+from intravar.preparation.drawing import draw
+from intravar.request import Request
+from intravar.sources import read_source, scanning
+from intravar.sources.scanning import ROW, scan_source
+from postgres import server
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    random = np.random.default_rng(0)
+    return pl.DataFrame(
+        {
+            "doctor": [f"{number % 7:03d}" for number in range(500)],
+            "drug": random.integers(0, 2, 500),
+            "age": random.integers(20, 90, 500),
+            "weight": random.normal(70, 10, 500).round(1),
+            "ward": random.choice(["north", "south"], 500),
+        }
+    )
+
+
+def counted(lazy: Any) -> list[tuple[Any, ...]]:
+    census = take_census(lazy, "doctor", "drug")
+    return [
+        *zip(
+            census.named.to_list(),
+            census.n_patients.tolist(),
+            census.n_for.tolist(),
+            strict=True,
+        )
+    ]
+
+
+@pytest.mark.parametrize("kind", [*WRITERS, "PostgreSQL"])
+def test_the_same_from_every_source(
+    kind: str, table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(scanning, "AT_A_TIME", 90)
+    expected = [
+        *table.group_by("doctor").agg(pl.len(), pl.col("drug").sum()).sort("doctor").iter_rows()
+    ]
+
+    def compared(source: Any, options: dict[str, Any]) -> None:
+        spool = tmp_path / "rows"
+        spool.mkdir()
+        found = scan_source(source, lambda: spool, least=100, **options)
+        if found is None:  # what is read as a whole is said by whoever reads it
+            assert read_source(source, as_text=["doctor"], **options).table.height == 500
+            return
+        assert found.n_rows == 500
+        assert counted(found) == expected
+        rows = found.lazy.select(ROW).collect()[ROW]
+        assert sorted(rows.to_list()) == list(range(500))
+        assert scan_source(source, lambda: spool, least=500, **options) is None
+
+    if kind == "PostgreSQL":
+        with server(tmp_path / "server") as url:
+            compared(*given(as_postgresql(url)(table, tmp_path)))
+    else:
+        compared(*given(WRITERS[kind](table, tmp_path)))
+
+
+def given(written: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a source and how to read it."""
+    return written if isinstance(written, tuple) else (written, {})
+
+
+@pytest.mark.parametrize("kind", ["gzip", "utf-16", "old Mac", "separator line", "binary"])
+def test_text_that_must_be_read_as_a_whole(kind: str, table: pl.DataFrame, tmp_path: Path):
+    path, text = tmp_path / "patients.csv", table.write_csv()
+    content = {
+        "gzip": gzip.compress(text.encode()),
+        "utf-16": text.encode("utf-16"),
+        "old Mac": text.replace("\n", "\r").encode(),
+        "separator line": b"sep=,\n" + text.encode(),
+        "binary": b"\x00\x01" * 100,
+    }[kind]
+    path.write_bytes(content)
+    assert scan_source(path, lambda: tmp_path, least=100) is None
+
+
+def test_a_ragged_line_is_said_by_whoever_reads_it(table: pl.DataFrame, tmp_path: Path):
+    path = tmp_path / "patients.csv"
+    lines = table.write_csv().splitlines()
+    lines[300] += ",one,more"
+    path.write_text("\n".join(lines))
+    for _ in range(2):
+        with pytest.raises(InputError, match="7 fields in line 301"):
+            checked(path, Request(physician="doctor", decision="drug", sample=1_000))
+        path.write_text("\n".join([*lines, *lines[1:], *lines[1:]]))
+
+
+def test_a_population_that_cannot_be(table: pl.DataFrame, tmp_path: Path):
+    path = tmp_path / "patients.csv"
+    pl.concat([table] * 3).write_csv(path)
+    asked = Request(physician="doctor", decision="drug", sample=1_000, where="hight > 3")
+    with pytest.raises(InputError, match="column 'hight'; did you mean 'weight'"):
+        checked(path, asked)
+
+
+def test_a_lot_moves_nobody(table: pl.DataFrame):
+    """Whoever is drawn stays drawn when other physicians join, or rows change places."""
+    found = scan_source(table, Path, least=100)
+    assert found is not None
+    census = take_census(found, "doctor", "drug")
+    assert set(draw(census, 200, 1).codes) <= set(draw(census, 400, 1).codes)
+    shuffled = scan_source(table.sample(fraction=1, shuffle=True, seed=2), Path, least=100)
+    assert shuffled is not None
+    again = draw(take_census(shuffled, "doctor", "drug"), 200, 1)
+    assert again.codes.tolist() == draw(census, 200, 1).codes.tolist()
