@@ -11,6 +11,8 @@ from numba.core.registry import CPUDispatcher
 import intravar
 from intravar.estimators import Estimator
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 
 def cohort(n: int, n_physicians: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make patients of physicians who follow rules of their own."""

@@ -8,10 +8,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intravar.buckets.readings import others_than_most, told_apart
 from intravar.estimators.evidence import Predictions
 from intravar.observed import Observed
 from intravar.publication.suppression import is_few
-from intravar.publication.weighing import shown_differences, tells_enough_apart
+from intravar.publication.weighing import shown_differences
 
 SHOWN = {"A": "P-1", "B": "P-2"}
 
@@ -22,7 +23,8 @@ def measured(columns: dict[str, list[float]], rows: list[tuple[str, str, str]]) 
     both = pl.concat([table, table])
     n = table.height
     observed = Observed.of(both, [0, 1] * n, ["A"] * n + ["B"] * n)
-    differences = pl.DataFrame(rows, schema=["physician", "covariate", "how"], orient="row")
+    said = pl.DataFrame(rows, schema=["physician", "covariate", "how"], orient="row")
+    differences = told_apart(said, observed)
     none = np.zeros(0)
     return SimpleNamespace(
         main=SimpleNamespace(evidence=Predictions(none, none, none, none, (), differences)),
@@ -60,4 +62,5 @@ def test_both_values_of_a_covariate_are_frequent_where_it_is_told(
     ones: int, zeros: int, smallest: int
 ) -> None:
     values = np.array([1.0] * ones + [0.0] * zeros)
-    assert tells_enough_apart(values, smallest) == (not is_few(min(ones, zeros), smallest))
+    apart = others_than_most(values)
+    assert is_few(apart, smallest) == is_few(min(ones, zeros), smallest)
