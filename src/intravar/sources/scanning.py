@@ -16,7 +16,13 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.databases import chosen_query, count_rows, database_kind, open_database
+from intravar.sources.databases import (
+    Database,
+    chosen_query,
+    count_rows,
+    database_kind,
+    open_database,
+)
 from intravar.sources.delimited import scan_text
 from intravar.sources.files import scan_parquet
 from intravar.sources.plain_columns import plain_table
@@ -83,23 +89,25 @@ def scan_source(
     if kind is not None:
         with closing(open_database(str(source), kind)) as database:
             asked = chosen_query(database, table, query, without_password(str(source)))
-            if count_rows(database, asked) <= least:
+            if not _has_more(database, asked, least):
                 return None
             parts = _spooled(database.batches(asked, AT_A_TIME), spool())
         frames = [pl.scan_parquet(part) for part in parts]
         together = pl.concat(frames, how="vertical_relaxed")
         return _large(together, least, without_password(str(source)))
     path = Path(source)
-    if table is not None or query is not None or sheet is not None or not path.exists():
+    if table is not None or query is not None or sheet is not None:
         return None
     try:
+        if not path.exists():
+            return None
         lazy = scan_parquet(path) if encoding is None else None
         notes: tuple[str, ...] = ()
         if lazy is None and path.is_file():
             found = scan_text(path, separator=separator, encoding=encoding)
             lazy, notes = (None, ()) if found is None else found
         return None if lazy is None else _large(lazy, least, str(source), notes)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None  # whoever reads it as a whole says what is wrong with it
 
 
@@ -114,6 +122,14 @@ def _large(
     checked_names(names, f"'{name}'")
     renamed = lazy.rename(dict(zip(stored, names, strict=True)))
     return Scanned(renamed.with_row_index(ROW), n_rows, name, notes)
+
+
+def _has_more(database: Database, query: str, least: int) -> bool:
+    """Tell whether a query selects more rows than so many; not if it cannot be asked."""
+    try:
+        return count_rows(database, query) > least
+    except InputError:
+        return False  # whoever reads it as a whole says what is wrong with it
 
 
 def _spooled(batches: Any, folder: Path) -> list[Path]:
