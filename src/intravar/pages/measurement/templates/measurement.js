@@ -1,6 +1,10 @@
 (() => {
   const rows = new Map();
-  for (const row of document.querySelectorAll("#physicians tbody tr")) rows.set(row.dataset.p, row);
+  const look = () => {
+    rows.clear();
+    for (const row of document.querySelectorAll("#physicians tbody tr")) rows.set(row.dataset.p, row);
+  };
+  look();
   const headings = [...document.querySelectorAll("#physicians th")].map((th) => th.textContent);
   const picked = document.getElementById("picked");
   const clear = document.getElementById("clear");
@@ -12,11 +16,17 @@
     const parts = cells.slice(1, 6).map((text, n) => `${headings[n + 1]} ${text}`);
     return `${cells[0]}: ${parts.filter((text) => !text.endsWith(" –")).join(", ")}`;
   };
+  const name = (p) => {
+    if (rows.has(p)) return rows.get(p).cells[0].textContent.trim();
+    const mark = document.querySelector(`circle[data-p="${p}"]`);
+    const title = mark && mark.querySelector("title");
+    return mark ? (mark.dataset.tip || (title && title.textContent) || "").split(":")[0] : "";
+  };
   let lit = null;
   const light = (p) => {
     for (const each of document.querySelectorAll(".lit")) each.classList.remove("lit");
     lit = p === lit ? null : p;
-    picked.textContent = lit === null ? "" : told(lit).split(":")[0];
+    picked.textContent = lit === null ? "" : name(lit);
     clear.hidden = lit === null;
     if (lit === null) return;
     for (const each of document.querySelectorAll(`[data-p="${lit}"]`)) {
@@ -26,13 +36,20 @@
   };
   clear.addEventListener("click", () => light(lit));
   const idle = window.requestIdleCallback || ((run) => window.setTimeout(run, 1));
-  idle(() => {
+  const pressable = () => {
     for (const place of document.querySelectorAll("#physicians td:first-child, .named strong")) {
+      if (place.querySelector("button")) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.append(...place.childNodes);
       place.append(button);
     }
+  };
+  idle(pressable);
+  document.addEventListener("rows", () => {
+    look();
+    pressable();
+    if (lit !== null && rows.has(lit)) rows.get(lit).classList.add("lit");
   });
   document.addEventListener("click", (event) => {
     const found = event.target.closest("circle[data-p], td:first-child button, .named button");
