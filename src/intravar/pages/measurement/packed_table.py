@@ -26,7 +26,6 @@ def packed_rows(table: PhysicianTable) -> Markup | None:
         return None
     names = [TableCell(row.name) for row in table.rows]
     columns = zip(*(row.cells for row in table.rows), strict=True)
-    kinds = [heading.kind for heading in table.headings]
     return script_json(
         {
             "n": len(table.rows),
@@ -34,8 +33,8 @@ def packed_rows(table: PhysicianTable) -> Markup | None:
             "who": packed_numbers([row.p for row in table.rows]),
             "shown": packed_numbers([int(row.reportable) for row in table.rows]),
             "columns": [
-                {"kind": kind, **packed_column(cells)}
-                for kind, cells in zip(kinds, (names, *columns), strict=True)
+                {"name": heading.name, "kind": heading.kind, **packed_column(cells)}
+                for heading, cells in zip(table.headings, (names, *columns), strict=True)
             ],
         }
     )

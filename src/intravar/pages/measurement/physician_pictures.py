@@ -185,6 +185,7 @@ def _plot_distribution(data: Everyone, width: int) -> Plot:
     hint = f"median {middle:.2f}, typical 95 % interval from {low:.2f} to {high:.2f}"
     plot.line([(low, height), (high, height)], "interval")
     plot.point((middle, height), hint)
+    plot.finder("discordance", 0.05 * plot.y[1])
     return plot
 
 
@@ -368,4 +369,6 @@ def plot_funnel(data: Funnel, width: int) -> Plot:
         hint = f"{_hint(row)}, {row[size]:,} {data.by}" if told else ""
         kind = "point out" if abs(distance) > OUTER else "point"
         plot.point((row[size], row["discordance"]), hint, kind, who=row["p"], radius=radius)
+    if data.binned:
+        plot.finder(size, "discordance")
     return plot

@@ -5,22 +5,38 @@
     for (const row of document.querySelectorAll("#physicians tbody tr")) rows.set(row.dataset.p, row);
   };
   look();
+  const rowWith = (p) => rows.get(p) || (typeof rowOf === "function" && rowOf(p));
   const headings = [...document.querySelectorAll("#physicians th")].map((th) => th.textContent);
   const picked = document.getElementById("picked");
   const clear = document.getElementById("clear");
   const tip = document.getElementById("tip");
   const told = (p) => {
-    const row = rows.get(p);
+    const row = rowWith(p);
     if (!row) return "";
     const cells = [...row.cells].map((cell) => cell.textContent.trim());
     const parts = cells.slice(1, 6).map((text, n) => `${headings[n + 1]} ${text}`);
     return `${cells[0]}: ${parts.filter((text) => !text.endsWith(" –")).join(", ")}`;
   };
   const name = (p) => {
-    if (rows.has(p)) return rows.get(p).cells[0].textContent.trim();
-    const mark = document.querySelector(`circle[data-p="${p}"]`);
-    const title = mark && mark.querySelector("title");
-    return mark ? (mark.dataset.tip || (title && title.textContent) || "").split(":")[0] : "";
+    const row = rowWith(p);
+    return row ? row.cells[0].textContent.trim() : "";
+  };
+  /* Where physicians are counted in bins, the one who is lit gets a mark. */
+  const find = (p) => {
+    for (const finder of document.querySelectorAll(".finder")) {
+      finder.replaceChildren();
+      const row = p !== null && rowWith(p);
+      if (!row || finder.ownerSVGElement.querySelector(`[data-p="${p}"]`)) continue;
+      const { x, y, ...along } = finder.dataset;
+      const [a, b] = [[x, along.left, along.across], [y, along.bottom, along.up]].map(([column, from, per]) => {
+        const cell = row.querySelector(`[data-name="${column}"]`);
+        return Number(from) + Number(per) * (column ? parseFloat(cell && cell.textContent.replaceAll(",", "")) : 0);
+      });
+      if (Number.isNaN(a) || Number.isNaN(b)) continue;
+      const mark = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+      for (const [key, value] of Object.entries({ cx: a, cy: b, r: 6, "data-p": p })) mark.setAttribute(key, value);
+      finder.append(mark);
+    }
   };
   let lit = null;
   const light = (p) => {
@@ -28,6 +44,7 @@
     lit = p === lit ? null : p;
     picked.textContent = lit === null ? "" : name(lit);
     clear.hidden = lit === null;
+    find(lit);
     if (lit === null) return;
     for (const each of document.querySelectorAll(`[data-p="${lit}"]`)) {
       each.classList.add("lit");

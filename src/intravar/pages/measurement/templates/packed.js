@@ -1,9 +1,7 @@
-(() => {
+const rowOf = (() => {
   const table = document.getElementById("physicians");
   const body = table.tBodies[0];
-  const block = document.getElementById("rows");
-  if (!block) return;
-  const { n, size, who, shown, columns } = JSON.parse(block.textContent);
+  const { n, size, who, shown, columns } = JSON.parse(document.getElementById("rows").textContent);
   const unpacked = ({ digits, at }) => {
     const found = new Int32Array(n);
     if (digits) for (let i = 0; i < n; i += 1) found[i] = parseInt(at.slice(i * digits, (i + 1) * digits), 36);
@@ -24,8 +22,9 @@
     const line = document.createElement("tr");
     line.dataset.p = people[row];
     if (!reported[row]) line.className = "none";
-    columns.forEach(({ kind, texts }, at) => {
+    columns.forEach(({ name, kind, texts }, at) => {
       const cell = line.insertCell();
+      cell.dataset.name = name;
       cell.textContent = texts[places[at][row]];
       cell.className = kind || (at === 0 && cell.textContent.length < 20 ? "whole" : "");
     });
@@ -75,4 +74,8 @@
     });
   }
   tell();
+  return (p) => {
+    const row = people.indexOf(Number(p));
+    return row < 0 ? null : made(row);
+  };
 })();
