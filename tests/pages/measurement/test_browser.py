@@ -293,6 +293,8 @@ def test_among_very_many_the_farthest_are_lit(browser: Any, large: dict[int, Pat
 def test_among_very_many_anybody_gets_a_mark(browser: Any, large: dict[int, Path]) -> None:
     with Visit(browser, large[20_000]) as visit:
         page = visit.page
+        page.locator("#physicians td button").nth(20).click()
+        assert page.locator("#physicians-picture svg.wide circle.lit").count() == 1
         page.get_by_label("Find a physician or a reason").fill("p-17123-x")
         page.locator("#physicians td button").click()
         assert page.locator("#picked").text_content() == "P-17123-XYZ"

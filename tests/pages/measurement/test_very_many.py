@@ -171,4 +171,6 @@ def test_a_document_leads_to_the_workbook(nation: Outputs) -> None:
     tables = [part for part in parts if isinstance(part, PlainTable)]
     assert max(len(table.rows) for table in tables) < 200
     told = [part.text for part in parts if isinstance(part, Passage)]
-    assert any("20,000 physicians is too long" in text and "report.xlsx" in text for text in told)
+    assert any(
+        "20,000 physicians is too long" in text and "physicians.csv" in text for text in told
+    )

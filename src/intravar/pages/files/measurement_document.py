@@ -133,8 +133,8 @@ def drawn_parts(
 
 def _elsewhere(n: int) -> Passage:
     return Passage(
-        f"The table of all {n:,} physicians is too long for a document. It is in the workbook, "
-        "report.xlsx, and in physicians.csv."
+        f"The table of all {n:,} physicians is too long for a document. physicians.csv holds it, "
+        "and so does the workbook that intravar report makes with --format xlsx."
     )
 
 

@@ -5,7 +5,7 @@
     for (const row of document.querySelectorAll("#physicians tbody tr")) rows.set(row.dataset.p, row);
   };
   look();
-  const rowWith = (p) => rows.get(p) || (typeof rowOf === "function" && rowOf(p));
+  const rowWith = (p) => (typeof rowOf === "function" && rowOf(p)) || rows.get(p);
   const headings = [...document.querySelectorAll("#physicians th")].map((th) => th.textContent);
   const picked = document.getElementById("picked");
   const clear = document.getElementById("clear");
