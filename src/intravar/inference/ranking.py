@@ -62,7 +62,7 @@ def expected_ranks(mean: npt.ArrayLike, sd: npt.ArrayLike) -> FloatArray:
 
     P(theta_k < theta_i) = Phi((m_i - m_k) / sqrt(s_i^2 + s_k^2)), and one half for two equal
     numbers without error. Physicians are taken a block at a time, so that memory does not grow
-    with their square: 5,000 physicians take a few seconds and 100 MB instead of a GB.
+    with their square, and every two are compared once: 20,000 take some seconds and 100 MB.
 
     Parameters
     ----------
@@ -75,19 +75,22 @@ def expected_ranks(mean: npt.ArrayLike, sd: npt.ArrayLike) -> FloatArray:
     [1.317, 2.341, 2.341]
     """
     m, s = np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64)
-    found = np.empty(len(m))
+    found = np.zeros(len(m))
     height = max(1, _BLOCK_ENTRIES // max(len(m), 1))
     for start in range(0, len(m), height):
-        rows = slice(start, start + height)
-        gap = m[rows, None] - m
-        width = np.hypot(s[rows, None], s)
+        rows, rest = slice(start, start + height), slice(start, None)
+        gap = m[rows, None] - m[rest]
+        width = np.hypot(s[rows, None], s[rest])
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = gap / width
         # 0 / 0: the same number twice, each below the other half of the time.
         below = ndtr(np.where(np.isnan(ratio), 0.0, ratio))
-        # Everyone is compared with themselves too, which adds one half.
-        found[rows] = below.sum(axis=1) + 0.5
-    return found
+        found[rows] += below.sum(axis=1)
+        # Who comes later is below with what is left.
+        later = below[:, height:]
+        found[start + height :] += len(later) - later.sum(axis=0)
+    # Everyone is compared with themselves too, which adds one half.
+    return found + 0.5
 
 
 def rank_normal(

@@ -20,6 +20,7 @@ from intravar.pages.files.parts import (
     SectionHeading,
     WholeDocument,
 )
+from intravar.pages.measurement.binned_pictures import MOST_SINGLE
 from intravar.pages.measurement.picture_register import ShownPicture, pictures_of
 from intravar.publication.group_words import group_lines
 from intravar.publication.outputs import Outputs
@@ -27,6 +28,8 @@ from intravar.wording import Words
 
 #: Physicians up to whom the table stands among the text; more are an annex.
 MOST_IN_TEXT = 30
+#: Physicians up to whom the document holds them all; more are in the workbook.
+MOST_IN_ANNEX = MOST_SINGLE
 #: Columns of the table beside name and interval, as far as they are filled.
 TOLD = ("n_patients", "rate", "discordance", "shrunken", "reliability", "rank", "band")
 _TITLE = "How consistently do they decide?"
@@ -43,8 +46,9 @@ def measurement_document(outputs: Outputs) -> WholeDocument:
     summary = outputs.summary
     words = outputs.words
     pictures = pictures_of(outputs)
-    table = _physicians(outputs)
-    annex = outputs.physicians.height > MOST_IN_TEXT
+    n = outputs.physicians.height
+    table = _physicians(outputs) if n <= MOST_IN_ANNEX else [_elsewhere(n)]
+    annex = MOST_IN_TEXT < n <= MOST_IN_ANNEX
     parts: list[DocumentPart] = [
         *_findings(outputs),
         *drawn_parts(pictures, ("group", "noise"), half=True),
@@ -125,6 +129,13 @@ def drawn_parts(
         title = name if name.endswith((".", "?")) else f"{name}."
         found.append(FramedPicture(svg, title, words_in(svg), shown.reading, shown.key, half))
     return found
+
+
+def _elsewhere(n: int) -> Passage:
+    return Passage(
+        f"The table of all {n:,} physicians is too long for a document. physicians.csv holds it, "
+        "and so does the workbook that intravar report makes with --format xlsx."
+    )
 
 
 def _physicians(outputs: Outputs) -> list[DocumentPart]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import Markup
+
 from intravar.estimators import DESCRIBED
 from intravar.pages.colours import Look
 from intravar.pages.html import render_html
 from intravar.pages.measurement.first_page import first_page
+from intravar.pages.measurement.packed_table import ROWS_AT_ONCE, packed_rows
 from intravar.pages.measurement.physician_table import physician_table
 from intravar.pages.measurement.picture_register import pictures_of
 from intravar.publication.outputs import Outputs
@@ -22,6 +25,12 @@ LOOKS = {
     "two": Look("#c77400", "#f0b04f"),
     "three": Look("#7a7f87", "#9aa3ad"),
     "four": Look("#aa3333", "#f08a8a"),
+    "shade-0": Look("#e1edf7", "#1d3040"),
+    "shade-1": Look("#c3dbee", "#244560"),
+    "shade-2": Look("#a0c6e3", "#2c5b80"),
+    "shade-3": Look("#7bb0d8", "#3572a0"),
+    "shade-4": Look("#5498ca", "#428abf"),
+    "shade-5": Look("#3381ba", "#569fd6"),
     "on-one": Look("#ffffff", "#10141a"),
     "on-two": Look("#1c1c1e", "#10141a"),
     "good": Look("#13653a", "#8fdcae"),
@@ -45,10 +54,12 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
     """
     method = DESCRIBED[outputs.summary["method"]]
     table = physician_table(outputs)
+    packed = packed_rows(table)
     return _render(
         "measurement",
         outputs,
-        parts=("table", "measurement"),
+        parts=(*_parts(packed), "measurement"),
+        packed=packed,
         checks=outputs.checks,
         diagnostics=outputs.diagnostics,
         first=first_page(outputs),
@@ -63,7 +74,14 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
 
 def render_annex(outputs: Outputs) -> str:
     """Return the annex: the table of all physicians with every column, to search or to print."""
-    return _render("annex", outputs, parts=("table",), table=physician_table(outputs, whole=True))
+    table = physician_table(outputs, whole=True)
+    packed = packed_rows(table)
+    return _render("annex", outputs, _parts(packed), table=table, packed=packed)
+
+
+def _parts(packed: Markup | None) -> tuple[str, ...]:
+    """Return the styles and scripts of the table, and of packed rows where it has them."""
+    return ("table",) if packed is None else ("table", "packed")
 
 
 def _render(name: str, outputs: Outputs, parts: tuple[str, ...], **content: Any) -> str:
@@ -71,7 +89,7 @@ def _render(name: str, outputs: Outputs, parts: tuple[str, ...], **content: Any)
     return render_html(
         _PACKAGE,
         name,
-        {"summary": outputs.summary, **content},
+        {"summary": outputs.summary, "first_rows": ROWS_AT_ONCE, **content},
         filters={"number": _number, "share": _share, "count": _count, "label": label},
         looks=LOOKS,
         parts=parts,

@@ -62,11 +62,12 @@ class TableCell(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """What stands over a column, and what it means."""
+    """What stands over a column, what it means, its looks, and the column's own name."""
 
     text: str
     words: str
     kind: str
+    name: str = ""
 
 
 class TableRow(NamedTuple):
@@ -136,7 +137,7 @@ def _line(row: dict[str, Any], lines: dict[str, str]) -> TableCell:
 
 def _heading(column: ResultColumn, words: Words) -> Heading:
     text, meaning = HEADINGS.get(column.name, (column.heading, column.words))
-    return Heading(words.said(text), words.said(meaning), _kind(column))
+    return Heading(words.said(text), words.said(meaning), _kind(column), column.name)
 
 
 def _kind(column: ResultColumn) -> str:

@@ -16,6 +16,7 @@ from intravar.pages.measurement import physician_pictures as physicians
 from intravar.pages.measurement import rule_pictures as rule
 from intravar.pages.measurement import strata_pictures as strata
 from intravar.pages.measurement import trust_pictures as trust
+from intravar.pages.measurement.binned_pictures import MOST_SINGLE
 from intravar.pages.measurement.plot import NARROW, WIDE, Drawing
 from intravar.publication.outputs import Outputs
 from intravar.publication.several_outputs import SeveralOutputs
@@ -103,8 +104,10 @@ def _diagnostic(name: str) -> Callable[[Outputs], Any]:
 
 
 def _without_score(outputs: Outputs) -> str:
-    missing = outputs.physicians.height - physicians.with_intervals(outputs).height
-    return f"{missing:,} without a number to show are not in it." if missing else ""
+    shown = physicians.with_intervals(outputs).height
+    missing = outputs.physicians.height - shown
+    elsewhere = " and may lie elsewhere" if shown > MOST_SINGLE else ""
+    return f"{missing:,} without a number to show are not in it{elsewhere}." if missing else ""
 
 
 def _with_small_counts(field: str) -> Callable[[Outputs], str]:
@@ -178,7 +181,7 @@ PICTURES: tuple[Picture, ...] = (
     Picture(
         "physicians-picture",
         "physicians",
-        "Discordance of every physician",
+        physicians.everyone_title,
         physicians.everyone_reading,
         (
             *_SCORES,
@@ -193,6 +196,23 @@ PICTURES: tuple[Picture, ...] = (
         _without_score,
     ),
     Picture(
+        "ends",
+        "physicians",
+        "The ends of the order",
+        "The most and the least consistent, each with the 95 % interval. Where intervals overlap, "
+        "who comes first is a guess.",
+        (
+            *_SCORES,
+            *(f"physicians.{name}" for name in ("shrunken", "rank")),
+            *(f"physicians.identified_{end}" for end in ("low", "high")),
+            "summary.verdict",
+        ),
+        physicians.order_ends,
+        physicians.plot_ends,
+        physicians.ends_in_words,
+        physicians.ends_key,
+    ),
+    Picture(
         "funnel",
         "physicians",
         "Does anybody differ by more than chance and the usual spread?",
@@ -201,12 +221,7 @@ PICTURES: tuple[Picture, ...] = (
         physicians.funnel_data,
         physicians.plot_funnel,
         physicians.funnel_in_words,
-        (
-            ("line", "mean"),
-            ("limit", "95 % limits"),
-            ("outer", "99.8 % limits"),
-            ("point out", "beyond them"),
-        ),
+        physicians.funnel_key,
         _without_score,
     ),
     _strata("by", "Do subgroups of patients differ?"),
@@ -300,8 +315,7 @@ PICTURES: tuple[Picture, ...] = (
         ("diagnostics.overlap", "physicians.physician"),
         trust.overlap_rows,
         trust.plot_overlap,
-        "One mark per physician; 1 where the panel is like the whole, 0 where it has nothing in "
-        "common with it.",
+        trust.overlap_in_words,
         left_out=_with_small_counts("overlap"),
     ),
     Picture(

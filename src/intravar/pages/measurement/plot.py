@@ -147,6 +147,28 @@ class Plot(Drawing):
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in edge)
         self.add('<polygon class="{kind}" points="{text}"/>', kind=kind, text=text)
 
+    def finder(self, x: str, y: str | float) -> None:
+        """Leave a place where a script may mark one physician by columns of the table.
+
+        Parameters
+        ----------
+        x, y
+            Columns that the axes show; a number is a height that does not depend on who it is.
+        """
+        (left, bottom), (right, top) = self.place(0, 0), self.place(1, 1)
+        if not isinstance(y, str):
+            _, bottom = self.place(0, y)
+        self.add(
+            '<g class="finder" data-x="{x}" data-left="{left}" data-across="{across}" '
+            'data-y="{y}" data-bottom="{bottom}" data-up="{up}"/>',
+            x=x,
+            left=left,
+            across=round(right - left, 3),
+            y=y if isinstance(y, str) else "",
+            bottom=bottom,
+            up=round(top - bottom, 3) if isinstance(y, str) else 0,
+        )
+
     def bar(self, x: tuple[float, float], y: tuple[float, float], hint: str, kind: str) -> None:
         """Add a rectangle between two values on both axes."""
         (a, b), (c, d) = self.place(x[0], y[1]), self.place(x[1], y[0])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from intravar.errors import theirs
+from intravar.pages.measurement.binned_pictures import MOST_SINGLE, PLANE_STEP, histogram
 from intravar.pages.measurement.plot import BOTTOM, MOST_HINTS, TOP, WIDE, Plot
 from intravar.pages.measurement.row_plots import bar_plot
 from intravar.publication.outputs import Outputs
@@ -66,8 +69,19 @@ def overlap_rows(outputs: Outputs) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["overlap"], row["physician"]))
 
 
+def overlap_in_words(rows: list[dict[str, Any]]) -> str:
+    """Say what the picture of overlap shows."""
+    marks = "One mark per physician" if len(rows) <= MOST_SINGLE else "Physicians counted by it"
+    return (
+        f"{marks}; 1 where the panel is like the whole, 0 where it has nothing in common with it."
+    )
+
+
 def plot_overlap(rows: list[dict[str, Any]], width: int) -> Plot:
     """Plot how much every physician's patients are like all."""
+    if len(rows) > MOST_SINGLE:
+        overlap = np.array([row["overlap"] for row in rows], dtype=float)
+        return histogram(overlap, width, "overlap", PLANE_STEP)
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, 1))
     plot.axes("physicians, least overlap first", "overlap", count=len(rows))
     radius = max(1.5, min(4.0, 0.35 * width / len(rows)))

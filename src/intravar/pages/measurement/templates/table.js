@@ -1,4 +1,5 @@
 (() => {
+  if (document.getElementById("rows")) return;
   const table = document.getElementById("physicians");
   const body = table.tBodies[0];
   const status = document.getElementById("status");
