@@ -473,7 +473,8 @@ class LatentRule(Estimator):
     def work(cls, size: Size) -> Work:
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
-        return Work(2.0 + n * (2.4e-4 + 1.3e-5 * p) * (1 + n / 250_000), copies=28.0)
+        learned = n * (1.45e-4 + 8.5e-6 * p) * (1 + n / 1e6)
+        return Work(2.0, shared=learned, copies=28.0, other=1.1e-5 + 3e-7 * p)
 
     def _interval(self, level: float) -> Interval:
         low, high = self._posterior.interval(level)

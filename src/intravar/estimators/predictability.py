@@ -18,6 +18,7 @@ from intravar.inference.intervals import Interval
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, learned_bound, losses_of, panel_means
 from intravar.prediction.colleagues import expected_losses
+from intravar.prediction.cross_fitting import MOST_COMMON
 from intravar.prediction.explained import left_by_own_rules
 from intravar.prediction.held_out import HeldOut, held_out
 from intravar.prediction.other_panels import Ready
@@ -233,7 +234,10 @@ class Predictability(Estimator):
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
         deals = REPETITIONS if n <= SMALL_COHORT else 1
-        return Work(0.8 + deals * n * (2.7e-4 + 2.7e-5 * p), copies=12.0)
+        common = min(n, MOST_COMMON) * (2.7e-4 + 1.55e-5 * p)
+        personal = n * (7e-5 + 2.2e-6 * p)
+        other = 3.2e-5 + 1.25e-6 * p
+        return Work(0.8 + deals * (common + personal), copies=12.0, other=other)
 
     def _interval(self, level: float) -> Interval:
         return self._bound.interval(level)

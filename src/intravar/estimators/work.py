@@ -49,11 +49,14 @@ class Work:
         Processor seconds of what is spread over the processors.
     copies
         Copies of the covariates that are held at a time.
+    other
+        Processor seconds to read a patient beyond those who are learned from.
     """
 
     alone: float
     shared: float = 0.0
     copies: float = 8.0
+    other: float = 0.0
 
 
 def scanning(size: Size) -> float:

@@ -36,7 +36,7 @@ from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed
 from intravar.preparation.check import Beyond, Check, checked
-from intravar.preparation.cost import estimate_cost
+from intravar.preparation.cost import time_of_fit, time_of_others
 from intravar.preparation.panels import Panels
 from intravar.request import Request, resolved, takes_request
 from intravar.seeds import stream
@@ -157,8 +157,8 @@ def _measured(
             fitted[name] = Fitted(repeats.model, repeats.evidence, scores)
             continue
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""
-        cost = estimate_cost(Size.of(prepared.observed), METHODS[name])
-        tell.step(f"measuring with {name}{count}", cost.seconds)
+        expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
+        tell.step(f"measuring with {name}{count}", expected)
         begun = time.perf_counter()
         fitted[name], caught = fit_method(name, prepared.observed, request.seed)
         seconds[name] = time.perf_counter() - begun
@@ -255,8 +255,8 @@ def _some(observed: Observed) -> Observed:
 
 def _time_beyond(found: Check) -> float:
     """Return the seconds that reading everybody beyond the sample may take."""
-    learned = estimate_cost(Size.of(found.prepared.observed), METHODS[found.method])
-    return max(found.cost.seconds - learned.seconds, 0.0)
+    size, n_patients = Size.of(found.prepared.observed), found.panels.n_patients
+    return time_of_others(size, n_patients, METHODS[found.method])
 
 
 def _with_everybody(

@@ -1,6 +1,7 @@
 """How long a measurement will take and how much memory, before it is begun.
 
-The constants were fitted on a busy server of two processors; they are good to a factor of two.
+The constants were fitted on two idle processors of a server; `python -m benchmarks nation` sets what
+a measurement took beside its forecast.
 """
 
 from __future__ import annotations
@@ -13,11 +14,18 @@ import numpy as np
 from intravar.estimators.base import Estimator
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.work import Size, Work
+from intravar.prediction.cross_fitting import MOST_COMMON
 
-#: Processor seconds to read a patient beyond the sample, and each of their values.
-READ_EACH, READ_EACH_VALUE = 1e-4, 6e-6
-#: Memory of the interpreter and its libraries, in MB.
+#: Seconds to deal a patient into a bucket, and to prepare one there, with each of their values.
+SCATTER_EACH = 2e-6
+READ_EACH, READ_EACH_VALUE = 1.5e-5, 1e-6
+#: Patients whose halves are measured at the most, and below which that is done three times.
+MOST_HALVED, FEW_PATIENTS = 60_000, 4_000
+#: What half of the patients teach takes so much of what all of them take.
+NOISE_MORE = 0.6
+#: Memory of the interpreter and its libraries, of a process that reads, and of its values, in MB.
 BASE_MB = 340.0
+READER_MB, READER_VALUE_MB = 250.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -47,16 +55,15 @@ class Cost:
 
 def estimate_cost(size: Size, method: type[Estimator] | None) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting."""
-    work = Work(0.0) if method is None else method.work(size)
-    noise = Predictability.work(size).alone
     n, p = size.n_patients, size.n_covariates
-    processors = min(2, os.cpu_count() or 1)
-    around = 1.0 + 2e-5 * min(n, 30_000) * np.sqrt(p)  # the rule and the diagnostics
-    table_mb = n * (p + 4) * 8 / 1e6
-    panel_mb = 3 * 8 * min(float(size.panels.max()) ** 2, 2.5e7) / 1e6
+    own = _processor_seconds(size, method)
     # The method measures the whole and both halves; noise is taken apart on the way.
-    seconds = 2 * (work.alone + work.shared / processors) + noise + around
-    return Cost(float(seconds), BASE_MB + work.copies * table_mb + panel_mb)
+    halves = 2 * _processor_seconds(_of(size, min(n, MOST_HALVED) // 2), method)
+    splits = 3 if n <= FEW_PATIENTS else 1
+    shared = method is Predictability
+    noise = (NOISE_MORE if shared else 1 + NOISE_MORE) * _processor_seconds(size, Predictability)
+    seconds = own + splits * halves + noise + _around(n, p)
+    return Cost(float(seconds), _memory_mb(size, method))
 
 
 def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
@@ -71,9 +78,47 @@ def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
     method
         The method that measures.
     """
-    learned = estimate_cost(size, method)
-    others = max(n_patients - size.n_patients, 0)
+    n, p = size.n_patients, size.n_covariates
+    halves = 2 * _processor_seconds(_of(size, min(n, MOST_HALVED) // 2), method)
+    some = _of(size, min(n, MOST_COMMON))
+    noise = (1 + NOISE_MORE) * _processor_seconds(some, Predictability)
+    learned = _processor_seconds(size, method) + halves + noise + _around(n, p)
     processors = os.cpu_count() or 1
-    p = size.n_covariates
-    each = (READ_EACH + READ_EACH_VALUE * p) / processors
-    return Cost(learned.seconds + others * each, learned.memory_mb)
+    others = time_of_others(size, n_patients, method)
+    readers = processors * (READER_MB + READER_VALUE_MB * p)
+    return Cost(float(learned + others), _memory_mb(size, method) + readers)
+
+
+def time_of_others(size: Size, n_patients: int, method: type[Estimator]) -> float:
+    """Return the seconds that reading everybody beyond the sample takes."""
+    beyond = max(n_patients - size.n_patients, 0)
+    each = method.work(size).other + READ_EACH + READ_EACH_VALUE * size.n_covariates
+    return float(SCATTER_EACH * n_patients + beyond * each / (os.cpu_count() or 1))
+
+
+def time_of_fit(size: Size, method: type[Estimator]) -> float:
+    """Return the seconds that one fit takes."""
+    return _processor_seconds(size, method)
+
+
+def _processor_seconds(size: Size, method: type[Estimator] | None) -> float:
+    work = Work(0.0) if method is None else method.work(size)
+    return work.alone + work.shared / min(2, os.cpu_count() or 1)
+
+
+def _of(size: Size, n_patients: int) -> Size:
+    """Return the size of a part of the patients."""
+    share = n_patients / max(size.n_patients, 1)
+    return Size(n_patients, size.n_covariates, size.panels * share)
+
+
+def _around(n_patients: int, n_covariates: int) -> float:
+    """Return the seconds of the rule, the diagnostics, reasons not recorded and writing."""
+    return float(2.0 + 3e-5 * min(n_patients, 30_000) * np.sqrt(n_covariates))
+
+
+def _memory_mb(size: Size, method: type[Estimator] | None) -> float:
+    work = Work(0.0) if method is None else method.work(size)
+    table_mb = size.n_patients * (size.n_covariates + 4) * 8 / 1e6
+    panel_mb = 3 * 8 * min(float(size.panels.max()) ** 2, 2.5e7) / 1e6
+    return BASE_MB + work.copies * table_mb + panel_mb
