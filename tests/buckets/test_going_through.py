@@ -318,4 +318,6 @@ def test_memory_limits_what_is_done_at_a_time():
     little = within(1.6e9, 100_000, 20, 4)
     assert little.workers < 4 or little.bucket_patients < BUCKET_PATIENTS
     with pytest.raises(InputError, match="allow more, or learn from fewer"):
+        within(1.0e9, 100_000, 20, 4)
+    with pytest.raises(InputError, match="takes at least 0.8 GB: allow more"):
         within(0.5e9, 100_000, 20, 4)

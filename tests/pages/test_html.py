@@ -63,4 +63,5 @@ def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
         ("measurement_files.py", "intravar.pages.files.portable_report"),
         ("measurement_files.py", "intravar.pages.files.word_document"),
         ("measurement_files.py", "intravar.pages.files.workbook"),
+        ("measurement_files.py", "intravar.pages.files.several_workbook"),
     }

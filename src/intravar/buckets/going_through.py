@@ -24,6 +24,8 @@ from intravar.buckets.readings import BucketRead, BucketTask, Look, read_bucket
 from intravar.buckets.scatter import bucket_files, deal_into_buckets, scatter
 from intravar.engines.choosing import make_engine
 from intravar.engines.dask_engine import fingerprint
+from intravar.engines.workers import WorkLostError
+from intravar.errors import InputError
 from intravar.estimators import Estimator
 from intravar.preparation.census import Census
 from intravar.preparation.check import Beyond, Check
@@ -133,8 +135,8 @@ def _together(reads: list[BucketRead]) -> Others:
     return Others(
         pl.concat([read.panels for read in reads], how="diagonal_relaxed"),
         pl.concat([read.differences for read in reads], how="diagonal_relaxed"),
-        pl.concat([read.cases for read in reads], how="vertical_relaxed"),
-        pl.concat([read.patients for read in reads], how="vertical_relaxed"),
+        pl.concat([read.cases for read in reads], how="diagonal_relaxed"),
+        pl.concat([read.patients for read in reads], how="diagonal_relaxed"),
         dict(dropped),
         dict(filled),
     )
@@ -149,8 +151,14 @@ def _parts(check: Check, census: Census, limits: Limits, means: Means) -> Iterat
         parts.open()
         try:
             yield parts
-        finally:
+        except InputError as error:
+            # What cannot be used will not be used later: no patients are left behind.
+            parts.close(finished=not isinstance(error, WorkLostError))
+            raise
+        except BaseException:
             parts.close(finished=False)
+            raise
+        parts.close(finished=False)
         return
     with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
         parts = Parts(Path(folder) / "unfinished", made_of)
@@ -173,6 +181,7 @@ def _made_of(check: Check, census: Census, limits: Limits) -> dict[str, Any]:
         "source": check.source,
         "stored": _stored(check.source),
         "counted": counted.hexdigest(),
+        "sampled": hashlib.sha256(check.prepared.observed.covariates.tobytes()).hexdigest(),
         "bucket_patients": limits.bucket_patients,
         "software": fingerprint(),
     }

@@ -12,6 +12,8 @@ from intravar.errors import InputError, option
 #: Patients in a bucket where memory is no concern: enough to keep a processor busy for seconds.
 BUCKET_PATIENTS = 50_000
 LEAST_BUCKET = 5_000
+#: Patients from whom something common can be learned.
+LEAST_LEARNED = 5_000
 #: Values in a bucket at the most: with many covariates buckets have fewer patients.
 BUCKET_VALUES = 2_000_000
 #: Memory of a process with its libraries, and of the one that learns beside its sample.
@@ -83,6 +85,13 @@ def within(
         return Limits(max(1, int(min(asked, available / each))), usual)
     learner = LEARNER_BYTES + LEARNED_VALUE * n_sampled * n_values
     least = learner + READ_VALUE * LEAST_BUCKET * n_values
+    values = LEARNED_VALUE * LEAST_LEARNED + READ_VALUE * LEAST_BUCKET
+    needed = LEARNER_BYTES + values * n_values
+    if memory < needed:
+        raise InputError(
+            f"{option('memory')} is {memory / 1e9:.2g} GB; measuring with {n_values} covariates "
+            f"takes at least {needed / 1e9:.1f} GB: allow more"
+        )
     if least > memory:
         smaller = max(1_000, int(n_sampled * (memory - LEARNER_BYTES) / max(least, 1) * 0.8))
         raise InputError(

@@ -41,4 +41,4 @@ class Means:
     def check(self) -> None:
         """Refuse what cannot be, before anything is done."""
         parse_memory(self.memory)
-        make_engine(self.engine, self.workers)
+        make_engine(self.engine, self.workers).check()

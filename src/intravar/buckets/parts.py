@@ -103,7 +103,11 @@ class Parts:
 
     def keep(self, read: BucketRead) -> None:
         """Keep what was read off a bucket; a crash at any moment leaves all of it or none."""
-        record: dict[str, Any] = {"dropped": dict(read.dropped), "filled": dict(read.filled)}
+        record: dict[str, Any] = {
+            "number": read.number,
+            "dropped": dict(read.dropped),
+            "filled": dict(read.filled),
+        }
         for name in _TABLES:
             table: pl.DataFrame = getattr(read, name)
             path = self._path(read.number, f"-{name}.parquet")
@@ -116,6 +120,8 @@ class Parts:
         """Return what was read off a bucket before; None if it was not, or was changed since."""
         record = _stored(self._path(number, ".json"))
         try:
+            if record["number"] != number:
+                return None
             tables = {}
             for name in _TABLES:
                 path = self._path(number, f"-{name}.parquet")

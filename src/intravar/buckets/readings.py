@@ -15,7 +15,7 @@ from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Evidence, Predictions, no_differences
 from intravar.observed import Observed
 from intravar.preparation.census import CODE, DECIDED
-from intravar.preparation.recipe import Portion, Recipe
+from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe
 from intravar.sources.scanning import ROW
 
 #: Finds cases, and the patients in them, in a bucket: evidence, patients, rows of the source.
@@ -95,6 +95,13 @@ def read_bucket(task: BucketTask) -> BucketRead:
         pl.col(CODE).alias(roles.physician), pl.col(DECIDED).alias(roles.decision)
     )
     portion = task.recipe.apply(table.drop(ROW, CODE, DECIDED))
+    if portion is None:
+        nobody = pl.DataFrame()
+        dropped = {INCOMPLETE: table.height} if task.recipe.missing == "drop" else {}
+        panels_of_nobody = pl.DataFrame(schema=SCHEMA)
+        return BucketRead(
+            task.number, panels_of_nobody, no_differences(), nobody, nobody, dropped, {}
+        )
     observed = portion.observed
     panels, differences = [], no_differences()
     source = rows.sort(ROW)[ROW].to_numpy().astype(np.int64)[portion.rows]

@@ -11,9 +11,10 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError
 from intravar.preparation.census import CODE, Census
+from intravar.sources.scanning import OWN
 from intravar.text import first_line
 
-_BUCKET = "intravar: bucket"
+_BUCKET = f"{OWN}bucket"
 
 
 @dataclass(frozen=True, eq=False)

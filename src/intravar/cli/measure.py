@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24
+KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
 NOT_RANKED = "Not for comparing physicians with each other: see the verdict."
 
 
@@ -84,7 +85,12 @@ def measure(
     errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
     with cli.StepProgress(errors, every=verbose) as progress:
         means = buckets.Means(engine, workers, memory, publication.unfinished_folder(out))
-        found = intravar.measure(source, request, progress=progress, means=means)
+        try:
+            found = intravar.measure(source, request, progress=progress, means=means)
+        except KeyboardInterrupt:
+            if means.folder is not None and means.folder.is_dir():
+                progress.note(KEPT.format(folder=means.folder))
+            raise
         progress.step("writing the report")
         outputs = intravar.write_measurement(
             found,

@@ -14,6 +14,10 @@ from intravar.errors import InputError
 class Engine(Protocol):
     """Works through tasks and yields results as they are ready, in any order."""
 
+    def check(self) -> None:
+        """Refuse what cannot work, before anything is done."""
+        ...
+
     def run(self, work: Work, tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield ``work(task)`` for every task."""
         ...

@@ -17,6 +17,7 @@ from typing import Any
 from intravar.engines.software import software_versions
 from intravar.engines.workers import (
     Work,
+    WorkLostError,
     count_workers,
     interrupts_for_the_owner,
     single_threaded,
@@ -76,6 +77,11 @@ class DaskEngine:
                 else:
                     watch.look()
                     time.sleep(0.05)
+
+    def check(self) -> None:
+        """Refuse an address at which nobody answers, before anything is done."""
+        if self.address is not None:
+            self._client().close()
 
     def _client(self) -> Any:
         try:
@@ -140,9 +146,9 @@ class _ClusterWatch:
             if self._client.scheduler_info().get("workers"):
                 self._had_workers = now
         if now - self._answered > self._patience:
-            raise InputError(f"the Dask scheduler is gone; {_LOST}")
+            raise WorkLostError(f"the Dask scheduler is gone; {_LOST}")
         if now - self._had_workers > self._worker_patience:
-            raise InputError(
+            raise WorkLostError(
                 f"the Dask scheduler has had no workers for {self._worker_patience:g} seconds; "
                 f"start some; {_LOST}"
             )
@@ -159,12 +165,12 @@ def _result(future: Any, watch: _ClusterWatch) -> Any:
                 # Finished, but lost with its worker before it came here: it is done once more.
                 watch.look()
     except KilledWorker as error:
-        raise InputError(
+        raise WorkLostError(
             "several Dask workers died on one unit, most likely because their memory ran out; "
             f"give them more; {_LOST}"
         ) from error
     except (asyncio.CancelledError, futures.CancelledError, OSError) as error:
-        raise InputError(f"the Dask scheduler is gone; {_LOST}") from error
+        raise WorkLostError(f"the Dask scheduler is gone; {_LOST}") from error
     except (ImportError, AttributeError, RuntimeError) as error:
         # A worker with another intravar, or without one, cannot even read the task.
         raise InputError(

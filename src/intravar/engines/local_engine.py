@@ -12,12 +12,12 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from intravar.engines.workers import (
     Work,
+    WorkLostError,
     count_workers,
     end_with,
     interrupts_for_the_owner,
     single_threaded,
 )
-from intravar.errors import InputError
 
 
 class LocalEngine:
@@ -31,6 +31,9 @@ class LocalEngine:
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = count_workers(workers)
+
+    def check(self) -> None:
+        """See :class:`intravar.engines.choosing.Engine`: this machine is there."""
 
     def run(self, work: Work, tasks: Iterable[Any]) -> Iterator[Any]:
         """See :class:`intravar.engines.choosing.Engine`."""
@@ -51,7 +54,7 @@ class LocalEngine:
             with closing(results):
                 yield from results
         except BrokenProcessPool as error:
-            raise InputError(
+            raise WorkLostError(
                 "a worker was killed, most likely because the memory ran out; finished units are "
                 f"kept, run the same command again with fewer --workers than {self.workers}"
             ) from error

@@ -19,6 +19,10 @@ from intravar.errors import InputError
 Work = Callable[[Any], Any]
 
 
+class WorkLostError(InputError):
+    """Those who worked are gone; what they finished is kept, and the same command goes on."""
+
+
 def count_workers(asked: int | None = None) -> int:
     """Return how many workers to start: as many as asked for, or one per processor.
 

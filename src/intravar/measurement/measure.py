@@ -147,7 +147,7 @@ def _measured(
         tell.note(f"possible leak: {line}")
     seconds = {"check": time.perf_counter() - started}
     prepared = found.prepared
-    _refuse_tiny_panels(prepared.observed)
+    _refuse_tiny_panels(found)
     fitted: dict[str, Fitted] = {}
     said: list[str] = []
     repeats = seen_twice(prepared)
@@ -297,9 +297,9 @@ def _with_everybody(
     return whole, replace(found, prepared=accounted, panels=panels), cases
 
 
-def _refuse_tiny_panels(observed: Observed) -> None:
+def _refuse_tiny_panels(found: Check) -> None:
     """Say at once that there is nothing to measure, instead of after minutes."""
-    largest = max(len(panel) for panel in observed.panels)
+    largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
     if largest < FEWEST_IN_A_PANEL:
         raise InputError(
             f"no physician has {FEWEST_IN_A_PANEL} patients or more (the largest panel has "

@@ -14,11 +14,11 @@ from intravar.observed import in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.physician_names import physician_names
 from intravar.sources.plain_columns import plain_column
-from intravar.sources.scanning import ROW, Scanned, only
+from intravar.sources.scanning import OWN, ROW, Scanned, only
 from intravar.where import parse_population
 
 #: Columns that are added to the rows of a large table.
-CODE, DECIDED = "intravar: physician", "intravar: decision"
+CODE, DECIDED = f"{OWN}physician", f"{OWN}decision"
 #: Why rows are left out.
 NOBODY, UNDECIDED = "the physician is missing", "the decision is missing"
 

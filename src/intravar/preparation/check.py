@@ -26,8 +26,8 @@ from intravar.preparation.prepare import ColumnReport, Prepared, prepare
 from intravar.preparation.roles import assign_roles, missing_column
 from intravar.request import Request, resolved, takes_request
 from intravar.sources import Source, read_source
-from intravar.sources.plain_columns import plain_table
-from intravar.sources.scanning import ROW, Scanned, scan_source
+from intravar.sources.plain_columns import column_habits, plain_table
+from intravar.sources.scanning import ROW, Scanned, refuse_own_names, scan_source
 from intravar.text import clean_name
 
 #: Why a row is left out that the population does not hold.
@@ -178,8 +178,9 @@ def _of_table(
     method: str,
     name: str,
     notes: tuple[str, ...],
+    part: float = 1.0,
 ) -> Check:
-    """Look at a table that is held in memory."""
+    """Look at a table that is held in memory, or at so large a part of one."""
     for label, _ in request.labels:
         if label not in table.columns:
             raise missing_column(label, table.columns)
@@ -202,6 +203,7 @@ def _of_table(
         missing=request.missing,
         repeated=request.repeated,
         period=request.period,
+        part=part,
     )
     return Check(
         request,
@@ -232,21 +234,30 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     drawn = draw(census, sample_of(request.sample, len(stored)), request.seed)
     rows = sampled_rows(census, drawn, request.seed).collect(engine="streaming")
     table = as_measured(census, rows, physician, decision)
-    plain, notes = plain_table(table.select(stored), _as_text(request), f"'{scanned.name}'")
+    chosen = table.select(stored)
+    plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'")
     found = _of_table(
         plain,
         replace(request, decision_positive=None),
         method,
         scanned.name,
         (*scanned.notes, *notes),
+        part=table.height / max(int(census.n_patients.sum()), 1),
     )
+    recipe = found.prepared.recipe
+    assert recipe is not None
     prepared = replace(
         found.prepared,
+        recipe=replace(recipe, habits=column_habits(chosen, _as_text(request))),
         rows=table[ROW].to_numpy().astype(np.int64)[found.prepared.rows],
         decision=census.decision,
         dropped=census.dropped | found.prepared.dropped,
         columns=tuple(_told(each, census) for each in found.prepared.columns),
     )
+    panels = Panels.of(census.named, census.n_patients, census.n_for, request.min_panel)
+    if drawn.whole.all() and len(drawn.codes) == len(census.named):
+        # Everybody is in the sample: there is nobody else to read.
+        return replace(found, request=request, prepared=prepared)
     n_patients, observed = int(census.n_patients.sum()), prepared.observed
     told = (
         f"a sample of {observed.n_patients:,} patients of {len(observed.physicians):,} physicians; "
@@ -257,7 +268,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         request=request,
         notes=(*found.notes, request.words.said(told)),
         prepared=prepared,
-        panels=Panels.of(census.named, census.n_patients, census.n_for, request.min_panel),
+        panels=panels,
         cost=cost_of_many(Size.of(observed), n_patients, METHODS[method]),
         beyond=Beyond(census, drawn),
     )
@@ -271,6 +282,7 @@ def _told(report: ColumnReport, census: Census) -> ColumnReport:
 
 def _scanned(read: Source) -> Scanned:
     """Return a table that was read as a whole as one to be gone through."""
+    refuse_own_names(read.table.columns)
     rows = np.arange(read.table.height) if read.rows is None else read.rows
     numbered = read.table.with_columns(pl.Series(ROW, rows.astype(np.uint32)))
     return Scanned(numbered.lazy(), read.table.height, read.name, read.notes)

@@ -1,7 +1,7 @@
 """How long a measurement will take and how much memory, before it is begun.
 
-The constants were fitted on two idle processors of a server; `python -m benchmarks nation` sets what
-a measurement took beside its forecast.
+The constants were fitted on two idle processors of a server; `python -m benchmarks nation` sets
+what a measurement took beside its forecast.
 """
 
 from __future__ import annotations

@@ -16,9 +16,8 @@ import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
 from intravar.preparation.census import CODE, DECIDED, Census, rows_of
-from intravar.request import SAMPLE
-from intravar.sources.plain_columns import plain_table
-from intravar.sources.scanning import ROW
+from intravar.request import MIN_PANEL, SAMPLE
+from intravar.sources.scanning import OWN, ROW
 
 #: No physician makes up a larger part of the sample than one in so many.
 LEAST_PHYSICIANS = 10
@@ -26,7 +25,12 @@ LEAST_PHYSICIANS = 10
 #: but no fewer patients than from which on a larger one teaches little more.
 SAMPLE_VALUES = 4_000_000
 LEAST_IF_WIDE = 40_000
+#: Smaller panels tell little of how physicians differ.
+FEWEST_IN_A_PANEL = MIN_PANEL
+#: Decisions of either kind that a sample should hold.
+FEWEST_OF_A_KIND = 20
 _SPAN = float(2**64)
+_SHARE = f"{OWN}share"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +80,24 @@ def draw(census: Census, n_patients: int, seed: int) -> Drawn:
     sizes = census.n_patients
     most = max(n_patients // LEAST_PHYSICIANS, n_patients // max(len(sizes), 1), 1)
     lots = np.argsort([_lot(str(name), seed) for name in census.named.to_list()])
-    # Whole panels first: parts of larger ones only where there are not enough of them.
-    order = lots[np.argsort(sizes[lots] > most, kind="stable")]
+    # Whole panels first; parts of larger ones, and panels that tell little, only where there are
+    # not enough of them.
+    choice = np.where(sizes < FEWEST_IN_A_PANEL, 2, sizes > most)
+    order = lots[np.argsort(choice[lots], kind="stable")]
     taken = np.minimum(sizes[order], most)
-    inside = np.cumsum(taken) - taken < n_patients
-    codes = np.sort(order[inside])
+    inside = order[np.cumsum(taken) - taken < n_patients]
+    codes = np.sort(np.concatenate([inside, _of_other_kind(census, inside, order)]))
     return Drawn(codes, sizes[codes] <= most, most)
+
+
+def _of_other_kind(census: Census, inside: IntArray, order: IntArray) -> IntArray:
+    """Return physicians with the decision that nobody in the sample took, if there is one."""
+    n_for, n = census.n_for, census.n_patients
+    for count in (n_for, n - n_for):
+        if not count[inside].sum():
+            others = order[(count[order] > 0) & ~np.isin(order, inside)]
+            return others[: int(np.searchsorted(np.cumsum(count[others]), FEWEST_OF_A_KIND)) + 1]
+    return np.empty(0, dtype=np.int64)
 
 
 def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
@@ -90,26 +106,12 @@ def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
     if drawn.whole.all():
         return rows
     share = np.minimum(drawn.most / np.maximum(census.n_patients[drawn.codes], 1), 1.0)
-    by_code = np.zeros(len(census.named))
-    by_code[drawn.codes] = share
-
-    def kept(piece: pl.DataFrame) -> pl.DataFrame:
-        lot = _content(piece.drop(ROW, CODE, DECIDED)).hash_rows(seed=seed) / _SPAN
-        return piece.filter(lot.to_numpy() < by_code[piece[CODE].to_numpy()])
-
-    return rows.map_batches(kept, streamable=True, schema=rows.collect_schema())
-
-
-def _content(piece: pl.DataFrame) -> pl.DataFrame:
-    """Return what rows hold, however it is stored and whatever their order."""
-    plain, _ = plain_table(piece)
-    odd = (pl.Binary, pl.Object)
-    known = [name for name in sorted(plain.columns) if plain[name].dtype not in odd]
-    return plain.select(
-        pl.col(name).cast(pl.Float64 if plain[name].dtype.is_numeric() else pl.String)
-        for name in known
-        if not plain[name].dtype.is_nested()
-    )
+    shares = pl.DataFrame({CODE: drawn.codes, _SHARE: share})
+    stored = [name for name in rows.collect_schema().names() if name not in (ROW, CODE, DECIDED)]
+    texts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in sorted(stored)]
+    # By what rows hold, as it is stored: neither their order nor how many are looked at tells.
+    lot = pl.concat_str(texts, separator="\x1f").hash(seed=seed).cast(pl.Float64) / _SPAN
+    return rows.join(shares.lazy(), on=CODE, how="inner").filter(lot < pl.col(_SHARE)).drop(_SHARE)
 
 
 def _lot(name: str, seed: int) -> str:

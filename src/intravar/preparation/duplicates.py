@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -69,7 +70,10 @@ class RepeatedRows:
 
 
 def each_once(
-    table: pl.DataFrame, roles: Roles, rows: IntArray, *, copies: bool | None = None
+    table: pl.DataFrame,
+    roles: Roles,
+    rows: IntArray,
+    rule: CopyRule | Literal["learn"] | None = "learn",
 ) -> tuple[IntArray, dict[str, int]]:
     """Keep one row of every patient of a physician.
 
@@ -78,20 +82,22 @@ def each_once(
     Parameters
     ----------
     table, roles, rows
-        The table, what its columns are, and the rows to look at.
-    copies
-        Whether rows that agree in everything are copies; by default that is found out.
+        The table with decisions as 0 and 1, what its columns are, and the rows to look at.
+    rule
+        By what copies are known; None if rows that agree are no copies.
 
     Returns
     -------
     rows, dropped
         The rows that are kept, rising, and how many are not, by reason.
     """
-    found = find_repeated_rows(table, roles, rows=rows, patient=roles.patient, copies=copies)
+    found = find_repeated_rows(table, roles, rows=rows, patient=roles.patient, rule=rule)
     if not (found.n_copies or found.n_again):
         return rows, {}
     chosen = table[rows]
-    plain = [name for name in sorted(chosen.columns) if _is_plain(chosen[name])]
+    # Whoever decided is the same among those of whom one is kept, whatever the name.
+    described = (name for name in sorted(chosen.columns) if name != roles.physician)
+    plain = [name for name in described if _is_plain(chosen[name])]
     texts = chosen.select(pl.col(plain).cast(pl.String))  # 1 and "1" are one id
     order = np.argsort(texts.hash_rows(seed=0).to_numpy(), kind="stable")
     who = chosen[roles.physician].rank("dense").to_numpy().astype(np.int64)
@@ -114,7 +120,7 @@ def find_repeated_rows(
     *,
     rows: IntArray | None = None,
     patient: str | None = None,
-    copies: bool | None = None,
+    rule: CopyRule | Literal["learn"] | None = "learn",
 ) -> RepeatedRows:
     """Find copies of rows and patients who come again.
 
@@ -126,8 +132,8 @@ def find_repeated_rows(
         Rows to look at, those that are measured say; all by default.
     patient
         Column that names the patient; by default every column whose name says that it does.
-    copies
-        Whether rows that agree in everything are copies; by default that is found out.
+    rule
+        By what copies are known; by default that is found out.
 
     Examples
     --------
@@ -147,7 +153,8 @@ def find_repeated_rows(
     known = tuple(name for name in names if name not in taken)
     links = [group for name in known if (group := _of_one_patient(chosen[name])) is not None]
     n_again = chosen.height - _joined(links, chosen.height)[0]
-    copied = None if copies is False else _copies(chosen, roles, known=copies is True)
+    told = learn_copies(chosen, roles) if rule == "learn" else rule
+    copied = None if told is None else told.groups(chosen, roles)
     if copied is not None:
         links.append(copied)
     group = _joined(links, chosen.height)[1]
@@ -191,12 +198,44 @@ def _joined(links: list[IntArray], n_rows: int) -> tuple[int, IntArray]:
     return len(first), group
 
 
-def _copies(table: pl.DataFrame, roles: Roles, *, known: bool = False) -> IntArray | None:
-    """Return a number per row, the same for copies; None where rows are alike by chance alone."""
+@dataclass(frozen=True)
+class CopyRule:
+    """By what copies of rows are known.
+
+    Attributes
+    ----------
+    described
+        Columns that describe patients.
+    common
+        How often the table has every row, where it was put together from copies of itself and
+        patients may be alike by chance; otherwise 1, and rows that agree are copies.
+    """
+
+    described: tuple[str, ...]
+    common: int = 1
+
+    def groups(self, table: pl.DataFrame, roles: Roles) -> IntArray | None:
+        """Return a number per row, the same for copies; None where no row comes twice."""
+        whole = _numbered(table, [*self.described, roles.physician, roles.decision])
+        if not len(whole) or np.bincount(whole).max() == 1:
+            return None
+        return whole if self.common == 1 else _dealt(whole, self.common)
+
+
+def learn_copies(table: pl.DataFrame, roles: Roles, part: float = 1.0) -> CopyRule | None:
+    """Find out by what copies are known; None where rows are alike by chance alone.
+
+    Parameters
+    ----------
+    table, roles
+        The rows to look at, and what their columns are.
+    part
+        The share of a table's rows that these are.
+    """
     described = [
         name
         for name in table.columns
-        if name not in (roles.physician, roles.decision) and _describes(table[name])
+        if name not in (roles.physician, roles.decision) and _describes(table[name], part)
     ]
     if table.height < 2:
         return None
@@ -209,20 +248,18 @@ def _copies(table: pl.DataFrame, roles: Roles, *, known: bool = False) -> IntArr
     times = np.bincount(whole)[whole]
     if times.max() == 1:
         return None
-    if known:
-        return whole
     common = int(np.gcd.reduce(np.bincount(whole)))
     if common > 1 and table.height // common >= ENOUGH_ROWS:
-        return whole if _fine(patient) else _dealt(whole, common)
-    return whole if _more_than_chance(patient, physician) else None
+        return CopyRule(tuple(described), 1 if _fine(patient) else common)
+    return CopyRule(tuple(described)) if _more_than_chance(patient, physician) else None
 
 
-def _describes(column: pl.Series) -> bool:
+def _describes(column: pl.Series, part: float) -> bool:
     """Tell whether a column says something about a patient, and not which row this is."""
     if column.dtype.is_nested() or column.dtype == pl.Binary:
         return False
     present = column.drop_nulls()
-    return bool(len(present)) and not identifier(column, present)
+    return bool(len(present)) and not identifier(column, present, part)
 
 
 def _of_patients(table: pl.DataFrame, names: list[str], physician: str) -> list[str]:

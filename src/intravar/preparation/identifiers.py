@@ -33,10 +33,10 @@ _ANY = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def identifier(column: pl.Series, present: pl.Series) -> str:
+def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
     """Say why a column of whole numbers or texts names patients or rows; "" if it does not.
 
-    The order of rows plays no part.
+    The order of rows plays no part. `part` is the share of a table's rows that these are.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def identifier(column: pl.Series, present: pl.Series) -> str:
         return ""
     if column.dtype.is_integer() and distinct == len(present):
         stretch = int(present.max()) - int(present.min()) + 1  # type: ignore[arg-type]
-        if stretch == distinct or (distinct >= MANY_ROWS and stretch <= 2 * distinct):
+        if stretch == distinct or (distinct >= MANY_ROWS and stretch * part <= 2 * distinct):
             return "a different whole number in every row"
     if _ANY.match(column.name) and distinct > NAMED_SHARE * len(present):
         return "its name and its many different values say that it names rows"

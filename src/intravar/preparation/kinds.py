@@ -49,7 +49,9 @@ class Column:
     note: str = ""
 
 
-def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = False) -> Column:
+def understand(
+    column: pl.Series, *, categorical: bool = False, chosen: bool = False, part: float = 1.0
+) -> Column:
     """Find out what a column holds.
 
     Parameters
@@ -60,6 +62,8 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
         Whether to take it as a category whatever it looks like.
     chosen
         Whether the user named it; a column that was named is not taken for an identifier.
+    part
+        The share of a table's rows that these are.
 
     Raises
     ------
@@ -101,10 +105,10 @@ def understand(column: pl.Series, *, categorical: bool = False, chosen: bool = F
     if column.dtype == pl.Boolean:
         return Column(name, "yes/no", column.cast(pl.Float64))
     if column.dtype.is_numeric():
-        return _number(column, present, chosen)
+        return _number(column, present, chosen, part)
     if column.dtype.is_temporal():
         return _date(column)
-    return _text(column, present, chosen)
+    return _text(column, present, chosen, part)
 
 
 def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
@@ -125,8 +129,8 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     [50.0, None]
     >>> understand_as(pl.Series("age", ["fifty"]), "number")
     Traceback (most recent call last):
-    intravar.errors.InputError: column 'age' has 'fifty' where other rows have numbers; correct it
-    or drop the column with exclude=['age']
+    intravar.errors.InputError: column 'age' has 'fifty' where other rows have numbers; correct it,
+    take it as a category with categorical=['age'] or drop the column with exclude=['age']
     """
     column = without_missing(plain_column(column, keep=kind == "category"))
     if kind == "category":
@@ -143,9 +147,11 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
         column.dtype not in (pl.Duration, pl.Time)
     ):
         return Column(column.name, kind, _date(column).values)
+    held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
     raise InputError(
-        f"column '{column.name}' has '{_odd_one(column, kind)}' where other rows have {kind}s; "
-        f"correct it or drop the column with {option('exclude', column.name)}"
+        f"column '{column.name}' has '{_odd_one(column, kind)}' where other rows have {held}; "
+        f"correct it, take it as a category with {option('categorical', column.name)} or drop the "
+        f"column with {option('exclude', column.name)}"
     )
 
 
@@ -169,9 +175,9 @@ def without_blanks(column: pl.Series) -> pl.Series:
     return clean_texts(column)
 
 
-def _number(column: pl.Series, present: pl.Series, chosen: bool) -> Column:
+def _number(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> Column:
     values = _finite(column)
-    why = "" if chosen else identifier(column, present)
+    why = "" if chosen else identifier(column, present, part)
     if why:
         return Column(column.name, "identifier", column, why)
     two = present.n_unique() == 2 and set(present.to_list()[:1000]) <= {0, 1}
@@ -204,7 +210,7 @@ def _date(column: pl.Series) -> Column:
     return Column(column.name, "date", days.cast(pl.Float64), "days since 1970-01-01")
 
 
-def _text(column: pl.Series, present: pl.Series, chosen: bool) -> Column:
+def _text(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> Column:
     numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
     share = len(numbers.drop_nulls()) / len(present)
     measured = numbers.n_unique() > CODE_LIKE
@@ -215,7 +221,7 @@ def _text(column: pl.Series, present: pl.Series, chosen: bool) -> Column:
             f"where other rows have numbers; correct it or drop the column with "
             f"{option('exclude', column.name)}"
         )
-    why = "" if chosen else identifier(column, present)
+    why = "" if chosen else identifier(column, present, part)
     if why:
         return Column(column.name, "identifier", column, why)
     distinct = present.n_unique()

@@ -15,7 +15,7 @@ from intravar.cohort import TRUTH_COLUMNS
 from intravar.errors import InputError, option
 from intravar.observed import Observed, in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
-from intravar.preparation.duplicates import COPIES, each_once
+from intravar.preparation.duplicates import each_once, learn_copies
 from intravar.preparation.encoding import Encoded, complete_rows, encode_with, learn_codings
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
@@ -122,6 +122,7 @@ def prepare(
     repeated: Repeated = "once",
     as_pandas: bool = False,
     period: str | None = None,
+    part: float = 1.0,
 ) -> Prepared:
     """Prepare a table; every row and column that is lost is accounted for.
 
@@ -139,15 +140,20 @@ def prepare(
         Whether results go back as frames of pandas.
     period
         What periods to deal the patients into, if there is a date.
+    part
+        The share of a larger table's rows that these are.
     """
     physician, said = physician_names(table[roles.physician])
     coded = code_decision(table[roles.decision], decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
     cases = None if roles.case is None else _cases(table[roles.case], physician, coded, rows)
+    copies = None
     if repeated == "once":
-        rows, again = each_once(table, roles, rows)
+        decided = table.with_columns(coded.values.alias(roles.decision))
+        copies = learn_copies(decided[rows], roles, part)
+        rows, again = each_once(decided, roles, rows, copies)
         dropped |= again
-    understood, reports = _understand(table[rows], roles)
+    understood, reports = _understand(table[rows], roles, part)
     understood, within = _apart_from_physician(understood, physician[rows])
     if missing == "drop" and understood:
         complete = complete_rows(understood)
@@ -165,7 +171,7 @@ def prepare(
         tuple(encoded.blocks),
         missing,
         repeated,
-        COPIES in dropped,
+        copies,
     )
     order = _canonical_order(encoded, physician[rows], coded.values[rows])
     rows, understood = rows[order], [_taken(column, order) for column in understood]
@@ -241,10 +247,14 @@ def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArra
     return np.flatnonzero(~without_physician & ~without_decision), dropped
 
 
-def _understand(table: pl.DataFrame, roles: Roles) -> tuple[list[Column], dict[str, Column]]:
+def _understand(
+    table: pl.DataFrame, roles: Roles, part: float
+) -> tuple[list[Column], dict[str, Column]]:
     """Return the usable covariates, and every covariate as it was understood."""
     every = {
-        name: understand(table[name], categorical=name in roles.categorical, chosen=roles.chosen)
+        name: understand(
+            table[name], categorical=name in roles.categorical, chosen=roles.chosen, part=part
+        )
         for name in sorted(roles.covariates)  # their order in the table changes nothing
     }
     if not roles.chosen and set(TRUTH_COLUMNS) <= set(table.columns):

@@ -6,19 +6,20 @@ everything common is learned. Others are then prepared panel by panel: nothing i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.observed import Observed
-from intravar.preparation.duplicates import each_once
+from intravar.preparation.duplicates import CopyRule, each_once
 from intravar.preparation.encoding import Coding, complete_rows, encode_with
 from intravar.preparation.kinds import Kind, understand_as
 from intravar.preparation.roles import Roles
 from intravar.request import Missing, Repeated
-from intravar.sources.plain_columns import plain_table
+from intravar.sources.plain_columns import Habits, plain_table
 
 #: Why a row is left out whose patients are prepared with the policy to drop.
 INCOMPLETE = "a covariate is missing"
@@ -41,7 +42,9 @@ class Recipe:
     missing, repeated
         Policies for missing values, and for copies and patients who come again.
     copies
-        Whether rows that agree in everything were found to be copies.
+        By what copies of rows are known; None if rows that agree are none.
+    habits
+        How numbers and dates are written in text, by column.
     """
 
     roles: Roles
@@ -50,10 +53,11 @@ class Recipe:
     blocks: tuple[tuple[int, ...], ...]
     missing: Missing
     repeated: Repeated
-    copies: bool
+    copies: CopyRule | None
+    habits: Mapping[str, Habits] = field(default_factory=dict)
 
-    def apply(self, table: pl.DataFrame) -> Portion:
-        """Prepare more patients.
+    def apply(self, table: pl.DataFrame) -> Portion | None:
+        """Prepare more patients; None if nobody is left.
 
         Parameters
         ----------
@@ -61,11 +65,12 @@ class Recipe:
             As stored, but for physicians under their names and decisions as 0 and 1.
         """
         texts = [name for name, kind in self.kinds if kind == "category"]
-        plain, _ = plain_table(table, [self.roles.physician, self.roles.decision, *texts])
+        named = [self.roles.physician, self.roles.decision, *texts]
+        plain, _ = plain_table(table, named, known=self.habits)
         rows = np.arange(plain.height)
         dropped: dict[str, int] = {}
         if self.repeated == "once":
-            rows, dropped = each_once(plain, self.roles, rows, copies=self.copies)
+            rows, dropped = each_once(plain, self.roles, rows, self.copies)
         columns = [
             understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
             for name, kind in self.kinds
@@ -78,6 +83,8 @@ class Recipe:
                 understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
                 for name, kind in self.kinds
             ]
+        if not len(rows):
+            return None
         encoded = encode_with(self.codings, columns)
         observed = Observed.of(
             encoded.table,

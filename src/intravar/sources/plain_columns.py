@@ -7,7 +7,7 @@ gives the same result from every source.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -57,7 +57,10 @@ class Typed:
 
 
 def plain_table(
-    table: pl.DataFrame, as_text: Collection[str] = (), name: str = "the table"
+    table: pl.DataFrame,
+    as_text: Collection[str] = (),
+    name: str = "the table",
+    known: Mapping[str, Habits] | None = None,
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return a table with plain names and types, and notes on what was understood.
 
@@ -69,6 +72,9 @@ def plain_table(
         Columns whose texts stay texts: physician 007 is a name, not the number 7.
     name
         What to call the table in messages.
+    known
+        How columns are written, where another part of the same table has told; by default these
+        rows tell.
 
     Examples
     --------
@@ -77,27 +83,59 @@ def plain_table(
     >>> plain.row(0, named=True), notes
     ({'doctor': '007', 'weight': 70.5}, ['decimal commas in weight'])
     """
-    names = [clean_name(column) for column in table.columns]
-    checked_names(names, name)
-    columns = [
-        plain_column(column.alias(new), new in as_text)
-        for column, new in zip(table.get_columns(), names, strict=True)
-    ]
-    texts = {
-        column.name: without_missing(column)
-        for column in columns
-        if column.dtype == pl.String and column.name not in as_text
-    }
+    columns = _plain_columns(table, as_text, name)
+    texts = _texts(columns, as_text)
     forms = {column: _forms(values) for column, values in texts.items()}
     habits = _habits(forms.values())
     said: dict[str, list[str]] = {}
     for position, column in enumerate(columns):
         if column.name in texts:
-            typed = _typed(texts[column.name], *forms[column.name], habits)
+            habit = habits if known is None else known.get(column.name, habits)
+            typed = _typed(texts[column.name], *forms[column.name], habit)
             columns[position] = typed.values
             if typed.how:
                 said.setdefault(typed.how, []).append(column.name)
     return pl.DataFrame(columns), [f"{how} in {_listed(names)}" for how, names in said.items()]
+
+
+def column_habits(table: pl.DataFrame, as_text: Collection[str] = ()) -> dict[str, Habits]:
+    """Return how the texts of every column are written, by whatever column of the table tells.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"cost": ["1.234", "5.000"], "weight": ["70,5", "80"]})
+    >>> column_habits(table)["cost"].sign
+    ','
+    """
+    forms = {
+        name: _forms(values)
+        for name, values in _texts(_plain_columns(table, as_text, "the table"), as_text).items()
+    }
+    habits = _habits(forms.values())
+    return {
+        name: Habits(
+            habits.sign if number is None else number.by_habit(habits.sign),
+            habits.order if date is None else date.order(habits.order),
+        )
+        for name, (number, date) in forms.items()
+    }
+
+
+def _plain_columns(table: pl.DataFrame, as_text: Collection[str], name: str) -> list[pl.Series]:
+    names = [clean_name(column) for column in table.columns]
+    checked_names(names, name)
+    return [
+        plain_column(column.alias(new), new in as_text)
+        for column, new in zip(table.get_columns(), names, strict=True)
+    ]
+
+
+def _texts(columns: Iterable[pl.Series], as_text: Collection[str]) -> dict[str, pl.Series]:
+    return {
+        column.name: without_missing(column)
+        for column in columns
+        if column.dtype == pl.String and column.name not in as_text
+    }
 
 
 def typed_texts(column: pl.Series) -> Typed:

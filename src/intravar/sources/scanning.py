@@ -7,7 +7,7 @@ whole by whoever asks; nothing is refused here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +29,12 @@ from intravar.sources.plain_columns import plain_table
 from intravar.sources.selection import belongs
 from intravar.sources.urls import without_password
 from intravar.text import checked_names, clean_name
-from intravar.where import Population
+from intravar.where import Population, columns_of
 
+#: How the names begin of columns that are added to the rows of a large table.
+OWN = "intravar: "
 #: The number of a row in its source, counted from 0.
-ROW = "intravar: row"
+ROW = f"{OWN}row"
 #: Rows that a database hands over at a time.
 AT_A_TIME = 200_000
 
@@ -120,8 +122,18 @@ def _large(
     stored = lazy.collect_schema().names()
     names = [clean_name(column) for column in stored]
     checked_names(names, f"'{name}'")
+    refuse_own_names(names)
     renamed = lazy.rename(dict(zip(stored, names, strict=True)))
     return Scanned(renamed.with_row_index(ROW), n_rows, name, notes)
+
+
+def refuse_own_names(names: Iterable[str]) -> None:
+    """Refuse columns that are called as those which are added here."""
+    for name in names:
+        if name.startswith(OWN):
+            raise InputError(
+                f"column '{name}' has a name that intravar gives to columns of its own; rename it"
+            )
 
 
 def _has_more(database: Database, query: str, least: int) -> bool:
@@ -144,16 +156,17 @@ def _spooled(batches: Any, folder: Path) -> list[Path]:
 def only(scanned: Scanned, population: Population) -> pl.LazyFrame:
     """Return the rows of a large table that belong to a population.
 
-    A piece is looked at as a table of its own: what a column holds must show in every piece.
+    The columns that it names are looked at as a whole: what a column holds is told by all of it.
     """
+    asked = [clean_name(name) for name in columns_of(population)]
+    stored = scanned.lazy.collect_schema().names()
+    known = [name for name in dict.fromkeys(asked) if name in stored and name != ROW]
+    looked_at = scanned.lazy.select(ROW, *known).collect(engine="streaming")
+    # A name that is not there is said with those that are.
+    whole = looked_at.drop(ROW) if known == asked else _named_alone(stored)
+    inside = belongs(plain_table(whole)[0], population)
+    return scanned.lazy.join(looked_at.filter(inside).select(ROW).lazy(), on=ROW, how="semi")
 
-    def inside(piece: pl.DataFrame) -> pl.DataFrame:
-        if not piece.height:
-            return piece
-        return piece.filter(belongs(plain_table(piece.drop(ROW))[0], population))
 
-    lazy = scanned.lazy
-    try:
-        return lazy.map_batches(inside, streamable=True, schema=lazy.collect_schema())
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"the population cannot be chosen: {error}") from error
+def _named_alone(stored: list[str]) -> pl.DataFrame:
+    return pl.DataFrame(schema=dict.fromkeys([name for name in stored if name != ROW], pl.String))
