@@ -1,5 +1,6 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
 from .benchmarking.study import Study, benchmark
+from .buckets.means import Means
 from .cohort import Cohort, Truth
 from .errors import InputError
 from .estimators.euclidean import Euclidean
@@ -43,6 +44,7 @@ __all__ = [
     "LatentRule",
     "LearnedWeights",
     "Mahalanobis",
+    "Means",
     "Measurement",
     "MutualInformation",
     "Noise",

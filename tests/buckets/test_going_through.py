@@ -10,8 +10,8 @@ import pytest
 
 import intravar
 from intravar.buckets import Means, going_through
+from intravar.buckets.kept_parts import Parts
 from intravar.buckets.limits import BUCKET_PATIENTS, parse_memory, within
-from intravar.buckets.parts import Parts
 from intravar.buckets.readings import BucketTask, read_bucket
 from intravar.errors import InputError
 from intravar.measurement.explanation import cases_of

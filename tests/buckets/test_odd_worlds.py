@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from intravar.buckets.parts import Parts
+from intravar.buckets.kept_parts import Parts
 from intravar.buckets.readings import SCHEMA, BucketRead
 from intravar.errors import InputError
 from intravar.estimators.evidence import no_differences

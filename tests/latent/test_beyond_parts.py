@@ -8,9 +8,9 @@ from scipy.special import expit
 
 from intravar.latent.anchors import find_anchors
 from intravar.latent.beyond.limits_kernel import weigh_panel
-from intravar.latent.beyond.panels import Panels
 from intravar.latent.beyond.shared import CommonCalibration
 from intravar.latent.beyond.shared_kernel import Given, read_panel, read_panels
+from intravar.latent.beyond.sorted_panels import SortedPanels
 from intravar.latent.beyond.weights_kernel import Sweeps, mean_rates, mixed_mass, run_panel
 from intravar.latent.calibration import SHIFT_POINTS, count
 from intravar.latent.decided import Decided
@@ -116,7 +116,7 @@ def test_who_was_fitted_is_read_the_same_by_what_is_common(thresholds):
     y = (random.random(n) < np.where(random.random(n) < g, random.beta(8, 2, 20)[who], 0.05)) * 1
     sample = read_shared(logit, Decided(y, who, 20), thresholds)
     assert sample.thresholds == thresholds
-    panels = Panels.of(logit[:, None], y, who, 20)
+    panels = SortedPanels.of(logit[:, None], y, who, 20)
     found = CommonCalibration.of(sample).read(panels.X[:, 0], panels, "eligible")
     score = sample.posterior.eligible_discordance().mean()
     high, low = sample.posterior.mean_rates()
@@ -134,7 +134,7 @@ def test_a_switched_rule_is_turned():
     logit = 4 * random.normal(size=n)
     y = (random.random(n) < np.where(logit < 0, 0.85, 0.1)) * 1
     sample = read_shared(logit, Decided(y, who, 10), False)
-    panels = Panels.of(logit[:, None], y, who, 10)
+    panels = SortedPanels.of(logit[:, None], y, who, 10)
     found = CommonCalibration.of(sample).read(panels.X[:, 0], panels, "panel")
     share = sample.posterior.panel_discordance().mean()
     assert sample.switched

@@ -17,9 +17,9 @@ import polars as pl
 import psutil
 
 from intravar.arrays import IntArray
+from intravar.buckets.kept_parts import Parts
 from intravar.buckets.limits import Limits, parse_memory, within
 from intravar.buckets.means import Means
-from intravar.buckets.parts import Parts
 from intravar.buckets.readings import BucketRead, BucketTask, Look, read_bucket
 from intravar.buckets.scatter import bucket_files, deal_into_buckets, scatter
 from intravar.engines.choosing import make_engine
@@ -57,8 +57,8 @@ class Others:
 
 def clear_unfinished(means: Means) -> None:
     """Remove what was kept of a measurement that is finished now."""
-    if means.folder is not None and means.folder.is_dir():
-        parts = Parts(means.folder, {})
+    if means.kept_in is not None and means.kept_in.is_dir():
+        parts = Parts(means.kept_in, {})
         parts.open()
         parts.close(finished=True)
 
@@ -146,8 +146,8 @@ def _together(reads: list[BucketRead]) -> Others:
 def _parts(check: Check, census: Census, limits: Limits, means: Means) -> Iterator[Parts]:
     """Open what is kept; it is closed when all is read, and left as it is if that is cut short."""
     made_of = _made_of(check, census, limits)
-    if means.folder is not None:
-        parts = Parts(means.folder, made_of)
+    if means.kept_in is not None:
+        parts = Parts(means.kept_in, made_of)
         parts.open()
         try:
             yield parts

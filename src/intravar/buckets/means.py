@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,13 +31,18 @@ class Means:
     engine: str = "local"
     workers: int | None = None
     memory: str | float | None = None
-    folder: Path | None = None
+    folder: str | os.PathLike[str] | None = None
+
+    @property
+    def kept_in(self) -> Path | None:
+        """The folder of what is finished."""
+        return None if self.folder is None else Path(self.folder)
 
     def spool(self) -> Path:
         """Return a folder for what a database hands over."""
-        if self.folder is None:
+        if self.kept_in is None:
             return folder_for_now()
-        return make_private_folder(self.folder / "rows")
+        return make_private_folder(self.kept_in / "rows")
 
     def check(self) -> None:
         """Refuse what cannot be, before anything is done."""

@@ -88,8 +88,8 @@ def measure(
         try:
             found = intravar.measure(source, request, progress=progress, means=means)
         except KeyboardInterrupt:
-            if means.folder is not None and means.folder.is_dir():
-                progress.note(KEPT.format(folder=means.folder))
+            if means.kept_in is not None and means.kept_in.is_dir():
+                progress.note(KEPT.format(folder=means.kept_in))
             raise
         progress.step("writing the report")
         outputs = intravar.write_measurement(

@@ -20,8 +20,8 @@ from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import Interval
 from intravar.latent.anchors import Anchors, find_anchors
 from intravar.latent.beyond.common import CommonRule, Kept
-from intravar.latent.beyond.panels import Panels
 from intravar.latent.beyond.shared import CommonCalibration
+from intravar.latent.beyond.sorted_panels import SortedPanels
 from intravar.latent.cautions import (
     AnchorWarning,
     OwnRulesWarning,
@@ -304,7 +304,7 @@ class LatentRule(Estimator):
         read._describe(observed)
         n_physicians = len(observed.physicians)
         X = common.arranged(observed.covariates, observed.names)
-        panels = Panels.of(X, observed.decision.astype(np.int64), observed.code, n_physicians)
+        panels = SortedPanels.of(X, observed.decision.astype(np.int64), observed.code, n_physicians)
         found, read.anchors_, decided = common.read(panels, self.within, self.random_state)
         for name, fact in common.facts.items():
             setattr(read, name, fact)

@@ -25,7 +25,7 @@ from intravar.latent.tree_kernel import (
     Bins,
     Growth,
     Rates,
-    Trees,
+    RuleTrees,
     bins_of,
     boost,
     cuts_of,
@@ -149,7 +149,7 @@ class _Cuts:
 @dataclass(frozen=True)
 class _KeptTrees:
     view: _Cuts
-    trees: Trees
+    trees: RuleTrees
     start: float
 
     def logit(self, seen: Bins) -> FloatArray:

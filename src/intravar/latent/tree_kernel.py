@@ -64,7 +64,7 @@ class Growth(NamedTuple):
     cap: float
 
 
-class Trees(NamedTuple):
+class RuleTrees(NamedTuple):
     """Boosted trees, one row each; the nodes of a level follow those of the level above.
 
     Attributes
@@ -273,7 +273,7 @@ def boost(bins, y, physician, rows, rates, growth):  # type: ignore[no-untyped-d
     learned = Rates(rates.p_high, rates.p_low, rates.shift)
     leaves = 2**growth.depth
     inner = (growth.trees, leaves - 1)
-    trees = Trees(
+    trees = RuleTrees(
         np.full(inner, -1, np.int32),
         np.zeros(inner, np.int32),
         np.zeros(inner, np.bool_),

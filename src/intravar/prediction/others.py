@@ -25,7 +25,7 @@ from intravar.prediction.held_out import HeldOut
 from intravar.prediction.other_panels import Ready
 from intravar.prediction.small import SharesBeyond
 from intravar.prediction.stacking import Stack, log_likelihood
-from intravar.prediction.weights import CommonWeights
+from intravar.prediction.weights import SharedWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class CommonPart:
     reading: Reading
     own_rules: OwnRules | None
     losses: ColleaguesLosses
-    weights: CommonWeights
+    weights: SharedWeights
 
 
 @dataclass(frozen=True, eq=False)

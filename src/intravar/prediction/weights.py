@@ -23,7 +23,7 @@ NOTHING = 0.15
 
 
 @dataclass(frozen=True, eq=False)
-class CommonWeights:
+class SharedWeights:
     """What is common to the weights of physicians.
 
     Attributes
@@ -64,7 +64,7 @@ class CommonWeights:
 
 def personal_weights(
     task: PredictionTask, names: Sequence[str], physicians: Sequence[Any]
-) -> tuple[pl.DataFrame, CommonWeights]:
+) -> tuple[pl.DataFrame, SharedWeights]:
     """Return every physician's weights beside those of the others, and what is common to them.
 
     Weights are per standard deviation of the covariate, from a rule without trees that is learned
@@ -81,7 +81,7 @@ def personal_weights(
     -------
     polars.DataFrame
         physician, covariate, weight, others, difference, standard_error.
-    CommonWeights
+    SharedWeights
         What is common.
     """
     cohort = task.cohort
@@ -91,7 +91,7 @@ def personal_weights(
     Z = np.column_stack([np.ones(len(y)), task.columns[:, chosen]])
     hyper = learn_hyper(Z, y, code, rows, J)
     covariates = tuple(names[cohort.column[task.owner[at]]] for at in chosen)
-    common = CommonWeights(chosen, covariates, hyper)
+    common = SharedWeights(chosen, covariates, hyper)
     return common.table(task.columns, y, code, [physicians[at] for at in cohort.physician]), common
 
 

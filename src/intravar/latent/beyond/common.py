@@ -10,10 +10,10 @@ import numpy as np
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
 from intravar.latent.anchors import Anchors
-from intravar.latent.beyond.panels import Panels
-from intravar.latent.beyond.personal import read_personal
-from intravar.latent.beyond.reading import CommonRates, Law, PanelReading
+from intravar.latent.beyond.own_rules_read import read_personal
+from intravar.latent.beyond.panel_reading import CommonRates, Law, PanelReading
 from intravar.latent.beyond.shared import CommonCalibration
+from intravar.latent.beyond.sorted_panels import SortedPanels
 from intravar.latent.decided import Decided
 from intravar.latent.kept_rule import KeptSharedRule
 from intravar.latent.personal.families import CommonRules
@@ -64,7 +64,7 @@ class CommonRule:
         return np.ascontiguousarray(covariates[:, order])
 
     def read(
-        self, panels: Panels, within: Literal["eligible", "panel"], seed: int
+        self, panels: SortedPanels, within: Literal["eligible", "panel"], seed: int
     ) -> tuple[PanelReading, Anchors, Decided]:
         """Read every panel by itself; return the anchors of each, and the decisions, as well."""
         decided = Decided(panels.y, panels.physician, len(panels))

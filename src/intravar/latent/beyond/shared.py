@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.beyond.panels import Panels
-from intravar.latent.beyond.reading import PanelReading, under_rule
-from intravar.latent.beyond.shared_kernel import Given, Read, counted, read_panel, read_panels
+from intravar.latent.beyond.panel_reading import PanelReading, under_rule
+from intravar.latent.beyond.shared_kernel import Given, ReadPanel, counted, read_panel, read_panels
+from intravar.latent.beyond.sorted_panels import SortedPanels
 from intravar.latent.calibration import SHIFT_POINTS, CalibrationSettings
 from intravar.latent.rates import (
     EligibleDiscordance,
@@ -63,7 +63,7 @@ class CommonCalibration:
         return cls(read.counts.edges, read.counts.bin_of_cell(), given, sign)
 
     def read(
-        self, logit: FloatArray, panels: Panels, within: Literal["eligible", "panel"]
+        self, logit: FloatArray, panels: SortedPanels, within: Literal["eligible", "panel"]
     ) -> PanelReading:
         """Read every panel.
 
@@ -102,7 +102,7 @@ class CommonCalibration:
         )
 
     def _of_panels(
-        self, place: IntArray, panels: Panels, high: FloatArray
+        self, place: IntArray, panels: SortedPanels, high: FloatArray
     ) -> tuple[FloatArray, PanelDiscordance]:
         """Return scores and posterior of the discordance of whole panels, one by one."""
         found: list[PanelDiscordance] = []
@@ -110,7 +110,7 @@ class CommonCalibration:
         for j in range(len(panels)):
             part = panels.part(j)
             yes, no = counted(place[part], panels.y[part], len(self.given.score))
-            read: Read = read_panel(yes, no, self.given)
+            read: ReadPanel = read_panel(yes, no, self.given)
             score[j] = _posterior(read, read.weight).panel_discordance().mean()[0]
             share = float((read.share * read.weight.sum(axis=(1, 2))).sum())
             doubt = share * np.abs(2 - 4 * high[j : j + 1]) * read.doubt
@@ -119,7 +119,7 @@ class CommonCalibration:
         return score, PanelDiscordance.together(found)
 
 
-def _posterior(read: Read, weight: FloatArray) -> RatePosterior:
+def _posterior(read: ReadPanel, weight: FloatArray) -> RatePosterior:
     """Return the posterior of one panel as that of one physician."""
     high, low = ((e[1:] + e[:-1])[None] / 2 for e in (read.high_edge, read.low_edge))
     return RatePosterior(

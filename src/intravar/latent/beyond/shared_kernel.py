@@ -54,7 +54,7 @@ class Given(NamedTuple):
     map_covariance: FloatArray
 
 
-class Read(NamedTuple):
+class ReadPanel(NamedTuple):
     """What is read of a panel.
 
     Attributes
@@ -256,7 +256,7 @@ def read_panel(all_yes, all_no, given):  # type: ignore[no-untyped-def]
                 for c in range(low.size):
                     value = _log_likelihood(yes, no, g[u], high[a], low[c])
                     grid[u, a, c] = value + given.log_prior[u]
-    return Read(
+    return ReadPanel(
         _normalised(grid, high, low, given.laws),
         _normalised(grid, high, low, given.weak),
         high_edge,

@@ -8,8 +8,8 @@ import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.beyond.limits_kernel import weigh_panel
-from intravar.latent.beyond.panels import Panels
-from intravar.latent.beyond.reading import PanelReading
+from intravar.latent.beyond.panel_reading import PanelReading
+from intravar.latent.beyond.sorted_panels import SortedPanels
 from intravar.latent.beyond.weights_kernel import Sweeps, mean_rates, mixed_mass, run_panel
 from intravar.latent.personal.families import CommonLimits, CommonRules, CommonWeights
 from intravar.latent.personal.limit_rules import DRAWS, LEVELS, law_table, pairs_of
@@ -33,7 +33,7 @@ def read_personal(
     common: CommonRules,
     z: FloatArray,
     logit: FloatArray,
-    panels: Panels,
+    panels: SortedPanels,
     within: Literal["eligible", "panel"],
     seed: int,
 ) -> PanelReading:

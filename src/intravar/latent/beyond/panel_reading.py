@@ -72,7 +72,7 @@ class CommonRates:
         [0.75, 0.33]
         """
         size, given = decided.per_physician()
-        # Panels alike are read once.
+        # SortedPanels alike are read once.
         pairs, place = np.unique(np.column_stack([given, size]), axis=0, return_inverse=True)
         k, n = pairs.astype(np.float64).T
         posterior, p_high = one_class_posterior(k, n, self.law)

@@ -1,4 +1,4 @@
-"""Panels in an order by content, with a random stream for each."""
+"""SortedPanels in an order by content, with a random stream for each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from intravar.canonical_order import HashArray, mixed, row_hashes
 
 
 @dataclass(frozen=True, eq=False)
-class Panels:
+class SortedPanels:
     """Patients of one physician after the other, each panel's in an order by content.
 
     Attributes
@@ -33,14 +33,14 @@ class Panels:
     key: HashArray
 
     @classmethod
-    def of(cls, X: FloatArray, decision: IntArray, code: IntArray, n_panels: int) -> Panels:
+    def of(cls, X: FloatArray, decision: IntArray, code: IntArray, n_panels: int) -> SortedPanels:
         """Sort patients by panel and content; decisions break ties alone.
 
         Examples
         --------
         >>> x, y = np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 1])
-        >>> one = Panels.of(x, y, np.array([0, 1, 0]), 2)
-        >>> other = Panels.of(x[::-1], y[::-1], np.array([1, 0, 1]), 2)
+        >>> one = SortedPanels.of(x, y, np.array([0, 1, 0]), 2)
+        >>> other = SortedPanels.of(x[::-1], y[::-1], np.array([1, 0, 1]), 2)
         >>> bool((one.key == other.key[::-1]).all())
         True
         """
