@@ -2,7 +2,7 @@
 
 The covariates are the nine of the continuum and eleven that have nothing to do with anything;
 panels have 500 patients. Every command is a process of its own; memory is the sum over it and its
-workers, looked at ten times a second. In the last part the command is killed in the middle with
+workers, looked at twice a second. In the last part the command is killed in the middle with
 SIGKILL and given again.
 
     python -m benchmarks nation                     # a million patients
@@ -150,7 +150,7 @@ def _watch(process: psutil.Popen, peak: list[float]) -> None:
         except psutil.Error:
             return
         peak[0] = max(peak[0], held / 1024**2)
-        time.sleep(0.1)
+        time.sleep(0.5)
 
 
 def _held(process: psutil.Process) -> float:
