@@ -14,8 +14,9 @@ from intravar.buckets.kept_parts import Parts
 from intravar.buckets.limits import BUCKET_PATIENTS, parse_memory, within
 from intravar.buckets.readings import BucketTask, read_bucket
 from intravar.errors import InputError
+from intravar.measurement.everybody import with_everybody
 from intravar.measurement.explanation import cases_of
-from intravar.measurement.measure import Nobody, _with_everybody, fit_method
+from intravar.measurement.measure import fit_method
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed
@@ -81,7 +82,7 @@ def scored(source: Any, means: Means, **options: Any) -> tuple[Scores, Check]:
     assert found.beyond is not None
     assert found.method == "predictability"
     fitted = {found.method: learned(found.prepared.observed, request.seed)}
-    whole, check, _ = _with_everybody(fitted, found, found.beyond, {}, means, Nobody())
+    whole, check, _ = with_everybody(fitted, found, found.beyond, {}, means, lambda *_: None)
     return whole[found.method].scores, check
 
 

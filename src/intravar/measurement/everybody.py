@@ -2,21 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from intravar.buckets.going_through import Others
+from intravar.buckets.going_through import Others, read_others
+from intravar.buckets.means import Means
 from intravar.buckets.readings import panel_table, told_apart
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
 from intravar.inference import Interval
-from intravar.measurement.result import Fitted
+from intravar.measurement.alike import AlikeScale
+from intravar.measurement.cases_beyond import CaseFinder
+from intravar.measurement.result import BeyondCases, Fitted
 from intravar.measurement.scores import Scores
-from intravar.preparation.check import Beyond
+from intravar.preparation.check import Beyond, Check
+from intravar.preparation.panels import Panels
 from intravar.preparation.prepare import Prepared
+
+
+def with_everybody(
+    fitted: dict[str, Fitted],
+    found: Check,
+    beyond: Beyond,
+    importance: Mapping[str, float],
+    means: Means,
+    told: Callable[[int, int], None],
+) -> tuple[dict[str, Fitted], Check, BeyondCases]:
+    """Score everybody by what was learned from the sample.
+
+    Parameters
+    ----------
+    fitted
+        Methods by name, fitted on the sample.
+    found, beyond
+        What was found in the table, and everybody in it.
+    importance
+        How much decisions depend on each covariate.
+    means
+        With what it is done.
+    told
+        Hears how many buckets of how many are read.
+    """
+    models = {
+        name: each.estimator
+        for name, each in fitted.items()
+        if isinstance(each.estimator, Estimator)
+    }
+    prepared = found.prepared
+    look = CaseFinder(
+        prepared.origin,
+        importance,
+        {report.column: report.kind for report in prepared.columns},
+        AlikeScale.of(prepared.observed, prepared.origin, importance),
+    )
+    others = read_others(found, beyond, models, look, means, told)
+    whole = {
+        name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
+    }
+    # Physicians of whom a part is in the sample were read as a whole: they count there.
+    once = whole_share(beyond)
+    counted = counted_once(prepared.dropped, others.dropped, once, beyond.census.dropped)
+    filled = counted_once(prepared.filled, others.filled, once)
+    scores = next(iter(whole.values())).scores
+    panels = Panels.of(scores.physician, scores.n_patients, scores.n_for, found.request.min_panel)
+    accounted = replace(prepared, dropped=counted, filled=filled)
+    cases = BeyondCases(
+        named(others.cases, beyond.census.named), named(others.patients, beyond.census.named)
+    )
+    return whole, replace(found, prepared=accounted, panels=panels), cases
 
 
 def of_everybody(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
 import joblib
 import numpy as np
 
-from intravar.buckets.going_through import read_others
 from intravar.buckets.means import Means
 from intravar.buckets.readings import told_apart
 from intravar.errors import InputError, option
@@ -19,25 +17,22 @@ from intravar.estimators import METHODS, Estimator, default_method, make_estimat
 from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.work import Size
-from intravar.measurement.alike import AlikeScale
 from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
-from intravar.measurement.cases_beyond import CaseFinder
 from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.dealt import some_panels
 from intravar.measurement.diagnostics import diagnose
-from intravar.measurement.everybody import counted_once, named, of_everybody, whole_share
+from intravar.measurement.everybody import with_everybody
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
-from intravar.measurement.result import BeyondCases, Fitted, Measurement
+from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import in_their_words, result_table, scores_of
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed
-from intravar.preparation.check import Beyond, Check, checked
+from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
-from intravar.preparation.panels import Panels
 from intravar.request import Request, resolved, takes_request
 from intravar.seeds import stream
 from intravar.wording import Words
@@ -171,8 +166,8 @@ def _measured(
     if found.beyond is not None:
         tell.step(words.said("reading the physicians beyond the sample"), _time_beyond(found))
         begun = time.perf_counter()
-        fitted, found, beyond_cases = _with_everybody(
-            fitted, found, found.beyond, importance, means, tell
+        fitted, found, beyond_cases = with_everybody(
+            fitted, found, found.beyond, importance, means, tell.part
         )
         seconds["beyond the sample"] = time.perf_counter() - begun
     elif isinstance(sampled.evidence, Predictions):
@@ -257,44 +252,6 @@ def _time_beyond(found: Check) -> float:
     """Return the seconds that reading everybody beyond the sample may take."""
     size, n_patients = Size.of(found.prepared.observed), found.panels.n_patients
     return time_of_others(size, n_patients, METHODS[found.method])
-
-
-def _with_everybody(
-    fitted: dict[str, Fitted],
-    found: Check,
-    beyond: Beyond,
-    importance: Mapping[str, float],
-    means: Means,
-    tell: Listener,
-) -> tuple[dict[str, Fitted], Check, BeyondCases]:
-    """Score everybody by what was learned from the sample."""
-    models = {
-        name: each.estimator
-        for name, each in fitted.items()
-        if isinstance(each.estimator, Estimator)
-    }
-    prepared = found.prepared
-    look = CaseFinder(
-        prepared.origin,
-        importance,
-        {report.column: report.kind for report in prepared.columns},
-        AlikeScale.of(prepared.observed, prepared.origin, importance),
-    )
-    others = read_others(found, beyond, models, look, means, tell.part)
-    whole = {
-        name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
-    }
-    # Physicians of whom a part is in the sample were read as a whole: they count there.
-    once = whole_share(beyond)
-    counted = counted_once(prepared.dropped, others.dropped, once, beyond.census.dropped)
-    filled = counted_once(prepared.filled, others.filled, once)
-    scores = next(iter(whole.values())).scores
-    panels = Panels.of(scores.physician, scores.n_patients, scores.n_for, found.request.min_panel)
-    accounted = replace(prepared, dropped=counted, filled=filled)
-    cases = BeyondCases(
-        named(others.cases, beyond.census.named), named(others.patients, beyond.census.named)
-    )
-    return whole, replace(found, prepared=accounted, panels=panels), cases
 
 
 def _refuse_tiny_panels(found: Check) -> None:
