@@ -8,7 +8,6 @@ from contextlib import closing
 from typing import Any
 
 import joblib
-from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from intravar.engines.workers import (
@@ -49,8 +48,6 @@ class LocalEngine:
             pre_dispatch="2*n_jobs",
         )
         owner = os.getpid()
-        # Started first: starting it lets interrupts through again, to workers half begun.
-        resource_tracker.ensure_running()
         with interrupts_for_the_owner():
             results = parallel(joblib.delayed(_in_worker)(owner, work, task) for task in tasks)
         try:

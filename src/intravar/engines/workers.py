@@ -8,10 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 import joblib
 import psutil
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from threadpoolctl import threadpool_limits
 
 from intravar.errors import InputError
@@ -52,6 +54,9 @@ def interrupts_for_the_owner() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    # Started before: whoever starts them lets interrupts through again, to workers half begun.
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
