@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from intravar.errors import InputError
 from intravar.writing import make_folder, whole_file
@@ -109,6 +110,11 @@ def checksum(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def record_checksum(record: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a record that is kept as JSON."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _read(path: Path) -> dict[str, list[str]]:

@@ -15,11 +15,11 @@ from polars.testing import assert_frame_equal
 import intravar
 import intravar.ledger
 from benchmarking.small import SMALL
-from intravar.benchmarking.store import _record_checksum
 from intravar.engines.local_engine import LocalEngine
 from intravar.engines.software import software_versions
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
+from intravar.ledger import record_checksum
 
 
 def run(folder: Path, methods: Any = "glmm", **options: Any) -> intravar.Study:
@@ -119,7 +119,7 @@ def forge(part: Path, target: Path, **changes: object) -> None:
     """Write a changed record whose checksum is right."""
     record = json.loads(part.read_text()) | changes
     record.pop("record_sha256")
-    record["record_sha256"] = _record_checksum(record)
+    record["record_sha256"] = record_checksum(record)
     target.write_text(json.dumps(record))
 
 

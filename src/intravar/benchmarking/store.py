@@ -8,7 +8,6 @@ is never touched.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -24,7 +23,7 @@ from intravar.benchmarking.score_table import SCORE_SCHEMA, current_scores
 from intravar.benchmarking.units import Unit, UnitResult
 from intravar.engines.software import software_versions
 from intravar.errors import InputError
-from intravar.ledger import Ledger, checksum
+from intravar.ledger import Ledger, checksum, record_checksum
 from intravar.writing import make_folder, sweep, whole_file
 
 _PARTS = "parts"
@@ -140,7 +139,7 @@ class Store:
         }
         # Through JSON once, so that the checksum is that of what will be read back.
         record = json.loads(json.dumps(record, default=float))
-        record["record_sha256"] = _record_checksum(record)
+        record["record_sha256"] = record_checksum(record)
         with whole_file(record_path) as beside:
             beside.write_text(json.dumps(record, indent=1), "utf-8")
         return Part(unit.name, record, path)
@@ -297,7 +296,7 @@ def _sound_part(path: Path) -> Part | None:
     try:
         record = json.loads(path.read_text("utf-8"))
         scores = path.with_suffix(".parquet")
-        if record.pop("record_sha256") != _record_checksum(record):
+        if record.pop("record_sha256") != record_checksum(record):
             return None
         if record["scores_sha256"] != checksum(scores):
             return None
@@ -324,7 +323,3 @@ _UNREADABLE = (
     ValueError,
     pl.exceptions.PolarsError,
 )
-
-
-def _record_checksum(record: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()

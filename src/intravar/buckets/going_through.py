@@ -145,28 +145,19 @@ def _together(reads: list[BucketRead]) -> Others:
 @contextmanager
 def _parts(check: Check, census: Census, limits: Limits, means: Means) -> Iterator[Parts]:
     """Open what is kept; it is closed when all is read, and left as it is if that is cut short."""
-    made_of = _made_of(check, census, limits)
-    if means.kept_in is not None:
-        parts = Parts(means.kept_in, made_of)
+    with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
+        kept_in = means.kept_in or Path(folder) / "unfinished"
+        parts = Parts(kept_in, _made_of(check, census, limits))
         parts.open()
+        finished = means.kept_in is None
         try:
             yield parts
         except InputError as error:
             # What cannot be used will not be used later: no patients are left behind.
-            parts.close(finished=not isinstance(error, WorkLostError))
+            finished |= not isinstance(error, WorkLostError)
             raise
-        except BaseException:
-            parts.close(finished=False)
-            raise
-        parts.close(finished=False)
-        return
-    with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
-        parts = Parts(Path(folder) / "unfinished", made_of)
-        parts.open()
-        try:
-            yield parts
         finally:
-            parts.close(finished=True)
+            parts.close(finished=finished)
 
 
 def _made_of(check: Check, census: Census, limits: Limits) -> dict[str, Any]:

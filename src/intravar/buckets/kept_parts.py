@@ -6,7 +6,6 @@ last; a part without a record, or with another digest, was not finished and is m
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from intravar.buckets.readings import BucketRead
 from intravar.errors import InputError, option
-from intravar.ledger import checksum
+from intravar.ledger import checksum, record_checksum
 from intravar.writing import make_private_folder, sweep, whole_file
 
 _MADE_OF = "made-of.json"
@@ -84,7 +83,7 @@ class Parts:
         if not isinstance(known, dict) or known.get("n_buckets") != n_buckets:
             return False
         listed = known.get("files")
-        return isinstance(listed, dict) and listed == self._sizes()
+        return isinstance(listed, dict) and listed == self._digests()
 
     def deal_again(self) -> Path:
         """Remove buckets that were not finished and return where to write them."""
@@ -95,9 +94,9 @@ class Parts:
 
     def deal_finished(self, n_buckets: int) -> None:
         """Take note that all buckets are written."""
-        self._write(_DEALT, {"n_buckets": n_buckets, "files": self._sizes()})
+        self._write(_DEALT, {"n_buckets": n_buckets, "files": self._digests()})
 
-    def _sizes(self) -> dict[str, str]:
+    def _digests(self) -> dict[str, str]:
         files = sorted(self.patients.rglob("*.parquet"))
         return {path.relative_to(self.patients).as_posix(): checksum(path) for path in files}
 
@@ -136,7 +135,7 @@ class Parts:
         return self.folder / _READ / f"bucket-{number:06d}{rest}"
 
     def _write(self, name: str | Path, content: Mapping[str, Any]) -> None:
-        whole = dict(content) | {"sha256": _digest(content)}
+        whole = dict(content) | {"sha256": record_checksum(content)}
         with whole_file(self.folder / name) as beside:
             beside.write_text(json.dumps(whole, indent=1, sort_keys=True), "utf-8")
 
@@ -145,13 +144,9 @@ def _stored(path: Path) -> Any:
     """Return what a record says; None if there is none, or if it was changed."""
     try:
         found = json.loads(path.read_text("utf-8"))
-        return found if found.pop("sha256") == _digest(found) else None
+        return found if found.pop("sha256") == record_checksum(found) else None
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return None
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _emptied(folder: Path) -> None:

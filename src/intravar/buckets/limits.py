@@ -22,7 +22,7 @@ LEARNER_BYTES = 700e6
 #: Bytes held for every value of a patient who is learned from, and of one who is read.
 LEARNED_VALUE = 8 * 36
 READ_VALUE = 8 * 30
-_UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_UNITS = ("", "K", "M", "G", "T")
 _SIZE = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?\s*$", re.IGNORECASE)
 
 
@@ -50,10 +50,8 @@ def parse_memory(text: str | float | None) -> float | None:
     found = _SIZE.match(str(text))
     if found is None or float(found[1]) <= 0:
         raise InputError(f"{option('memory')} is {str(text)!r}; give a size such as '4GB'")
-    unit = _UNITS[found[2].upper()]
-    if found[3]:
-        unit = 1024 ** round(len(f"{unit:.0f}") / 3 - 0.4) if unit > 1 else 1
-    return float(found[1]) * unit
+    step = 1024.0 if found[3] else 1000.0
+    return float(found[1]) * step ** _UNITS.index(found[2].upper())
 
 
 def within(

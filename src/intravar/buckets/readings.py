@@ -89,9 +89,9 @@ class BucketRead:
 
 def read_bucket(task: BucketTask) -> BucketRead:
     """Score the physicians of a bucket by what was learned from others."""
-    rows = pl.concat([pl.read_parquet(io.BytesIO(part)) for part in task.content])
+    rows = pl.concat([pl.read_parquet(io.BytesIO(part)) for part in task.content]).sort(ROW)
     roles = task.recipe.roles
-    table = rows.sort(ROW).with_columns(
+    table = rows.with_columns(
         pl.col(CODE).alias(roles.physician), pl.col(DECIDED).alias(roles.decision)
     )
     portion = task.recipe.apply(table.drop(ROW, CODE, DECIDED))
@@ -104,7 +104,7 @@ def read_bucket(task: BucketTask) -> BucketRead:
         )
     observed = portion.observed
     panels, differences = [], no_differences()
-    source = rows.sort(ROW)[ROW].to_numpy().astype(np.int64)[portion.rows]
+    source = rows[ROW].to_numpy().astype(np.int64)[portion.rows]
     seen: tuple[pl.DataFrame, pl.DataFrame] | None = None
     for name, model in task.models.items():
         read = model.others(observed)

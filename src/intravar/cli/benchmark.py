@@ -10,7 +10,7 @@ import typer
 
 import intravar
 from intravar import benchmarking, cli, engines, estimators, pages
-from intravar.cli.options import Json
+from intravar.cli.options import Engine, Json, Workers
 from intravar.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -82,15 +82,8 @@ def benchmark(
     replicates: Annotated[
         int, typer.Option("--replicates", help="Independent draws of every condition.")
     ] = 1,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers", help="Processes. Default: one per processor.", show_default=False
-        ),
-    ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", help="local, dask, or dask:ADDRESS of a scheduler.")
-    ] = "local",
+    workers: Workers = None,
+    engine: Engine = "local",
     out: Annotated[Path, typer.Option("--out", help="Folder of the results.")] = Path(
         "intravar-results"
     ),

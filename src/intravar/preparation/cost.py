@@ -56,12 +56,12 @@ class Cost:
 def estimate_cost(size: Size, method: type[Estimator] | None) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting."""
     n, p = size.n_patients, size.n_covariates
-    own = _processor_seconds(size, method)
+    own = time_of_fit(size, method)
     # The method measures the whole and both halves; noise is taken apart on the way.
-    halves = 2 * _processor_seconds(_of(size, min(n, MOST_HALVED) // 2), method)
+    halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
     splits = 3 if n <= FEW_PATIENTS else 1
     shared = method is Predictability
-    noise = (NOISE_MORE if shared else 1 + NOISE_MORE) * _processor_seconds(size, Predictability)
+    noise = (NOISE_MORE if shared else 1 + NOISE_MORE) * time_of_fit(size, Predictability)
     seconds = own + splits * halves + noise + _around(n, p)
     return Cost(float(seconds), _memory_mb(size, method))
 
@@ -79,10 +79,10 @@ def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
         The method that measures.
     """
     n, p = size.n_patients, size.n_covariates
-    halves = 2 * _processor_seconds(_of(size, min(n, MOST_HALVED) // 2), method)
+    halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
     some = _of(size, min(n, MOST_COMMON))
-    noise = (1 + NOISE_MORE) * _processor_seconds(some, Predictability)
-    learned = _processor_seconds(size, method) + halves + noise + _around(n, p)
+    noise = (1 + NOISE_MORE) * time_of_fit(some, Predictability)
+    learned = time_of_fit(size, method) + halves + noise + _around(n, p)
     processors = os.cpu_count() or 1
     others = time_of_others(size, n_patients, method)
     readers = processors * (READER_MB + READER_VALUE_MB * p)
@@ -96,12 +96,8 @@ def time_of_others(size: Size, n_patients: int, method: type[Estimator]) -> floa
     return float(SCATTER_EACH * n_patients + beyond * each / (os.cpu_count() or 1))
 
 
-def time_of_fit(size: Size, method: type[Estimator]) -> float:
-    """Return the seconds that one fit takes."""
-    return _processor_seconds(size, method)
-
-
-def _processor_seconds(size: Size, method: type[Estimator] | None) -> float:
+def time_of_fit(size: Size, method: type[Estimator] | None) -> float:
+    """Return the seconds that one fit takes; None stands for mere counting."""
     work = Work(0.0) if method is None else method.work(size)
     return work.alone + work.shared / min(2, os.cpu_count() or 1)
 

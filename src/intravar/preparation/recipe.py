@@ -7,7 +7,7 @@ everything common is learned. Others are then prepared panel by panel: nothing i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -79,10 +79,7 @@ class Recipe:
             complete = complete_rows(columns)
             dropped[INCOMPLETE] = int((~complete).sum())
             rows = rows[complete]
-            columns = [
-                understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
-                for name, kind in self.kinds
-            ]
+            columns = [replace(each, values=each.values.filter(complete)) for each in columns]
         if not len(rows):
             return None
         encoded = encode_with(self.codings, columns)

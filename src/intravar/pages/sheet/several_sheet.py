@@ -11,8 +11,8 @@ from markupsafe import Markup
 from intravar.errors import theirs
 from intravar.measurement.verdict import UNRANKED
 from intravar.pages.caveats import NOT_MEANT
-from intravar.pages.sheet.sheet_content import TITLE, Sheet
-from intravar.pages.sheet.sheet_pictures import FEWEST_PEERS, WIDTHS, Own, SheetRow, strip
+from intravar.pages.sheet.sheet_content import NOT_COMPARED, TITLE, Sheet, among_peers
+from intravar.pages.sheet.sheet_pictures import Own, SheetRow
 from intravar.pages.sheet.sheet_rows import SheetPart, drawn_rows
 from intravar.publication.several_outputs import SeveralOutputs
 
@@ -90,22 +90,11 @@ def _strip(row: Mapping[str, Any], outputs: SeveralOutputs) -> tuple[list[Markup
     if row["differ"] is None:
         return [], ""
     if set(outputs.summary["verdicts"].values()) & set(UNRANKED):
-        return [], "The others' figures are not shown: they cannot be compared with yours."
-    others = outputs.joint.filter(pl.col("physician") != row["physician"])["differ"].drop_nulls()
-    peers = [100 * value for value in others.to_list()]
-    if len(peers) < FEWEST_PEERS:
-        few = f"with fewer than {FEWEST_PEERS} of them, each could be told"
-        return [], f"The others' figures are not shown: {few}."
+        return [], NOT_COMPARED
+    others = outputs.joint.filter(pl.col("physician") != row["physician"])["differ"]
     own = Own(*(100 * row[name] for name in ("differ", "differ_low", "differ_high")))
-    lower = sum(round(value) < round(own.value) for value in peers)
-    line = (
-        f"Your figure with its 95 % interval, above a dot for each of {len(peers):,} other "
-        f"physicians, rounded and without names. {lower:,} of them have a lower figure."
-    )
-    said = outputs.words.said
-    axis = said("of 100 pairs of patients, decided differently in at least one decision")
-    drawn = [strip(own, peers, axis, said(line), kind) for kind in WIDTHS]
-    return [svg for svg in drawn if svg is not None], line
+    axis = "of 100 pairs of patients, decided differently in at least one decision"
+    return among_peers(own, others, axis, outputs.words)
 
 
 def _facts(row: Mapping[str, Any], summary: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -28,6 +28,7 @@ from intravar.publication.outputs import Outputs
 from intravar.wording import Words
 
 TITLE = "How consistently do you decide?"
+NOT_COMPARED = "The others' figures are not shown: they cannot be compared with yours."
 PATIENT_LEVEL = "This sheet shows single patients. Keep it where the data are."
 
 
@@ -151,24 +152,39 @@ def _strip(
     if row["discordance"] is None:
         return [], ""
     if summary["verdict"] in UNRANKED:
-        return [], "The others' figures are not shown: they cannot be compared with yours."
+        return [], NOT_COMPARED
     if row["rank"] is None:
         return [], "The others' figures are not shown: too little is known of you to compare."
-    others = table.filter((pl.col("physician") != row["physician"]) & pl.col("rank").is_not_null())[
-        "discordance"
-    ].drop_nulls()
-    peers = [100 * value for value in others.to_list()]
+    others = table.filter((pl.col("physician") != row["physician"]) & pl.col("rank").is_not_null())
+    own = Own(*(100 * row[name] for name in ("discordance", "low", "high")))
+    axis = "of 100 pairs of patients, decided differently"
+    return among_peers(own, others["discordance"], axis, words)
+
+
+def among_peers(own: Own, others: pl.Series, axis: str, words: Words) -> tuple[list[Markup], str]:
+    """Draw a figure among those of the others, or say why these are too few.
+
+    Parameters
+    ----------
+    own
+        The physician's figure, of 100.
+    others
+        Those of the others, as shares; what is missing is left out.
+    axis
+        What the figures are.
+    words
+        What things are called.
+    """
+    peers = [100 * value for value in others.drop_nulls().to_list()]
     if len(peers) < FEWEST_PEERS:
         few = f"with fewer than {FEWEST_PEERS} of them, each could be told"
         return [], f"The others' figures are not shown: {few}."
-    own = Own(*(100 * row[name] for name in ("discordance", "low", "high")))
     lower = sum(round(value) < round(own.value) for value in peers)
     line = (
         f"Your figure with its 95 % interval, above a dot for each of {len(peers):,} other "
         f"physicians, rounded and without names. {lower:,} of them have a lower figure."
     )
-    axis = words.said("of 100 pairs of patients, decided differently")
-    drawn = [strip(own, peers, axis, words.said(line), kind) for kind in WIDTHS]
+    drawn = [strip(own, peers, words.said(axis), words.said(line), kind) for kind in WIDTHS]
     return [svg for svg in drawn if svg is not None], line
 
 
