@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from dask_cluster import Cluster
+
 # Machines are shared and noisy: no test fails because it took long.
 settings.register_profile("intravar", deadline=None)
 settings.load_profile("intravar")
@@ -21,6 +23,14 @@ def learned_once() -> Iterator[None]:
         patch.setattr(halves, "SPLITS", 1)
         patch.setattr(predictability, "REPETITIONS", 1)
         yield
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A Dask scheduler and its workers, started by whoever asks for them."""
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.end()
 
 
 #: Where everything is set up, a test that is skipped has not been run, and that is a failure.

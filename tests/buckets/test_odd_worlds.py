@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from intravar.buckets.kept_parts import Parts
-from intravar.buckets.readings import SCHEMA, BucketRead
+from intravar.buckets.readings import SCHEMA, BucketRead, Others
 from intravar.errors import InputError
 from intravar.estimators.evidence import no_differences
 from intravar.preparation.census import as_measured, rows_of
@@ -187,7 +187,7 @@ def test_a_part_under_another_number_is_not_used(tmp_path: Path):
     parts.open()
     nobody = pl.DataFrame()
     panels = pl.DataFrame(schema=SCHEMA)
-    parts.keep(BucketRead(2, panels, no_differences(), nobody, nobody, {}, {}))
+    parts.keep(BucketRead(2, Others(panels, no_differences(), nobody, nobody, {}, {})))
     assert parts.kept(2) is not None
     for path in (tmp_path / "unfinished" / "read").glob("bucket-000002*"):
         (path.parent / path.name.replace("000002", "000001")).write_bytes(path.read_bytes())

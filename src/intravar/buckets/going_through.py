@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +19,7 @@ from intravar.arrays import IntArray
 from intravar.buckets.kept_parts import Parts
 from intravar.buckets.limits import Limits, parse_memory, within
 from intravar.buckets.means import Means
-from intravar.buckets.readings import BucketRead, BucketTask, Look, read_bucket
+from intravar.buckets.readings import BucketTask, Look, Others, read_bucket
 from intravar.buckets.scatter import bucket_files, deal_into_buckets, scatter
 from intravar.engines.choosing import make_engine
 from intravar.engines.dask_engine import fingerprint
@@ -33,26 +32,6 @@ from intravar.preparation.drawing import Drawn
 
 #: Sections of a request that results depend on.
 _SECTIONS = ("columns", "population", "reading", "methods")
-
-
-@dataclass(frozen=True, eq=False)
-class Others:
-    """What was read of everybody beyond the sample.
-
-    Attributes
-    ----------
-    panels, differences, cases, patients
-        See :class:`intravar.buckets.readings.BucketRead`.
-    dropped, filled
-        Rows dropped by reason, and cells filled by covariate, in all buckets.
-    """
-
-    panels: pl.DataFrame
-    differences: pl.DataFrame
-    cases: pl.DataFrame
-    patients: pl.DataFrame
-    dropped: Mapping[str, int]
-    filled: Mapping[str, int]
 
 
 def clear_unfinished(means: Means) -> None:
@@ -117,7 +96,7 @@ def read_others(
                 parts.keep(read)
                 reads[read.number] = read
                 told(sum(each is not None for each in reads.values()), buckets.n_buckets)
-        return _together([read for read in reads.values() if read is not None])
+        return _together([read.found for read in reads.values() if read is not None])
 
 
 def _limits(check: Check, means: Means) -> Limits:
@@ -126,7 +105,7 @@ def _limits(check: Check, means: Means) -> Limits:
     return within(parse_memory(means.memory), n_sampled, n_values, means.workers, free)
 
 
-def _together(reads: list[BucketRead]) -> Others:
+def _together(reads: list[Others]) -> Others:
     dropped: Counter[str] = Counter()
     filled: Counter[str] = Counter()
     for read in reads:

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 from filelock import FileLock, Timeout
 
-from intravar.buckets.readings import BucketRead
+from intravar.buckets.readings import BucketRead, Others
 from intravar.errors import InputError, option
 from intravar.ledger import checksum, record_checksum
 from intravar.writing import make_private_folder, sweep, whole_file
@@ -104,11 +104,11 @@ class Parts:
         """Keep what was read off a bucket; a crash at any moment leaves all of it or none."""
         record: dict[str, Any] = {
             "number": read.number,
-            "dropped": dict(read.dropped),
-            "filled": dict(read.filled),
+            "dropped": dict(read.found.dropped),
+            "filled": dict(read.found.filled),
         }
         for name in _TABLES:
-            table: pl.DataFrame = getattr(read, name)
+            table: pl.DataFrame = getattr(read.found, name)
             path = self._path(read.number, f"-{name}.parquet")
             with whole_file(path) as beside:
                 table.write_parquet(beside)
@@ -127,7 +127,8 @@ class Parts:
                 if checksum(path) != record[name]:
                     return None
                 tables[name] = pl.read_parquet(path)
-            return BucketRead(number, **tables, dropped=record["dropped"], filled=record["filled"])
+            found = Others(**tables, dropped=record["dropped"], filled=record["filled"])
+            return BucketRead(number, found)
         except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
             return None
 

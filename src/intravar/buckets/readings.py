@@ -61,13 +61,11 @@ class BucketTask:
 
 
 @dataclass(frozen=True, eq=False)
-class BucketRead:
-    """What was read off a bucket.
+class Others:
+    """What was read of physicians beyond the sample.
 
     Attributes
     ----------
-    number
-        Of the bucket.
     panels
         One row per method and physician, who is told by number.
     differences
@@ -78,13 +76,20 @@ class BucketRead:
         Rows dropped by reason, and cells filled by covariate.
     """
 
-    number: int
     panels: pl.DataFrame
     differences: pl.DataFrame
     cases: pl.DataFrame
     patients: pl.DataFrame
     dropped: Mapping[str, int]
     filled: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class BucketRead:
+    """What was read off a bucket, which is told by number."""
+
+    number: int
+    found: Others
 
 
 def read_bucket(task: BucketTask) -> BucketRead:
@@ -99,9 +104,8 @@ def read_bucket(task: BucketTask) -> BucketRead:
         nobody = pl.DataFrame()
         dropped = {INCOMPLETE: table.height} if task.recipe.missing == "drop" else {}
         panels_of_nobody = pl.DataFrame(schema=SCHEMA)
-        return BucketRead(
-            task.number, panels_of_nobody, no_differences(), nobody, nobody, dropped, {}
-        )
+        found = Others(panels_of_nobody, no_differences(), nobody, nobody, dropped, {})
+        return BucketRead(task.number, found)
     observed = portion.observed
     panels, differences = [], no_differences()
     source = rows[ROW].to_numpy().astype(np.int64)[portion.rows]
@@ -115,14 +119,9 @@ def read_bucket(task: BucketTask) -> BucketRead:
         if isinstance(evidence, Predictions):
             differences = told_apart(evidence.differences, observed)
     assert seen is not None
-    return BucketRead(
-        task.number,
-        pl.concat(panels, how="diagonal"),
-        differences,
-        *seen,
-        portion.dropped,
-        portion.filled,
-    )
+    table = pl.concat(panels, how="diagonal")
+    found = Others(table, differences, *seen, portion.dropped, portion.filled)
+    return BucketRead(task.number, found)
 
 
 def panel_table(

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from intravar.buckets.going_through import Others, read_others
+from intravar.buckets.going_through import read_others
 from intravar.buckets.means import Means
-from intravar.buckets.readings import panel_table, told_apart
+from intravar.buckets.readings import Others, panel_table, told_apart
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
 from intravar.inference import Interval
