@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: How near a name must be to be offered instead of one that is not known.
 NEAR = 0.6
@@ -14,6 +19,7 @@ _FLAGS = {"most": "--pairs", "labels": "--label"}
 _LISTS = ("covariates", "exclude", "after", "categorical", "methods")
 # Marks that no name and no value of a user holds.
 THEIRS = "\ue003", "\ue004"
+IN_ROW = "\ue005"
 _OPTION = re.compile("\ue000([a-z_]+)(?:\ue001([^\ue002]*))?\ue002")
 
 
@@ -47,6 +53,49 @@ class InputError(ValueError):
         told = InputError(change(self._message))
         told._message = None
         return told
+
+
+class RowError(InputError):
+    """The value in one row cannot be used.
+
+    Parameters
+    ----------
+    row
+        Position of the row in the table that was looked at.
+    message
+        What is wrong; `IN_ROW` stands for the row.
+
+    Examples
+    --------
+    >>> error = RowError(2, f"column 'age' is infinite {IN_ROW}")
+    >>> str(error), str(error.among([10, 20, 30]))
+    ("column 'age' is infinite in data row 3", "column 'age' is infinite in data row 31")
+    """
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message.replace(IN_ROW, f"in data row {row + 1}"))
+        self.row, self._told = row, message
+
+    def __reduce__(self) -> tuple[type[RowError], tuple[int, str]]:
+        """Let it come back from another process."""
+        return RowError, (self.row, self._told)
+
+    def among(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> RowError:
+        """Return the error for the same row, where the rows stood at these positions before."""
+        return self.at(int(rows[self.row]))
+
+    def at(self, row: int) -> RowError:
+        """Return the error for another row."""
+        return RowError(row, self._told)
+
+
+@contextmanager
+def counted_among(rows: Sequence[int] | np.ndarray[Any, Any]) -> Iterator[None]:
+    """Name rows in errors by where they stood before some were left out."""
+    try:
+        yield
+    except RowError as error:
+        raise error.among(rows) from None
 
 
 def theirs(text: str) -> str:

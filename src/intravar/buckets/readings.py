@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
+from intravar.errors import counted_among
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Evidence, Predictions, no_differences
 from intravar.observed import Observed
@@ -99,7 +100,8 @@ def read_bucket(task: BucketTask) -> BucketRead:
     table = rows.with_columns(
         pl.col(CODE).alias(roles.physician), pl.col(DECIDED).alias(roles.decision)
     )
-    portion = task.recipe.apply(table.drop(ROW, CODE, DECIDED))
+    with counted_among(rows[ROW].to_numpy()):
+        portion = task.recipe.apply(table.drop(ROW, CODE, DECIDED))
     if portion is None:
         nobody = pl.DataFrame()
         dropped = {INCOMPLETE: table.height} if task.recipe.missing == "drop" else {}

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.errors import InputError, option
+from intravar.errors import InputError, RowError, option
 from intravar.observed import in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.physician_names import physician_names
@@ -91,7 +91,7 @@ def take_census(
             "it ask for values that the table has?"
         )
     who, codes, about_names = _physicians(table["physician"].rename(physician))
-    decided, values = _decisions(table["decision"].rename(decision), positive)
+    decided, values = _decisions(table["decision"].rename(decision), positive, lazy)
     counts = (
         table.join(codes, on="physician", how="left", nulls_equal=True)
         .join(values, on="decision", how="left", nulls_equal=True)
@@ -140,10 +140,16 @@ def _physicians(stored: pl.Series) -> tuple[pl.Series, pl.DataFrame, str]:
     return named.alias(stored.name), codes, said
 
 
-def _decisions(stored: pl.Series, positive: str | None) -> tuple[CodedDecision, pl.DataFrame]:
+def _decisions(
+    stored: pl.Series, positive: str | None, rows: pl.LazyFrame
+) -> tuple[CodedDecision, pl.DataFrame]:
     """Return how decisions are coded, and 0 or 1 for every value as stored."""
     raw = stored.unique()
-    coded = code_decision(plain_column(raw, keep=True), positive)
+    try:
+        coded = code_decision(plain_column(raw, keep=True), positive)
+    except RowError as error:
+        first = rows.filter(pl.col(stored.name) == raw[error.row]).select(pl.col(ROW).min())
+        raise error.at(int(first.collect(engine="streaming").item())) from None
     values = pl.DataFrame({"decision": raw, DECIDED: coded.values}).drop_nulls()
     return coded, values
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from intravar.errors import counted_among
 from intravar.estimators import METHODS, default_method, make_estimator
 from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
@@ -157,7 +158,10 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
     if in_parts and read.table.height > request.sample:
         found = _of_large(_scanned(read), replace(request, where=None), method)
         return replace(_accounted(found, read), request=request)
-    return _accounted(_of_table(read.table, request, method, read.name, read.notes), read)
+    rows = np.arange(read.table.height) if read.rows is None else read.rows
+    with counted_among(rows):
+        found = _of_table(read.table, request, method, read.name, read.notes)
+    return _accounted(found, read)
 
 
 def may_go_in_parts(request: Request) -> bool:
@@ -236,20 +240,22 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     table = as_measured(census, rows, physician, decision)
     chosen = table.select(stored)
     plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'")
-    found = _of_table(
-        plain,
-        replace(request, decision_positive=None),
-        method,
-        scanned.name,
-        (*scanned.notes, *notes),
-        part=table.height / max(int(census.n_patients.sum()), 1),
-    )
+    source_row = table[ROW].to_numpy().astype(np.int64)
+    with counted_among(source_row):
+        found = _of_table(
+            plain,
+            replace(request, decision_positive=None),
+            method,
+            scanned.name,
+            (*scanned.notes, *notes),
+            part=table.height / max(int(census.n_patients.sum()), 1),
+        )
     recipe = found.prepared.recipe
     assert recipe is not None
     prepared = replace(
         found.prepared,
         recipe=replace(recipe, habits=column_habits(chosen, _as_text(request))),
-        rows=table[ROW].to_numpy().astype(np.int64)[found.prepared.rows],
+        rows=source_row[found.prepared.rows],
         decision=census.decision,
         dropped=census.dropped | found.prepared.dropped,
         columns=tuple(_told(each, census) for each in found.prepared.columns),

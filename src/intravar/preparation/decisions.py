@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 import polars as pl
 
-from intravar.errors import NEAR, InputError, option
+from intravar.errors import IN_ROW, NEAR, InputError, RowError, option
 from intravar.preparation.sentinels import CODES, said_of, sentinels
 from intravar.sources.plain_columns import plain_column, typed_texts
 from intravar.text import MISSING, clean_texts, shortened
@@ -212,9 +212,10 @@ def _numbers(texts: pl.Series, asked: str) -> pl.Series:
     unreadable = numbers.is_null() & texts.is_not_null()
     if unreadable.any():
         row = int(unreadable.arg_max() or 0)
-        raise InputError(
-            f"column '{texts.name}' has {texts[row]!r} in data row {row + 1}; a comparison such "
-            f"as '{asked}' takes numbers only"
+        raise RowError(
+            row,
+            f"column '{texts.name}' has {texts[row]!r} {IN_ROW}; a comparison such "
+            f"as '{asked}' takes numbers only",
         )
     return numbers
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from intravar.errors import InputError, option
+from intravar.errors import IN_ROW, InputError, RowError, option
 from intravar.preparation.identifiers import FEW_ROWS, identifier
 from intravar.preparation.sentinels import said_of, sentinels
 from intravar.sources.plain_columns import as_names, plain_column, typed_texts
@@ -129,8 +129,9 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     [50.0, None]
     >>> understand_as(pl.Series("age", ["fifty"]), "number")
     Traceback (most recent call last):
-    intravar.errors.InputError: column 'age' has 'fifty' where other rows have numbers; correct it,
-    take it as a category with categorical=['age'] or drop the column with exclude=['age']
+    intravar.errors.RowError: column 'age' has 'fifty' in data row 1 where other rows have numbers;
+    correct it, take it as a category with categorical=['age'] or drop the column with
+    exclude=['age']
     """
     column = without_missing(plain_column(column, keep=kind == "category"))
     if kind == "category":
@@ -148,20 +149,22 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     ):
         return Column(column.name, kind, _date(column).values)
     held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
-    raise InputError(
-        f"column '{column.name}' has '{_odd_one(column, kind)}' where other rows have {held}; "
-        f"correct it, take it as a category with {option('categorical', column.name)} or drop the "
-        f"column with {option('exclude', column.name)}"
+    row = _odd_one(column, kind)
+    raise RowError(
+        row,
+        f"column '{column.name}' has '{shortened(str(column[row]), 40)}' {IN_ROW} where other rows "
+        f"have {held}; correct it, take it as a category with "
+        f"{option('categorical', column.name)} or drop the column with "
+        f"{option('exclude', column.name)}",
     )
 
 
-def _odd_one(column: pl.Series, kind: Kind) -> str:
-    """Return a value that is not of its kind."""
-    present = column.drop_nulls()
-    if present.dtype == pl.String and kind != "date":
-        numbers = present.cast(pl.Float64, strict=False)
-        present = present.filter(numbers.is_null())
-    return shortened(str(present[0]), 40)
+def _odd_one(column: pl.Series, kind: Kind) -> int:
+    """Return the row of a value that is not of its kind."""
+    odd = column.is_not_null()
+    if column.dtype == pl.String and kind != "date":
+        odd &= column.cast(pl.Float64, strict=False).is_null()
+    return int(odd.arg_max() or 0)
 
 
 def without_blanks(column: pl.Series) -> pl.Series:
@@ -192,9 +195,10 @@ def _finite(column: pl.Series) -> pl.Series:
     if absurd.any():
         row = int(absurd.arg_max() or 0)
         size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
-        raise InputError(
-            f"column '{column.name}' is {size} in data row {row + 1}; correct it or drop the "
-            f"column with {option('exclude', column.name)}"
+        raise RowError(
+            row,
+            f"column '{column.name}' is {size} {IN_ROW}; correct it or drop the "
+            f"column with {option('exclude', column.name)}",
         )
     return values
 
@@ -216,10 +220,11 @@ def _text(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> C
     measured = numbers.n_unique() > CODE_LIKE
     if share >= MOSTLY_NUMBERS or (measured and share >= 0.5):
         row = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
-        raise InputError(
-            f"column '{column.name}' has '{shortened(str(column[row]), 40)}' in data row {row + 1} "
+        raise RowError(
+            row,
+            f"column '{column.name}' has '{shortened(str(column[row]), 40)}' {IN_ROW} "
             f"where other rows have numbers; correct it or drop the column with "
-            f"{option('exclude', column.name)}"
+            f"{option('exclude', column.name)}",
         )
     why = "" if chosen else identifier(column, present, part)
     if why:

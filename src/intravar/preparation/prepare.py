@@ -12,7 +12,7 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.cohort import TRUTH_COLUMNS
-from intravar.errors import InputError, option
+from intravar.errors import InputError, counted_among, option
 from intravar.observed import Observed, in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.duplicates import each_once, learn_copies
@@ -153,7 +153,8 @@ def prepare(
         copies = learn_copies(decided[rows], roles, part)
         rows, again = each_once(decided, roles, rows, copies)
         dropped |= again
-    understood, reports = _understand(table[rows], roles, part)
+    with counted_among(rows):
+        understood, reports = _understand(table[rows], roles, part)
     understood, within = _apart_from_physician(understood, physician[rows])
     if missing == "drop" and understood:
         complete = complete_rows(understood)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
+from intravar.errors import counted_among
 from intravar.observed import Observed
 from intravar.preparation.duplicates import CopyRule, each_once
 from intravar.preparation.encoding import Coding, complete_rows, encode_with
@@ -71,10 +72,11 @@ class Recipe:
         dropped: dict[str, int] = {}
         if self.repeated == "once":
             rows, dropped = each_once(plain, self.roles, rows, self.copies)
-        columns = [
-            understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
-            for name, kind in self.kinds
-        ]
+        with counted_among(rows):
+            columns = [
+                understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
+                for name, kind in self.kinds
+            ]
         if self.missing == "drop":
             complete = complete_rows(columns)
             dropped[INCOMPLETE] = int((~complete).sum())

@@ -1,0 +1,44 @@
+"""An error names the row where the source has it, whatever was left out before."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import intravar
+from intravar.errors import InputError
+
+ASKED: dict[str, Any] = {"physician": "doctor", "decision": "statin", "method": "latent-rule"}
+#: Data row that holds what cannot be used; the first one has number 1.
+BAD = 3_000
+
+
+def patients(column: str, value: Any) -> pl.DataFrame:
+    random, n = np.random.default_rng(0), 4_000
+    table = pl.DataFrame(
+        {
+            "doctor": [f"d{number:02d}" for number in random.integers(0, 40, n)],
+            "age": random.integers(40, 90, n).astype(float),
+            "statin": ["" if row < 30 else str(random.integers(0, 2)) for row in range(n)],
+        }
+    )
+    here = pl.int_range(pl.len()) == BAD - 1
+    kept = pl.col(column).cast(pl.String) if isinstance(value, str) else pl.col(column)
+    return table.with_columns(pl.when(here).then(pl.lit(value)).otherwise(kept).alias(column))
+
+
+@pytest.mark.parametrize("sample", [1_000, 10_000])
+@pytest.mark.parametrize(
+    ("column", "value", "options"),
+    [
+        ("age", "sixty", {}),
+        ("age", float("inf"), {}),
+        ("age", float("inf"), {"where": "age >= 60"}),
+        ("statin", "x", {"decision_positive": ">=1"}),
+    ],
+)
+def test_the_row_of_the_source(sample: int, column: str, value: Any, options: dict[str, Any]):
+    table = patients(column, value)
+    with pytest.raises(InputError, match=f"in data row {BAD}\\b"):
+        intravar.measure(table, **ASKED, **options, sample=sample)
