@@ -88,7 +88,7 @@ class _Watched:
             except psutil.Error:
                 return
             held = sum(self._look(each) for each in every)
-            self.peak_mb = max(self.peak_mb, held / 1024**2)
+            self.peak_mb = max(self.peak_mb, held / 1e6)
             time.sleep(LOOK)
 
     def _look(self, process: psutil.Process) -> float:
