@@ -2,31 +2,26 @@
 
 The covariates are the nine of the continuum and eleven that have nothing to do with anything;
 panels have 500 patients. Every command is a process of its own; memory is the sum over it and its
-workers, looked at twice a second. In the last part the command is killed in the middle with
-SIGKILL and given again.
+workers, looked at four times a second. Beyond five million the command is also killed in the middle
+with SIGKILL and given again.
 
     python -m benchmarks nation                     # a million patients
     python -m benchmarks nation 10000000            # ten million, killed and resumed
+    python -m benchmarks nation wide                # 200 covariates, 20 of them with 60 categories
+    python -m benchmarks nation skewed              # one physician with a million patients
+    python -m benchmarks nation limits              # memory beside the limit that was given
 """
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import psutil
 
 import intravar
+from benchmarks._commands import Run, forecast, timed
 
 COVARIATES, PANEL = 20, 500
 #: Patients that are simulated at a time.
@@ -35,23 +30,24 @@ METHODS = ("predictability", "latent-rule")
 COLUMNS = ("--physician", "physician", "--decision", "decision")
 #: Patients from which on a run is killed and resumed as well.
 KILLED_FROM = 5_000_000
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a command took."""
-
-    seconds: float
-    peak_mb: float
-    ended: int
+#: Numbers and categories, with so many levels, that say nothing.
+WIDE_NUMBERS, WIDE_CATEGORIES, LEVELS = 160, 20, 60
+#: Limits of memory that are tried.
+LIMITS = ("800MB", "1.2GB", "1.5GB", "2GB")
 
 
 def run(*arguments: str) -> None:
-    sizes = [int(each) for each in arguments] or [1_000_000]
-    print(f"{'':46}{'seconds':>9}{'peak MB':>9}")
-    for n_patients in sizes:
+    print(f"{'':46}{'seconds':>9}{'processor':>11}{'peak MB':>9}")
+    for asked in arguments or ("1000000",):
         with tempfile.TemporaryDirectory() as folder:
-            _of_size(n_patients, Path(folder))
+            if asked == "wide":
+                _wide(Path(folder))
+            elif asked == "skewed":
+                _skewed(Path(folder))
+            elif asked == "limits":
+                _limits(Path(folder))
+            else:
+                _of_size(int(asked), Path(folder))
 
 
 def _of_size(n_patients: int, folder: Path) -> None:
@@ -61,14 +57,10 @@ def _of_size(n_patients: int, folder: Path) -> None:
     kills = n_patients >= KILLED_FROM
     for method in METHODS[:1] if kills else METHODS:
         out = folder / method
-        asked = ["measure", str(table), *COLUMNS, "--method", method, "--out", str(out)]
-        expected = forecast([str(table), *COLUMNS, "--method", method])
-        whole = timed(asked)
-        _line(f"{called}, {method}", whole)
-        print(f"  forecast {expected:.0f} s, {whole.seconds / expected:.2f} times that", flush=True)
+        whole = _measured(called, table, method, out)
         if kills:
             again = folder / "again"
-            asked[-1] = str(again)
+            asked = ["measure", str(table), *COLUMNS, "--method", method, "--out", str(again)]
             cut = timed(asked, kill_after=whole.seconds / 2)
             _line("  killed in the middle", cut)
             _line("  resumed", timed(asked))
@@ -77,11 +69,45 @@ def _of_size(n_patients: int, folder: Path) -> None:
             print(f"  the same bits: {'yes' if same else 'NO'}", flush=True)
 
 
-def forecast(arguments: Sequence[str]) -> float:
-    """Return the seconds that `check` says a measurement will take."""
-    command = [sys.executable, "-m", "intravar", "check", *arguments, "--json"]
-    found = subprocess.run(command, check=True, capture_output=True)
-    return float(json.loads(found.stdout)["estimated_seconds"])
+def _measured(called: str, table: Path, method: str, out: Path) -> Run:
+    """Measure a table and print what it took beside what was foretold."""
+    expected, memory = forecast([str(table), *COLUMNS, "--method", method])
+    found = timed(["measure", str(table), *COLUMNS, "--method", method, "--out", str(out)])
+    _line(f"{called}, {method}", found)
+    print(
+        f"  forecast {expected:.0f} s, {found.seconds / expected:.2f} times that; "
+        f"{memory:,.0f} MB, {found.peak_mb / memory:.2f} times that",
+        flush=True,
+    )
+    return found
+
+
+def _wide(folder: Path) -> None:
+    table = folder / "wide.parquet"
+    wide_patients(150_000, 300).write_parquet(table)
+    for method in METHODS:
+        _measured("150,000 x 300 x 200 covariates", table, method, folder / method)
+
+
+def _skewed(folder: Path) -> None:
+    table = folder / "skewed.parquet"
+    skewed_patients(1_000_000, 3_000).write_parquet(table)
+    for method in METHODS:
+        _measured("1,000,000 and 3,000 x 10", table, method, folder / method)
+
+
+def _limits(folder: Path) -> None:
+    many, wide = write_patients(folder / "patients", 1_000_000), folder / "wide.parquet"
+    wide_patients(150_000, 300).write_parquet(wide)
+    for called, table in (("1,000,000 x 20", many), ("150,000 x 200", wide)):
+        for method in METHODS:
+            for limit in LIMITS:
+                out = folder / f"{table.stem}-{method}-{limit}"
+                asked = ["measure", str(table), *COLUMNS, "--method", method, "--out", str(out)]
+                found = timed([*asked, "--memory", limit])
+                _line(f"{called}, {method}, {limit}", found)
+                if found.ended:
+                    print(f"  {found.said}", flush=True)
 
 
 def _scores(path: Path) -> list[tuple[object, ...]]:
@@ -92,7 +118,8 @@ def _scores(path: Path) -> list[tuple[object, ...]]:
 
 def _line(words: str, found: Run) -> None:
     ended = "" if found.ended == 0 else f"  (ended {found.ended})"
-    print(f"{words:46}{found.seconds:>9.1f}{found.peak_mb:>9,.0f}{ended}", flush=True)
+    took = f"{found.seconds:>9.1f}{found.processor:>11.1f}{found.peak_mb:>9,.0f}"
+    print(f"{words:46}{took}{ended}", flush=True)
 
 
 def write_patients(folder: Path, n_patients: int) -> Path:
@@ -121,41 +148,23 @@ def patients(n: int, n_physicians: int, seed: int, first: int) -> pl.DataFrame:
     )
 
 
-def timed(arguments: Sequence[str], *, kill_after: float | None = None) -> Run:
-    """Run a command; return what it took, all of its processes together."""
-    begin = time.perf_counter()
-    process = psutil.Popen(
-        [sys.executable, "-m", "intravar", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+def wide_patients(n: int, n_physicians: int) -> pl.DataFrame:
+    """Simulate patients with 180 more covariates that have nothing to do with anything."""
+    table, random = patients(n, n_physicians, 0, 0), np.random.default_rng(0)
+    levels = [f"level{number}" for number in range(LEVELS)]
+    return table.with_columns(
+        *(
+            pl.Series(f"w{at}", random.normal(size=n).astype(np.float32))
+            for at in range(WIDE_NUMBERS)
+        ),
+        *(pl.Series(f"cat{at}", random.choice(levels, n)) for at in range(WIDE_CATEGORIES)),
     )
-    peak = [0.0]
-    watching = threading.Thread(target=_watch, args=(process, peak), daemon=True)
-    watching.start()
-    if kill_after is not None:
-        try:
-            process.wait(kill_after)
-        except psutil.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-    ended = process.wait()
-    watching.join()
-    return Run(time.perf_counter() - begin, peak[0], ended)
 
 
-def _watch(process: psutil.Popen, peak: list[float]) -> None:
-    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-        try:
-            every = [process, *process.children(recursive=True)]
-            held = sum(_held(each) for each in every)
-        except psutil.Error:
-            return
-        peak[0] = max(peak[0], held / 1024**2)
-        time.sleep(0.5)
-
-
-def _held(process: psutil.Process) -> float:
-    """Return the memory that a process alone holds; shared pages count for a share."""
-    try:
-        return float(process.memory_full_info().pss)
-    except psutil.Error:
-        return 0.0
+def skewed_patients(largest: int, n_small: int, small: int = 10) -> pl.DataFrame:
+    """Simulate one physician with very many patients and many with few, with odd names."""
+    parts = [patients(BLOCK, 1, seed, 0) for seed in range(largest // BLOCK)]
+    parts = [each.with_columns(physician=pl.lit("Dr. Ünal / ward 7")) for each in parts]
+    few = patients(n_small * small, n_small, 99, 0)
+    named = few.with_columns(physician="Dr. Ünal / ward 7, room " + pl.col("physician"))
+    return pl.concat([*parts, named])

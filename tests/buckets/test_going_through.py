@@ -1,6 +1,7 @@
 """Physicians beyond the sample: the same whatever the buckets, the engine and the interruptions."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import intravar
 from intravar.buckets import Means, going_through
 from intravar.buckets.kept_parts import Parts
-from intravar.buckets.limits import BUCKET_PATIENTS, parse_memory, within
+from intravar.buckets.limits import BUCKET_PATIENTS, Load, parse_memory, within
 from intravar.buckets.readings import BucketTask, read_bucket
 from intravar.errors import InputError
 from intravar.measurement.everybody import with_everybody
@@ -312,13 +313,66 @@ def test_sizes_of_memory():
             parse_memory(wrong)
 
 
+LOAD = Load(n_sampled=100_000, n_values=20, fixed=0.5e9, each=8_000, largest=500)
+
+
 def test_memory_limits_what_is_done_at_a_time():
-    free = within(None, 100_000, 20, 4)
+    free = within(None, LOAD, 4)
     assert free.workers == 4
     assert free.bucket_patients == BUCKET_PATIENTS
-    little = within(1.6e9, 100_000, 20, 4)
-    assert little.workers < 4 or little.bucket_patients < BUCKET_PATIENTS
-    with pytest.raises(InputError, match="allow more, or learn from fewer"):
-        within(1.0e9, 100_000, 20, 4)
-    with pytest.raises(InputError, match="takes at least 0.8 GB: allow more"):
-        within(0.5e9, 100_000, 20, 4)
+    assert within(None, LOAD, 4, available=1.3e9).workers < 4
+    before = within(8e9, LOAD, 4)
+    assert before == free
+    for memory in np.arange(7.5e9, LOAD.least(), -0.1e9):
+        limits = within(float(memory), LOAD, 4)
+        assert LOAD.reading(limits.workers, limits.bucket_patients) <= memory
+        assert LOAD.learner <= memory
+        assert (limits.workers, limits.bucket_patients) <= (before.workers, BUCKET_PATIENTS)
+        before = limits
+
+
+def test_a_limit_that_cannot_be_kept_is_refused_with_one_that_can():
+    with pytest.raises(
+        InputError, match=r"allow memory='1\.3GB', or learn from fewer with sam"
+    ) as told:
+        within(1.2e9, LOAD, 4)
+    within(1.3e9, LOAD, 4)
+    fewer = int(str(told.value).rsplit("=", 1)[1].strip("'"))
+    within(1.2e9, replace(LOAD, n_sampled=fewer), 4)
+    with pytest.raises(InputError, match=r"allow memory='1\.3GB'$"):
+        within(0.51e9, LOAD, 4)
+
+
+def test_the_largest_panel_counts():
+    skewed = replace(LOAD, largest=1_000_000)
+    assert skewed.least() > 3e9
+    with pytest.raises(InputError, match="allow memory="):
+        within(2e9, skewed, 1)
+
+
+def test_too_little_memory_is_refused_before_anything_is_learned(
+    table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+):
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("intravar.measurement.measure.fit_method", never)
+    with pytest.raises(InputError, match="memory is 0.2 GB; to learn from"):
+        measured(table, Means(workers=1, memory="200MB"))
+
+
+def test_of_a_huge_panel_so_many_are_read(table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch):
+    random = np.random.default_rng(1)
+    huge = pl.concat([table.unique()] * 4).with_columns(pl.lit("Dr Ünal / ward 7").alias("doctor"))
+    huge = huge.with_columns(pl.Series(table.columns[1], random.normal(size=huge.height)))
+    both = pl.concat([table, huge])
+    whole, _ = scored(both, Means(workers=1))
+    monkeypatch.setattr(going_through, "most_read", lambda _: 2_000)
+    scores, _ = scored(both, Means(workers=1))
+    again, _ = scored(both.sample(fraction=1, shuffle=True, seed=1), Means(workers=1))
+    assert_same(scores, again)
+    at = scores.physician.to_list().index("Dr Ünal / ward 7")
+    assert abs(scores.n_patients[at] - 2_000) < 200
+    assert abs(scores.discordance[at] - whole.discordance[at]) < 0.05
+    others = np.arange(len(scores.n_patients)) != at
+    assert np.array_equal(scores.discordance[others], whole.discordance[others], equal_nan=True)

@@ -17,7 +17,7 @@ import psutil
 
 from intravar.arrays import IntArray
 from intravar.buckets.kept_parts import Parts
-from intravar.buckets.limits import Limits, parse_memory, within
+from intravar.buckets.limits import Limits, Load, parse_memory, within
 from intravar.buckets.means import Means
 from intravar.buckets.readings import BucketTask, Look, Others, read_bucket
 from intravar.buckets.scatter import bucket_files, deal_into_buckets, scatter
@@ -25,10 +25,12 @@ from intravar.engines.choosing import make_engine
 from intravar.engines.dask_engine import fingerprint
 from intravar.engines.workers import WorkLostError
 from intravar.errors import InputError
-from intravar.estimators import Estimator
+from intravar.estimators import METHODS, Estimator
+from intravar.estimators.work import Size
 from intravar.preparation.census import Census
 from intravar.preparation.check import Beyond, Check
-from intravar.preparation.drawing import Drawn
+from intravar.preparation.cost import memory_of_learning
+from intravar.preparation.drawing import Drawn, most_read
 
 #: Sections of a request that results depend on.
 _SECTIONS = ("columns", "population", "reading", "methods")
@@ -72,13 +74,16 @@ def read_others(
     """
     recipe = check.prepared.recipe
     assert recipe is not None
-    limits = _limits(check, means)
+    limits = limits_of(check, means)
     census = beyond.census
-    buckets = deal_into_buckets(census, to_be_read(census, beyond.drawn), limits.bucket_patients)
+    of_one = most_read(check.prepared.observed.covariates.shape[1])
+    unread = to_be_read(census, beyond.drawn)
+    buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
     light = {name: model.common() for name, model in models.items()}
     with _parts(check, census, limits, means) as parts:
         if not parts.dealt(buckets.n_buckets):
-            scatter(census, buckets, parts.deal_again())
+            # Another lot than that of the sample: nobody's part of it is read for being in it.
+            scatter(census, buckets, parts.deal_again(), check.request.seed + 1)
             parts.deal_finished(buckets.n_buckets)
         reads = {number: parts.kept(number) for number in range(buckets.n_buckets)}
         pending = [number for number, read in reads.items() if read is None]
@@ -99,10 +104,27 @@ def read_others(
         return _together([read.found for read in reads.values() if read is not None])
 
 
-def _limits(check: Check, means: Means) -> Limits:
-    n_sampled, n_values = check.prepared.observed.covariates.shape
+def limits_of(check: Check, means: Means) -> Limits:
+    """Return how much may be done at a time; refuse a limit of memory that cannot be kept.
+
+    Parameters
+    ----------
+    check
+        What was found in the table.
+    means
+        With what it is done.
+    """
+    size = Size.of(check.prepared.observed)
+    named = (check.method, *check.request.methods)
+    fixed, each = memory_of_learning(size, [METHODS[name] for name in named if name in METHODS])
+    largest = 0
+    if check.beyond is not None:
+        census = check.beyond.census
+        sizes = census.n_patients[to_be_read(census, check.beyond.drawn)]
+        largest = min(int(sizes.max(initial=1)), most_read(size.n_covariates))
+    load = Load(size.n_patients, size.n_covariates, fixed, each, largest)
     free = float(psutil.virtual_memory().available)
-    return within(parse_memory(means.memory), n_sampled, n_values, means.workers, free)
+    return within(parse_memory(means.memory), load, means.workers, free)
 
 
 def _together(reads: list[Others]) -> Others:

@@ -50,6 +50,7 @@ from intravar.latent.rates import (
 )
 from intravar.latent.readout import SharedReading, held_out_on_first, read_shared
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
+from intravar.learning.screening import MOST_SEEN
 from intravar.observed import Observed
 from intravar.seeds import stream
 
@@ -473,8 +474,11 @@ class LatentRule(Estimator):
     def work(cls, size: Size) -> Work:
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
-        learned = n * (1.45e-4 + 8.5e-6 * p) * (1 + n / 1e6)
-        return Work(2.0, shared=learned, copies=28.0, other=1.1e-5 + 3e-7 * p)
+        # Very many columns are passed over, few of them looked at closely.
+        seen = min(p, MOST_SEEN)
+        learned = n * (1.45e-4 + 8.5e-6 * seen + 2e-6 * (p - seen)) * (1 + n / 1e6)
+        other = 1.1e-5 + 3e-7 * seen + 1e-7 * (p - seen)
+        return Work(2.0, shared=learned, copies=8.0, held=3_000, other=other)
 
     def _interval(self, level: float) -> Interval:
         low, high = self._posterior.interval(level)

@@ -15,6 +15,7 @@ from intravar.estimators.base import Estimator
 from intravar.estimators.evidence import Predictions
 from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import Interval
+from intravar.learning.screening import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, learned_bound, losses_of, panel_means
 from intravar.prediction.colleagues import expected_losses
@@ -234,10 +235,13 @@ class Predictability(Estimator):
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
         deals = REPETITIONS if n <= SMALL_COHORT else 1
-        common = min(n, MOST_COMMON) * (2.7e-4 + 1.55e-5 * p)
-        personal = n * (7e-5 + 2.2e-6 * p)
-        other = 3.2e-5 + 1.25e-6 * p
-        return Work(0.8 + deals * (common + personal), copies=12.0, other=other)
+        # Very many columns are passed over, few of them looked at closely.
+        seen, passed = min(p, MOST_SEEN), 1e-7 * p
+        common = min(n, MOST_COMMON) * (2.7e-4 + 1.55e-5 * seen + passed)
+        personal = n * (7e-5 + 2.2e-6 * seen + passed)
+        other = 3.2e-5 + 1.25e-6 * seen + passed
+        alone = 0.8 + deals * (common + personal + 4e-3 * len(size.panels))
+        return Work(alone, copies=10.0, held=1_500, other=other)
 
     def _interval(self, level: float) -> Interval:
         return self._bound.interval(level)

@@ -47,8 +47,8 @@ class Work:
         Seconds of what runs on one processor.
     shared
         Processor seconds of what is spread over the processors.
-    copies
-        Copies of the covariates that are held at a time.
+    copies, held
+        Copies of the covariates that are held at a time, and bytes beside them for every patient.
     other
         Processor seconds to read a patient beyond those who are learned from.
     """
@@ -56,6 +56,7 @@ class Work:
     alone: float
     shared: float = 0.0
     copies: float = 8.0
+    held: float = 0.0
     other: float = 0.0
 
 

@@ -31,9 +31,12 @@ from intravar.latent.tree_kernel import (
     cuts_of,
     tree_scores,
 )
+from intravar.learning.screening import MOST_SEEN, coarse_bins, telling
 
 #: Trees before the rates are learned too, patients that a rate's prior is worth, largest logit.
 HOLD, STRENGTH, CAP = 15, 4.0, 8.0
+#: Covariates that splines are made of where there are very many.
+MOST_SPLINED = 40
 
 
 @dataclass(frozen=True)
@@ -208,7 +211,9 @@ class SplineLogit:
     name: str = "splines"
 
     def prepare(self, X: FloatArray) -> PreparedRule:
-        """Build the basis."""
+        """Build the basis; of very many covariates, not before it is known which ones tell."""
+        if X.shape[1] > MOST_SEEN:
+            return _PreparedOfMany(self, X, coarse_bins(X))
         basis, terms = spline_basis(X, self.knots, self.max_products)
         return _PreparedSplines(self, basis, _Terms(terms))
 
@@ -216,9 +221,10 @@ class SplineLogit:
 @dataclass(frozen=True)
 class _Terms:
     terms: SplineTerms
+    seen: IntArray | None = None
 
     def look(self, X: FloatArray) -> FloatArray:
-        return X
+        return X if self.seen is None else np.ascontiguousarray(X[:, self.seen])
 
 
 @dataclass(frozen=True)
@@ -250,3 +256,18 @@ class _PreparedSplines:
         coefficients, rates = fit_splines(objective, task.start, steps)
         logit = np.asarray(coefficients[0] + self.basis @ coefficients[1:])
         return LearnedRule(logit, rates, _KeptSplines(self.view, coefficients))
+
+
+@dataclass
+class _PreparedOfMany:
+    """Splines of the covariates that tell most of the decisions on the rows of a task."""
+
+    learner: SplineLogit
+    X: FloatArray
+    bins: Bins
+
+    def learn(self, task: Task) -> LearnedRule:
+        learner, decided = self.learner, task.decided
+        seen = telling(self.bins, decided.y, task.rows, MOST_SPLINED, decided.physician)
+        basis, terms = spline_basis(self.X[:, seen], learner.knots, learner.max_products)
+        return _PreparedSplines(learner, basis, _Terms(terms, seen)).learn(task)

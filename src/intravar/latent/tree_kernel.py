@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numba import njit
 
 from intravar.arrays import BoolArray, FloatArray
+from intravar.learning.screening import LOOK_AGAIN, MOST_SEEN, column_gains, largest
 
 Bins = npt.NDArray[np.uint8]
 IntArray32 = npt.NDArray[np.int32]
@@ -264,8 +265,10 @@ def boost(bins, y, physician, rows, rates, growth):  # type: ignore[no-untyped-d
     """Boost logit g on `rows`; from tree `hold` on, update the rates by EM steps.
 
     A physician's shift moves that physician's threshold. Returns the scores of all patients,
-    without the shifts, the rates as they were left, and the trees.
+    without the shifts, the rates as they were left, and the trees. Of very many columns those are
+    looked at that part best what the trees before have left.
     """
+    seen, looked_at = np.arange(bins.shape[1]), bins
     n = y.size
     score = np.full(n, growth.start)
     gradient = np.zeros(n)
@@ -285,7 +288,16 @@ def boost(bins, y, physician, rows, rates, growth):  # type: ignore[no-untyped-d
             high = _new_rates(eligible, growth.strength)
             low = _new_rates(other, growth.strength)
             learned = Rates(high, low, rates.shift)
-        score += _tree_values(bins, rows, gradient, curvature, growth, trees, t)
+        if bins.shape[1] > MOST_SEEN and t % LOOK_AGAIN == 0:
+            gains = column_gains(
+                bins, rows, gradient, curvature, MISSING_BIN, growth.ridge, growth.least
+            )
+            seen = largest(gains, MOST_SEEN)
+            looked_at = np.ascontiguousarray(bins[:, seen])
+        score += _tree_values(looked_at, rows, gradient, curvature, growth, trees, t)
+        for k in range(leaves - 1):
+            if trees.column[t, k] >= 0:
+                trees.column[t, k] = seen[trees.column[t, k]]
         for i in range(n):
             score[i] = min(max(score[i], -growth.cap), growth.cap)
     return score, learned, trees

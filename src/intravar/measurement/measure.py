@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import joblib
 import numpy as np
 
+from intravar.buckets.going_through import limits_of
 from intravar.buckets.means import Means
 from intravar.buckets.readings import told_apart
 from intravar.errors import InputError, option
@@ -33,6 +34,7 @@ from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
+from intravar.preparation.drawing import most_read
 from intravar.request import Request, resolved, takes_request
 from intravar.seeds import stream
 from intravar.wording import Words
@@ -143,6 +145,7 @@ def _measured(
     seconds = {"check": time.perf_counter() - started}
     prepared = found.prepared
     _refuse_tiny_panels(found)
+    limits_of(found, means)
     fitted: dict[str, Fitted] = {}
     said: list[str] = []
     repeats = seen_twice(prepared)
@@ -250,8 +253,11 @@ def _some(observed: Observed) -> Observed:
 
 def _time_beyond(found: Check) -> float:
     """Return the seconds that reading everybody beyond the sample may take."""
-    size, n_patients = Size.of(found.prepared.observed), found.panels.n_patients
-    return time_of_others(size, n_patients, METHODS[found.method])
+    assert found.beyond is not None
+    size = Size.of(found.prepared.observed)
+    of_one = most_read(size.n_covariates)
+    n_read = int(np.minimum(found.beyond.census.n_patients, of_one).sum())
+    return time_of_others(size, n_read, METHODS[found.method])
 
 
 def _refuse_tiny_panels(found: Check) -> None:

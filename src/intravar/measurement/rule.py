@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.learning.screening import MOST_SEEN, coarse_bins, telling
 from intravar.preparation.encoding import ABSENT
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import derived_seed, stream
@@ -73,6 +74,8 @@ def _learned(prepared: Prepared, seed: int, words: Words) -> SuggestedRule:
     test, learn = order[:n_test], order[n_test : n_test + LEARN]
     if len(np.unique(y[learn])) < 2:
         learn = order
+    seen = _looked_at(x, y, learn)
+    x = x if len(seen) == x.shape[1] else np.ascontiguousarray(x[:, seen])
     model = HistGradientBoostingClassifier(
         max_iter=80,
         max_leaf_nodes=15,
@@ -83,12 +86,19 @@ def _learned(prepared: Prepared, seed: int, words: Words) -> SuggestedRule:
     predicted = model.predict_proba(x[test])[:, 1]
     return SuggestedRule(
         auc=_auc(y[test], predicted),
-        importance=_importance(model, prepared, test, predicted, seed),
-        dependence=_dependence(model, prepared, learn[:2000]),
+        importance=_importance(model, prepared, seen, x[test], test, predicted, seed),
+        dependence=_dependence(model, prepared, seen, learn[:2000]),
         tree=_short_tree(prepared, words),
         calibration=_calibration(y[test], predicted),
         probability=model.predict_proba(x)[:, 1],
     )
+
+
+def _looked_at(x: FloatArray, y: npt.NDArray[np.int8], learn: IntArray) -> IntArray:
+    """Return the columns that are learned from: all, unless they are very many."""
+    if x.shape[1] <= MOST_SEEN:
+        return np.arange(x.shape[1])
+    return telling(coarse_bins(x[learn]), y[learn], np.arange(len(learn)))
 
 
 def _auc(y: npt.NDArray[np.int8], predicted: FloatArray) -> float:
@@ -96,14 +106,23 @@ def _auc(y: npt.NDArray[np.int8], predicted: FloatArray) -> float:
 
 
 def _importance(
-    model: Any, prepared: Prepared, test: IntArray, predicted: FloatArray, seed: int
+    model: Any,
+    prepared: Prepared,
+    seen: IntArray,
+    x: FloatArray,
+    test: IntArray,
+    predicted: FloatArray,
+    seed: int,
 ) -> pl.DataFrame:
-    """Shuffle one covariate at a time, all its columns together."""
-    x, y = prepared.observed.covariates[test], prepared.observed.decision[test]
+    """Shuffle one covariate at a time, all its columns together; `x` holds those looked at."""
+    y = prepared.observed.decision[test]
     whole = _auc(y, predicted)
     rows = []
     for name in prepared.covariates:
-        columns = [n for n, origin in enumerate(prepared.origin) if origin == name]
+        columns = [n for n, at in enumerate(seen) if prepared.origin[at] == name]
+        if not columns:
+            rows.append({"covariate": name, "importance": 0.0})
+            continue
         shuffled = x.copy()
         shuffled[:, columns] = x[stream(seed, "shuffle", name).permutation(len(x))][:, columns]
         rows.append(
@@ -115,14 +134,19 @@ def _importance(
     return pl.DataFrame(rows).sort("importance", descending=True, maintain_order=True)
 
 
-def _dependence(model: Any, prepared: Prepared, rows: IntArray) -> pl.DataFrame:
+def _dependence(model: Any, prepared: Prepared, seen: IntArray, rows: IntArray) -> pl.DataFrame:
     x = prepared.observed.covariates[rows]
+    known = x[:, seen]
+    usual = float(model.predict_proba(known)[:, 1].mean())
+    place = {int(at): n for n, at in enumerate(seen)}
     points = []
     for column, name in enumerate(prepared.observed.names):
         for value, n_patients in grid_points(x[:, column]):
-            changed = x.copy()
-            changed[:, column] = value
-            share = float(model.predict_proba(changed)[:, 1].mean())
+            share = usual
+            if column in place:
+                changed = known.copy()
+                changed[:, place[column]] = value
+                share = float(model.predict_proba(changed)[:, 1].mean())
             points.append(
                 {"covariate": name, "value": value, "share": share, "n_patients": n_patients}
             )

@@ -249,11 +249,12 @@ def learn(
     panel = np.bincount(code[rows], minlength=J)
     colleagues = np.flatnonzero(panel)[:: max(1, int((panel > 0).sum()) // MOST_COLLEAGUES)]
     share = float((y[rows].sum() + 1) / (len(rows) + 2))
+    own = second.worth_a_look(task.owner[chosen], task.covariates.shape[1])
     logits = {
         POOLED: pooled,
         COLLEAGUES: clipped_logit(rules.average(Z, wanted, colleagues)),
         PERSONAL: clipped_logit(rules.predict(Z, code, wanted)),
-        OWN: clipped_logit(own_forests(task.covariates, y, code, rows, wanted, J, share)),
+        OWN: clipped_logit(own_forests(task.covariates, y, code, rows, wanted, J, share, own)),
     }
     camps = {}
     if J >= FEWEST_FOR_CAMPS:
@@ -263,7 +264,7 @@ def learn(
             logits[name] = clipped_logit(found)
     axes = personal_axes(Z, code, wanted, rules, 1, panel)
     average = AverageColleague.of(rules, colleagues)
-    kept = FoldCommon(chosen, first, second, hyper, average, share, camps)
+    kept = FoldCommon(chosen, first, second, hyper, average, share, camps, own)
     return Learned(rules, Level(logits, axes), kept)
 
 

@@ -104,6 +104,8 @@ class FoldCommon:
         P(yes) of whoever has no patients to grow a forest on.
     camps
         Camps by name.
+    own
+        Covariates that forests look at.
     """
 
     chosen: IntArray
@@ -113,6 +115,7 @@ class FoldCommon:
     colleagues: AverageColleague
     share: float
     camps: Mapping[str, CampRules]
+    own: IntArray
 
     def read(self, panels: OtherPanels, out: npt.NDArray[np.bool_]) -> Level:
         """Predict the patients of `out` from the others of the same physicians."""
@@ -122,7 +125,7 @@ class FoldCommon:
             [np.ones(len(y)), self.second.scores(panels.bins), panels.columns[:, self.chosen]]
         )
         rules = fit_rules(Z, y, code, rows, J, self.hyper)
-        own = own_forests(panels.covariates, y, code, rows, wanted, J, self.share)
+        own = own_forests(panels.covariates, y, code, rows, wanted, J, self.share, self.own)
         logits = {
             POOLED: self.first.scores(panels.bins[wanted]),
             COLLEAGUES: clipped_logit(self.colleagues.predict(Z, wanted)),

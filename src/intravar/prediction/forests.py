@@ -19,7 +19,9 @@ SEED = np.uint64(0x9E3779B97F4A7C15)
 
 def filled(covariates: FloatArray) -> FloatArray:
     """Return the covariates with missing values below all others."""
-    return np.where(np.isnan(covariates), MISSING, covariates)
+    gaps = np.isnan(covariates)
+    # A large table is not held twice for nothing.
+    return np.where(gaps, MISSING, covariates) if gaps.any() else covariates
 
 
 def own_forests(
@@ -30,6 +32,7 @@ def own_forests(
     asked: IntArray,
     n_physicians: int,
     share: float,
+    looked_at: IntArray | None = None,
 ) -> FloatArray:
     """Return P(yes) of the rows asked about, by a forest grown on the same physician's rows.
 
@@ -43,7 +46,11 @@ def own_forests(
         Number of physicians.
     share
         P(yes) of a physician without patients to learn from.
+    looked_at
+        Covariates that count; by default all of them.
     """
+    if looked_at is not None and len(looked_at) < covariates.shape[1]:
+        covariates = np.ascontiguousarray(covariates[:, looked_at])
     order, begin = sorted_panels(code, rows, n_physicians)
     wanted, first = sorted_panels(code, asked, n_physicians)
     by_physician = np.full(len(asked), share)

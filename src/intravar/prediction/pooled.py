@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.learning.screening import MOST_SEEN
 from intravar.prediction.trees import Bins, TreeRates, Trees, grown
+from intravar.prediction.trees_kernel import MISSING_BIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,28 @@ class CommonTrees:
         """Return the score of patients of whom none was learned from."""
         one, other = (trees.scores(bins) for trees in self.halves)
         return np.asarray(0.5 * (one + other))
+
+    def worth_a_look(self, told: IntArray, n_columns: int) -> IntArray:
+        """Return the columns at which forests look: all, unless they are very many.
+
+        Then it is `told`, and beside them those at which the trees look most often.
+
+        Parameters
+        ----------
+        told
+            Columns that go with decisions.
+        n_columns
+            How many there are.
+        """
+        if n_columns <= MOST_SEEN:
+            return np.arange(n_columns)
+        often = np.zeros(n_columns)
+        for trees in self.halves:
+            parts = trees.columns[trees.cuts < MISSING_BIN]
+            often += np.bincount(parts, minlength=n_columns)
+        often[told] = np.inf
+        found = np.argsort(-often, kind="stable")[:MOST_SEEN]
+        return np.sort(found[often[found] > 0])
 
 
 def common_trees(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from intravar.learning.screening import LOOK_AGAIN, MOST_SEEN, column_gains, largest
+
 #: Bins are numbered from 0; the last number is that of missing values.
 MISSING_BIN = 63
 LARGEST_STEP = 1.0
@@ -120,8 +122,10 @@ def boost(  # type: ignore[no-untyped-def]
     """Boost F on the rows of `bins`; return the trees: columns, cuts, missing values, leaves.
 
     The nodes of a tree are numbered from the root, level by level. Where a node does not split,
-    every row goes to the left.
+    every row goes to the left. Of very many columns those are looked at that part best what the
+    trees before have left.
     """
+    everybody, seen, looked_at = np.arange(len(bins)), np.arange(bins.shape[1]), bins
     inner = 2**depth - 1
     columns = np.zeros((trees, inner), np.uint16)
     cuts = np.full((trees, inner), MISSING_BIN, np.uint8)
@@ -136,10 +140,16 @@ def boost(  # type: ignore[no-untyped-def]
             steep = (high[i] - low[i]) * g * (1 - g)
             gradient[i] = (y[i] - q) * steep / (q * (1 - q))
             curvature[i] = steep * steep / (q * (1 - q))
+        if bins.shape[1] > MOST_SEEN and t % LOOK_AGAIN == 0:
+            gains = column_gains(bins, everybody, gradient, curvature, MISSING_BIN, ridge, least)
+            seen = largest(gains, MOST_SEEN)
+            looked_at = np.ascontiguousarray(bins[:, seen])
         _add_tree(
-            bins, gradient, curvature, depth, ridge, least, rate, score,
+            looked_at, gradient, curvature, depth, ridge, least, rate, score,
             columns[t], cuts[t], missing[t], values[t],
         )  # fmt: skip
+        for k in range(inner):
+            columns[t, k] = seen[columns[t, k]]
     return columns, cuts, missing, values
 
 

@@ -20,7 +20,7 @@ from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
 from intravar.preparation.census import Census, as_measured, take_census
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
-from intravar.preparation.drawing import Drawn, draw, sample_of, sampled_rows
+from intravar.preparation.drawing import Drawn, draw, most_read, sample_of, sampled_rows
 from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
@@ -264,18 +264,26 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     if drawn.whole.all() and len(drawn.codes) == len(census.named):
         # Everybody is in the sample: there is nobody else to read.
         return replace(found, request=request, prepared=prepared)
-    n_patients, observed = int(census.n_patients.sum()), prepared.observed
+    observed = prepared.observed
+    of_one = most_read(observed.covariates.shape[1])
+    n_read = int(np.minimum(census.n_patients, of_one).sum())
     told = (
         f"a sample of {observed.n_patients:,} patients of {len(observed.physicians):,} physicians; "
         f"columns, and all that physicians have in common, are learned from it"
     )
+    notes = [told]
+    if n_huge := int((census.n_patients > of_one).sum()):
+        notes.append(
+            f"about {of_one:,} patients, drawn by lot, of every physician with more "
+            f"({n_huge:,} of {len(census.named):,})"
+        )
     return replace(
         found,
         request=request,
-        notes=(*found.notes, request.words.said(told)),
+        notes=(*found.notes, *map(request.words.said, notes)),
         prepared=prepared,
         panels=panels,
-        cost=cost_of_many(Size.of(observed), n_patients, METHODS[method]),
+        cost=cost_of_many(Size.of(observed), n_read, METHODS[method]),
         beyond=Beyond(census, drawn),
     )
 

@@ -7,6 +7,7 @@ what a measurement took beside its forecast.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +25,8 @@ MOST_HALVED, FEW_PATIENTS = 60_000, 4_000
 #: What half of the patients teach takes so much of what all of them take.
 NOISE_MORE = 0.6
 #: Memory of the interpreter and its libraries, of a process that reads, and of its values, in MB.
-BASE_MB = 340.0
-READER_MB, READER_VALUE_MB = 250.0, 8.0
+BASE_MB = 420.0
+READER_MB, READER_VALUE_MB = 350.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,31 @@ def _around(n_patients: int, n_covariates: int) -> float:
     return float(2.0 + 3e-5 * min(n_patients, 30_000) * np.sqrt(n_covariates))
 
 
+def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[float, float]:
+    """Return the bytes that learning takes, and those for every patient beside.
+
+    Parameters
+    ----------
+    size
+        Of what is learned from.
+    methods
+        Those that learn, one after the other.
+    """
+    works = [method.work(size) for method in methods] or [Work(0.0)]
+    # Distances within a panel, where patients are paired.
+    paired = not methods or not all(method.reads_others for method in methods)
+    panel = 3 * 8 * min(float(size.panels.max()) ** 2, 2.5e7) if paired else 0.0
+    each = max(_held(size, work) for work in works)
+    # Noise is taken apart by predictions, of some patients where they are many.
+    some = min(1.0, MOST_COMMON / max(size.n_patients, 1))
+    return 1e6 * BASE_MB + panel, max(each, some * _held(size, Predictability.work(size)))
+
+
+def _held(size: Size, work: Work) -> float:
+    """Return the bytes that are held for a patient."""
+    return 8 * work.copies * (size.n_covariates + 4) + work.held
+
+
 def _memory_mb(size: Size, method: type[Estimator] | None) -> float:
-    work = Work(0.0) if method is None else method.work(size)
-    table_mb = size.n_patients * (size.n_covariates + 4) * 8 / 1e6
-    panel_mb = 3 * 8 * min(float(size.panels.max()) ** 2, 2.5e7) / 1e6
-    return BASE_MB + work.copies * table_mb + panel_mb
+    fixed, each = memory_of_learning(size, [] if method is None else [method])
+    return (fixed + each * size.n_patients) / 1e6

@@ -25,6 +25,9 @@ LEAST_PHYSICIANS = 10
 #: but no fewer patients than from which on a larger one teaches little more.
 SAMPLE_VALUES = 4_000_000
 LEAST_IF_WIDE = 40_000
+#: Patients of one physician that are read at the most: more make nobody's score surer by anything
+#: that matters, and a panel is read in one piece. With many columns it is fewer.
+MOST_READ, LEAST_MOST_READ, READ_VALUES = 100_000, 20_000, 4_000_000
 #: Smaller panels tell little of how physicians differ.
 FEWEST_IN_A_PANEL = MIN_PANEL
 #: Decisions of either kind that a sample should hold.
@@ -65,6 +68,17 @@ def sample_of(asked: int, n_columns: int) -> int:
     return min(SAMPLE, max(LEAST_IF_WIDE, SAMPLE_VALUES // n_columns))
 
 
+def most_read(n_columns: int) -> int:
+    """Return how many patients of one physician are read at the most.
+
+    Examples
+    --------
+    >>> most_read(20), most_read(100), most_read(600)
+    (100000, 40000, 20000)
+    """
+    return min(MOST_READ, max(LEAST_MOST_READ, READ_VALUES // max(n_columns, 1)))
+
+
 def draw(census: Census, n_patients: int, seed: int) -> Drawn:
     """Draw physicians until they have so many patients.
 
@@ -102,11 +116,31 @@ def _of_other_kind(census: Census, inside: IntArray, order: IntArray) -> IntArra
 
 def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
     """Return the rows of the sample, to be gone through; of larger panels a part by lot."""
-    rows = rows_of(census, drawn.codes)
-    if drawn.whole.all():
+    return part_by_lot(census, rows_of(census, drawn.codes), drawn.codes, drawn.most, seed)
+
+
+def part_by_lot(
+    census: Census, rows: pl.LazyFrame, codes: IntArray, most: int, seed: int
+) -> pl.LazyFrame:
+    """Return rows of physicians, of larger panels about so many, drawn by lot.
+
+    Parameters
+    ----------
+    census
+        Everybody.
+    rows
+        Of these physicians, to be gone through.
+    codes
+        The physicians.
+    most
+        Patients of one physician.
+    seed
+        Of the lot.
+    """
+    sizes = census.n_patients[codes]
+    if (sizes <= most).all():
         return rows
-    share = np.minimum(drawn.most / np.maximum(census.n_patients[drawn.codes], 1), 1.0)
-    shares = pl.DataFrame({CODE: drawn.codes, _SHARE: share})
+    shares = pl.DataFrame({CODE: codes, _SHARE: np.minimum(most / np.maximum(sizes, 1), 1.0)})
     stored = [name for name in rows.collect_schema().names() if name not in (ROW, CODE, DECIDED)]
     texts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in sorted(stored)]
     # By what rows hold, as it is stored: neither their order nor how many are looked at tells.

@@ -18,6 +18,8 @@ RIDGE = 10.0
 LEAST_PROBABILITY = 1e-4
 #: Products are taken among so many covariates, those that are used most differently.
 MOST_MULTIPLIED = 10
+#: Columns whose slopes are tested together: time and memory go with their square.
+MOST_TOGETHER = 64
 
 
 def own_rule_evidence(
@@ -64,10 +66,24 @@ def strongest_evidence(
 ) -> float:
     """Return the evidence from covariates, or from their products where that is larger.
 
-    Physicians may agree on every covariate and differ in how they combine them.
+    Physicians may agree on every covariate and differ in how they combine them. Of very many
+    covariates some are tested at a time, and the strongest evidence counts.
     """
     few = with_products(most_personal(z, decided, q, MOST_MULTIPLIED))
-    return max(own_rule_evidence(x, decided, q, common_too=common_too) for x in (z, few))
+    tested = [*(z[:, some] for some in _together(z.shape[1])), few]
+    return max(own_rule_evidence(x, decided, q, common_too=common_too) for x in tested)
+
+
+def _together(n_columns: int) -> list[IntArray]:
+    """Deal columns into groups of about equal size that are not too large.
+
+    Examples
+    --------
+    >>> [len(group) for group in _together(150)], len(_together(0))
+    ([50, 50, 50], 1)
+    """
+    n_groups = max(1, -(-n_columns // MOST_TOGETHER))
+    return list(np.array_split(np.arange(n_columns), n_groups))
 
 
 def with_products(z: FloatArray) -> FloatArray:
@@ -100,8 +116,11 @@ def most_personal_columns(z: FloatArray, decided: Decided, q: FloatArray, most: 
     if z.shape[1] <= most:
         return np.arange(z.shape[1])
     q = np.clip(np.broadcast_to(q, len(z)), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    slope, information = _slopes(z, decided, q, common_too=False)
-    gain = (slope**2 / (np.einsum("jcc->jc", information) + RIDGE)).sum(axis=0)
+    gains = []
+    for some in _together(z.shape[1]):
+        slope, information = _slopes(z[:, some], decided, q, common_too=False)
+        gains.append((slope**2 / (np.einsum("jcc->jc", information) + RIDGE)).sum(axis=0))
+    gain = np.concatenate(gains)
     return np.sort(np.argsort(-gain, kind="stable")[:most])
 
 
