@@ -9,6 +9,7 @@ one's own. Under the model the sum of G' (I + ridge)^-1 G has a known mean and v
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import log_ndtr, ndtri_exp
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.decided import Decided
@@ -67,11 +68,30 @@ def strongest_evidence(
     """Return the evidence from covariates, or from their products where that is larger.
 
     Physicians may agree on every covariate and differ in how they combine them. Of very many
-    covariates some are tested at a time, and the strongest evidence counts.
+    covariates some are tested at a time; the strongest evidence counts, less what is to be expected
+    of the largest of so many.
     """
     few = with_products(most_personal(z, decided, q, MOST_MULTIPLIED))
-    tested = [*(z[:, some] for some in _together(z.shape[1])), few]
-    return max(own_rule_evidence(x, decided, q, common_too=common_too) for x in tested)
+    groups = [z[:, some] for some in _together(z.shape[1])]
+    alone, together = (
+        max(own_rule_evidence(x, decided, q, common_too=common_too) for x in tested)
+        for tested in (groups, [few])
+    )
+    return max(_as_one_test(alone, len(groups)), together)
+
+
+def _as_one_test(strongest: float, n_tests: int) -> float:
+    """Return the evidence of a single test that surprises as much as the strongest of some.
+
+    Examples
+    --------
+    >>> _as_one_test(4.0, 1), round(_as_one_test(4.0, 10), 2), _as_one_test(40.0, 10) > 39
+    (4.0, 3.42, True)
+    """
+    if n_tests == 1:
+        return strongest
+    tail = log_ndtr(-strongest) + np.log(n_tests)
+    return float(-ndtri_exp(min(tail, np.log(0.5))))
 
 
 def _together(n_columns: int) -> list[IntArray]:
