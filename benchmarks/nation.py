@@ -10,6 +10,7 @@ with SIGKILL and given again.
     python -m benchmarks nation wide                # 200 covariates, 20 of them with 60 categories
     python -m benchmarks nation skewed              # one physician with a million patients
     python -m benchmarks nation limits              # memory beside the limit that was given
+    python -m benchmarks nation tenth               # scores by a tenth, and by everybody in memory
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import polars as pl
 
 import intravar
 from benchmarks._commands import Run, forecast, timed
+from intravar.estimators import make_estimator
+from intravar.observed import Observed
 
 COVARIATES, PANEL = 20, 500
 #: Patients that are simulated at a time.
@@ -46,6 +49,8 @@ def run(*arguments: str) -> None:
                 _skewed(Path(folder))
             elif asked == "limits":
                 _limits(Path(folder))
+            elif asked == "tenth":
+                _tenth(1_000_000)
             else:
                 _of_size(int(asked), Path(folder))
 
@@ -108,6 +113,30 @@ def _limits(folder: Path) -> None:
                 _line(f"{called}, {method}, {limit}", found)
                 if found.ended:
                     print(f"  {found.said}", flush=True)
+
+
+def _tenth(n_patients: int) -> None:
+    """Hold scores of others, read by a tenth of the physicians, against a fit on everybody."""
+    blocks = range(0, n_patients, BLOCK)
+    table = pl.concat([patients(BLOCK, BLOCK // PANEL, at // BLOCK, at // PANEL) for at in blocks])
+    covariates = table.drop("decision", "physician")
+    everybody = Observed.of(covariates, table["decision"], table["physician"])
+    n_physicians = len(everybody.physicians)
+    drawn = np.random.default_rng(1).permutation(n_physicians)[: n_physicians // 10]
+    chosen = np.isin(np.arange(n_physicians), drawn)
+    inside = chosen[everybody.code]
+    sample, others = (everybody.take(np.flatnonzero(rows)) for rows in (inside, ~inside))
+    print(f"{n_patients:,} x {n_physicians:,}, scores of others by a tenth against all in memory")
+    for method in METHODS:
+        whole = make_estimator(method).fit_observed(everybody)
+        error = float(whole.ends().standard_error[~chosen].mean())
+        read = make_estimator(method).fit_observed(sample).common().others(others)
+        away = (read.score_ - whole.score_[~chosen]) / error
+        print(
+            f"  {method:16} {np.abs(away).mean():.3f} standard errors ({error:.4f}) apart, "
+            f"{away.mean():+.3f} on the whole",
+            flush=True,
+        )
 
 
 def _scores(path: Path) -> list[tuple[object, ...]]:
