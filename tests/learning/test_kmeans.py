@@ -25,7 +25,7 @@ def literal(z, n_profiles, n_init, seed):
 def assert_same(z, n_profiles, seed, n_init=4):
     with warnings.catch_warnings(), threadpool_limits(limits=1):
         warnings.simplefilter("ignore")
-        found = selection._kmeans_labels(z, n_profiles, selection._Starts(n_init, 1e-6, seed))
+        found = selection.kmeans_labels(z, n_profiles, n_init, seed)
     np.testing.assert_array_equal(found, literal(z, n_profiles, n_init, seed))
 
 

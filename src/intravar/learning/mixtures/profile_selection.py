@@ -31,7 +31,7 @@ from intravar.learning.mixtures.batched_em import (
 from intravar.learning.mixtures.kmeans_kernel import lloyd
 from intravar.learning.mixtures.profile_model import ProfileModel, checked_matrix
 
-__all__ = ["ProfileModel", "select_profiles"]
+__all__ = ["ProfileModel", "kmeans_labels", "select_profiles"]
 
 # The defaults of scikit-learn, named because the starts and stops depend on them.
 EM_TOLERANCE = 1e-3
@@ -71,15 +71,15 @@ def _free_parameters(n_profiles: int, n_columns: int) -> int:
     return n_profiles * (n_columns * (n_columns + 1) // 2 + n_columns + 1) - 1
 
 
-def _kmeans_labels(z: FloatArray, n_profiles: int, starts: _Starts) -> IntArray:
+def kmeans_labels(z: FloatArray, n_profiles: int, n_init: int, random_state: int) -> IntArray:
     """Labels of ``n_init`` k-means runs that share one random stream, as GaussianMixture does."""
-    stream = np.random.RandomState(starts.random_state)
-    labels = np.empty((starts.n_init, z.shape[0]), dtype=np.int64)
+    stream = np.random.RandomState(random_state)
+    labels = np.empty((n_init, z.shape[0]), dtype=np.int64)
     centred = z - z.mean(axis=0)
     columns = np.ascontiguousarray(centred.T)
     norms = np.einsum("ij,ij->i", centred, centred)
     tolerance = KMEANS_TOLERANCE * float(np.var(z, axis=0).mean())
-    for start in range(starts.n_init):
+    for start in range(n_init):
         before, held = stream.get_state(), False
         if n_profiles > 1:
             centres, _ = kmeans_plusplus(
@@ -105,7 +105,7 @@ def _best_start(results: list[StartResult]) -> StartResult:
 def _fit_batched(
     z: FloatArray, features: QuadraticFeatures, n_profiles: int, starts: _Starts
 ) -> _Candidate:
-    labels = _kmeans_labels(z, n_profiles, starts)
+    labels = kmeans_labels(z, n_profiles, starts.n_init, starts.random_state)
     start = parameters_from_labels(labels, n_profiles, features, starts.reg_covar)
     results = run_starts(
         start,
