@@ -1,7 +1,8 @@
 """Time and memory as cohorts, physicians and panels grow.
 
 Every measurement is a fresh process with two threads where a method takes them; its peak memory
-includes the imports, its seconds include what numba loads or compiles.
+includes the imports. Seconds are those of the processor, both threads together, so that other work
+on the machine does not count; they include what numba loads or compiles. Methods may be named.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ def measure(name: str, n_patients: int, n_physicians: int) -> None:
     estimator = make_estimator(name)
     if "n_jobs" in estimator.get_params():
         estimator.set_params(n_jobs=THREADS)
-    begin = time.perf_counter()
+    begin = time.process_time()
     estimator.fit(*observed)
-    print(json.dumps({"seconds": time.perf_counter() - begin, "peak_mb": peak_memory_mb()}))
+    print(json.dumps({"seconds": time.process_time() - begin, "peak_mb": peak_memory_mb()}))
 
 
-def run() -> None:
+def run(*names: str) -> None:
     columns = [
         *(f"{patients:,} x {physicians}" for patients, physicians in SIZES),
         "one panel of 20,000",
         "5,000 panels of 40",
     ]
     print(f"{'patients x physicians':22}" + "".join(f"{column:>22}" for column in columns))
-    for name in STUDY_METHODS:
+    for name in names or STUDY_METHODS:
         cells = []
         for size in (*SIZES, LARGE_PANEL, MANY_PHYSICIANS):
             found = in_fresh_process("scaling", "measure", name, *size)

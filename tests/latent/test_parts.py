@@ -10,7 +10,14 @@ from scipy.stats import beta
 from intravar.estimators import LatentRule
 from intravar.latent.anchors import find_anchors
 from intravar.latent.calibration import CalibrationSettings, calibrate, count
+from intravar.latent.calibration_kernel import (
+    expected_eligible,
+    log_likelihoods,
+    map_slopes,
+    occupied,
+)
 from intravar.latent.decided import Decided
+from intravar.latent.rate_grid import by_shift, over_shifts, whole_grid
 from intravar.latent.rates import fit_beta_binomial, rate_posterior, shortest_interval
 from intravar.latent.rule_learners import SplineLogit, Task
 from intravar.latent.tree_kernel import Rates, _best_split, _histograms, bin_columns
@@ -206,3 +213,83 @@ def test_a_class_without_patients_keeps_its_prior():
     y = random.integers(0, 2, 500)
     fit = calibrate(count(np.full(500, 800.0), Decided(y, np.repeat(np.arange(5), 100), 5)))
     assert np.isfinite(fit.path).all()
+
+
+def cells_and_grid(seed, physicians, many, edge=0.05):
+    """Return counts by physician and bin, many of them empty, and rates and g to go with them."""
+    random = np.random.default_rng(seed)
+    yes, no = random.poisson(12.0 if many else 0.3, (2, physicians, 20)).astype(float)
+    g = expit(random.normal(0, 3, (11, 20)))
+    high, low = random.uniform(edge, 1 - edge, (2, physicians, 11))
+    return random, yes, no, g, high, low
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.booleans())
+def test_sums_over_occupied_bins_are_those_over_all(seed, physicians, many):
+    random, yes, no, g, high, low = cells_and_grid(seed, physicians, many, edge=1e-5)
+    weight = random.random(high.shape)
+    cells = occupied(yes, no)
+    q = low[:, :, None] + (high - low)[:, :, None] * g
+    y, n = yes[:, None], no[:, None]
+    value = (y * np.log(q) + n * np.log1p(-q)).sum(axis=2)
+    np.testing.assert_allclose(log_likelihoods(cells, g, high, low), value, rtol=1e-11, atol=1e-11)
+    given_, all_ = expected_eligible(cells, g, high, low)
+    k = (y * g * high[:, :, None] / q).sum(axis=2)
+    np.testing.assert_allclose(given_, k, rtol=1e-11)
+    others = (n * g * (1 - high)[:, :, None] / (1 - q)).sum(axis=2)
+    np.testing.assert_allclose(all_, k + others, rtol=1e-11)
+    slope, bend = map_slopes(cells, g, high, low, weight)
+    w = (weight * (high - low))[:, :, None]
+    expected = (w * (y / q - n / (1 - q))).sum(axis=0)
+    np.testing.assert_allclose(slope, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    expected = (w * (high - low)[:, :, None] * (y + n) / (q * (1 - q))).sum(axis=0)
+    np.testing.assert_allclose(bend, expected, rtol=1e-11)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.05, 1e-9, 1e-40]))
+def test_grids_of_rates_are_summed_up_alike(seed, many, edge):
+    """Without the shift, by shift and whole: the same likelihood, cell by cell."""
+    random, yes, no, g, high, low = cells_and_grid(seed, 3, many)
+    high, low = np.sort(high[:, :6]), np.sort(low[:, :5])
+    low[:, 0], high[:, -1] = edge, 1 - edge
+    likely = random.random((3, 11)) < 0.7
+    likely[:, 4] = True
+    log_prior = random.normal(size=11)
+    grid = occupied(yes, no), g, high, low, likely
+    value = np.zeros((3, 11, 6, 5)) + np.where(likely, 0.0, -np.inf)[:, :, None, None]
+    for b in range(20):
+        here = (
+            low[:, None, None, :]
+            + (high[:, None, :, None] - low[:, None, None, :]) * g[None, :, b, None, None]
+        )
+        value += yes[:, b, None, None, None] * np.log(np.maximum(here, 1e-300))
+        value += no[:, b, None, None, None] * np.log(np.maximum(1 - here, 1e-300))
+    np.testing.assert_allclose(whole_grid(*grid), value, rtol=1e-10, atol=1e-10)
+    whole = value + log_prior[:, None, None]
+    top = whole.max(axis=(1, 2, 3))
+    whole = np.exp(whole - top[:, None, None, None])
+    found, found_top = over_shifts(*grid, log_prior)
+    np.testing.assert_allclose(found_top, top, rtol=1e-10)
+    np.testing.assert_allclose(found, whole.sum(axis=1), rtol=1e-8, atol=1e-12)
+    factors = random.random((3, 6)), random.random((3, 5))
+    expected = np.einsum("juhl,jh,jl->ju", whole, *factors)
+    np.testing.assert_allclose(
+        by_shift(*grid, log_prior, found_top, *factors), expected, rtol=1e-8, atol=1e-12
+    )
+
+
+def test_the_whole_posterior_has_the_margins_that_are_kept():
+    random = np.random.default_rng(12)
+    score, who = random.normal(0, 2, 900), np.repeat(np.arange(9), 100)
+    moved = score + np.linspace(-2, 2, 9)[who]
+    y = (random.random(900) < np.where(moved > 0, 0.8, 0.1)).astype(np.int64)
+    counts = count(score, Decided(y, who, 9))
+    fit = calibrate(counts, CalibrationSettings(personal=True, tight=True))
+    for posterior in (rate_posterior(counts, fit), rate_posterior(counts, fit).under_weak_laws()):
+        whole = posterior.whole()
+        np.testing.assert_allclose(whole.sum(axis=(1, 2, 3)), 1.0)
+        np.testing.assert_allclose(whole.sum(axis=1), posterior.mass, atol=1e-12)
+    strong = rate_posterior(counts, fit)
+    np.testing.assert_allclose(strong.whole().sum(axis=(2, 3)), strong.by_shift, atol=1e-12)

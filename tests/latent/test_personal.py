@@ -10,8 +10,8 @@ from intravar.latent.decided import Decided
 from intravar.latent.personal import chain_kernel as kernel
 from intravar.latent.personal.contest import log_score
 from intravar.latent.personal.heterogeneity import RIDGE, most_personal, own_rule_evidence
-from intravar.latent.personal.limit_kernel import eligible_under, rule_log_evidence
-from intravar.latent.personal.limit_rules import level_of, weigh_limit_rules
+from intravar.latent.personal.limit_kernel import draw_rules, eligible_under, rule_log_evidence
+from intravar.latent.personal.limit_rules import _drawn, level_of, weigh_limit_rules
 from intravar.latent.personal.linear_rules import ChainSettings, sample_linear_rules
 from intravar.latent.personal.panel_rows import by_physician, design_of, standardised
 from intravar.latent.personal.unfollowed import safe_interval
@@ -39,6 +39,29 @@ def test_evidence_of_every_limit_rule(seed, n, levels):
     rules = np.arange(len(found))
     expected = [[rule(row) for row in bins] for rule in literal.limit_rules(levels, pairs)]
     np.testing.assert_array_equal(eligible_under(bins, rules, pairs, levels), expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(0, 120),
+    levels=st.integers(1, 40),
+    columns=st.integers(2, 5),
+    point=st.floats(0, 1, exclude_max=True),
+)
+def test_rules_are_drawn_by_the_evidence_of_every_one(seed, n, levels, columns, point):
+    """Rules with the same counts are weighed once, and each is drawn as if it had been weighed."""
+    random = np.random.default_rng(seed)
+    bins = random.integers(0, levels, (n, columns))
+    y = (random.random(n) < np.where(2 * bins[:, 0] >= levels, 0.9, 0.1)).astype(np.int64)
+    pairs = np.array([(a, b) for a in range(columns) for b in range(a)])
+    tables = table(3.5, 1.2, n), table(0.8, 7.0, n)
+    evidence = rule_log_evidence(bins, y, pairs, levels, *tables)
+    expected, eligible = _drawn(evidence, point, bins, y, pairs, levels)
+    rules, counts = draw_rules(bins, y, pairs, levels, *tables, point, len(expected))
+    # Rounding may part two neighbours whose sum a draw hits exactly.
+    assert np.mean(rules == expected) > 0.98
+    np.testing.assert_array_equal(counts[rules == expected], eligible[rules == expected])
 
 
 @settings(max_examples=30, deadline=None)

@@ -409,7 +409,7 @@ class LatentRule(Estimator):
             self._posterior = replace(weak.eligible_discordance(), doubt=read.doubt)
         else:
             self.score_ = posterior.panel_discordance().mean()
-            share = (posterior.share * posterior.weight.sum(axis=(2, 3))).sum(axis=1)
+            share = (posterior.share * posterior.by_shift).sum(axis=1)
             bend = share * np.abs(2 - 4 * self.p_high_)
             self._posterior = replace(weak.panel_discordance(), doubt=bend * read.doubt)
 

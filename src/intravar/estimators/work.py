@@ -67,8 +67,7 @@ def scanning(size: Size) -> float:
 
 def growing(size: Size) -> float:
     """Return the processor seconds of a forest."""
-    n = size.n_patients
-    return float(8e-6 * n * np.log2(n + 2) * np.sqrt(size.n_covariates))
+    return float(1.4e-5 * size.n_patients * np.sqrt(size.n_covariates))
 
 
 def pairing(size: Size) -> float:

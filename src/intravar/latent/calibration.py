@@ -15,6 +15,12 @@ import numpy as np
 from scipy.special import betaln, expit, logit
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.latent.calibration_kernel import (
+    expected_eligible,
+    log_likelihoods,
+    map_slopes,
+    occupied,
+)
 from intravar.latent.decided import Decided
 
 #: Expected decisions for, and expected patients, per physician and shift.
@@ -147,7 +153,9 @@ class _Model:
 
     def __init__(self, counts: Counts, settings: CalibrationSettings) -> None:
         points = SHIFT_POINTS if settings.personal else np.zeros(1)
-        self.yes, self.no = counts.yes[:, None, :], counts.no[:, None, :]
+        self.cells = occupied(counts.yes, counts.no)
+        self.yes = counts.yes.sum(axis=1)[:, None]
+        self.all = self.yes + counts.no.sum(axis=1)[:, None]
         self.score, self.points, self.strength = counts.score, points, settings.strength
         log_prior = -0.5 * points**2
         self.log_prior = log_prior - np.log(np.exp(log_prior).sum())
@@ -169,9 +177,7 @@ class _Model:
     ) -> tuple[float, FloatArray, FloatArray]:
         """E step: penalised log-likelihood, weights of the shifts, and g per shift and bin."""
         g = expit(theta[0] + theta[1] * self.score + theta[2] * self.points[:, None])
-        high, low = rates
-        q = low[:, :, None] + (high - low)[:, :, None] * g
-        joint = (self.yes * np.log(q) + self.no * np.log1p(-q)).sum(axis=2) + self.log_prior
+        joint = log_likelihoods(self.cells, g, *rates) + self.log_prior
         for p, m in zip(rates, means, strict=True):
             a, b = self.strength * m, self.strength * (1 - m)
             joint = joint + a * np.log(p) + b * np.log1p(-p) - betaln(a + 1, b + 1)
@@ -183,11 +189,8 @@ class _Model:
 
     def split(self, g: FloatArray, rates: _Rates) -> tuple[_Split, _Split]:
         """E step of the rates: expected decisions for and patients, of the eligible and others."""
-        high, low = rates
-        q = low[:, :, None] + (high - low)[:, :, None] * g
-        k = (self.yes * g * high[:, :, None] / q).sum(axis=2)
-        n = k + (self.no * g * (1 - high)[:, :, None] / (1 - q)).sum(axis=2)
-        return (k, n), (self.yes.sum(axis=2) - k, (self.yes + self.no).sum(axis=2) - n)
+        k, n = expected_eligible(self.cells, g, *rates)
+        return (k, n), (self.yes - k, self.all - n)
 
     def new_rates(
         self, split: tuple[_Split, _Split], means: tuple[float, float]
@@ -203,12 +206,9 @@ class _Model:
         self, theta: FloatArray, weight: FloatArray, g: FloatArray, rates: _Rates
     ) -> FloatArray:
         """Fisher scoring step of intercept, slope and spread."""
-        high, low = rates
-        contrast, v = (high - low)[:, :, None], g * (1 - g)
-        q = low[:, :, None] + contrast * g
-        w = weight[:, :, None] * contrast
-        slope = (w * (self.yes / q - self.no / (1 - q))).sum(axis=0) * v
-        bend = (w * contrast * (self.yes + self.no) / (q * (1 - q))).sum(axis=0) * v**2
+        slope, bend = map_slopes(self.cells, g, *rates, weight)
+        v = g * (1 - g)
+        slope, bend = slope * v, bend * v**2
         free = self.design.shape[1]
         information = self.design.T @ (self.design * bend.reshape(-1, 1))
         information += np.diag(self.precision[:free])

@@ -7,16 +7,17 @@ have mean and strength estimated by marginal maximum likelihood (empirical Bayes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from scipy.special import digamma, expit, polygamma
 from scipy.stats import beta, norm
 
 from intravar.arrays import BoolArray, FloatArray
 from intravar.latent.calibration import Calibration, Counts
+from intravar.latent.calibration_kernel import occupied
+from intravar.latent.rate_grid import by_shift, over_shifts, whole_grid
 
 HIGH_CELLS = 80
 LOW_CELLS = 30
@@ -29,7 +30,7 @@ LOG_RANGE = (np.log(1e-3), np.log(1e6))
 
 @dataclass
 class RatePosterior:
-    """Posterior weights on each physician's own grid of (shift, p_high, p_low).
+    """Posterior mass on each physician's own grid of (shift, p_high, p_low).
 
     Attributes
     ----------
@@ -37,52 +38,61 @@ class RatePosterior:
         Midpoints of the cells, one row per physician.
     high_edge
         Edges of the cells of p_high.
-    weight
-        Posterior mass, physician x shift x p_high x p_low.
+    mass
+        Of all shifts together, physician x p_high x p_low.
+    by_shift
+        Of every shift, physician x shift.
     share
         Mean of g over the panel, physician x shift.
     prior_high, prior_low
         The two parameters of the Beta priors.
+    whole
+        Works out physician x shift x p_high x p_low: large, and rarely asked for.
     """
 
     high: FloatArray
     low: FloatArray
     high_edge: FloatArray
-    weight: FloatArray
+    mass: FloatArray
+    by_shift: FloatArray
     share: FloatArray
     prior_high: tuple[float, float]
     prior_low: tuple[float, float]
+    whole: Callable[[], FloatArray]
 
     def mean_rates(self) -> tuple[FloatArray, FloatArray]:
         """Posterior means of p_high and p_low."""
         return (
-            np.asarray((self.weight.sum(axis=(1, 3)) * self.high).sum(axis=1)),
-            np.asarray((self.weight.sum(axis=(1, 2)) * self.low).sum(axis=1)),
+            np.asarray((self.mass.sum(axis=2) * self.high).sum(axis=1)),
+            np.asarray((self.mass.sum(axis=1) * self.low).sum(axis=1)),
         )
 
     def shift(self, points: FloatArray) -> FloatArray:
         """Posterior mean shift of the threshold."""
-        return np.asarray(self.weight.sum(axis=(2, 3)) @ points)
+        return np.asarray(self.by_shift @ points)
 
     def eligible_discordance(self) -> EligibleDiscordance:
         """Posterior of 2 p_high (1 - p_high)."""
-        return EligibleDiscordance(self.weight.sum(axis=(1, 3)), self.high_edge)
+        return EligibleDiscordance(self.mass.sum(axis=2), self.high_edge)
 
     def under_weak_laws(self) -> RatePosterior:
         """Return the posterior under laws worth no more patients than there are physicians."""
-        weight, laws = self.weight, []
-        for p, law, axes in (
-            (self.high, self.prior_high, (1, 3)),
-            (self.low, self.prior_low, (1, 2)),
-        ):
+        laws, factors = [], []
+        for p, law in ((self.high, self.prior_high), (self.low, self.prior_low)):
             weak = no_stronger(law, len(p))
             one = np.ones((len(p), 1))
             # Where the strong law gives nothing, nothing can be had back.
-            factor = _beta_mass(p, one, weak) / np.maximum(_beta_mass(p, one, law), 1e-300)
-            weight = weight * np.expand_dims(factor, axes)
+            factors.append(_beta_mass(p, one, weak) / np.maximum(_beta_mass(p, one, law), 1e-300))
             laws.append(weak)
-        total = weight.sum(axis=(1, 2, 3), keepdims=True)
-        return replace(self, weight=weight / total, prior_high=laws[0], prior_low=laws[1])
+        factor = factors[0][:, :, None] * factors[1][:, None, :]
+
+        def whole() -> FloatArray:
+            weight = self.whole() * factor[:, None]
+            return np.asarray(weight / weight.sum(axis=(1, 2, 3), keepdims=True))
+
+        mass = self.mass * factor
+        mass /= mass.sum(axis=(1, 2), keepdims=True)
+        return replace(self, mass=mass, prior_high=laws[0], prior_low=laws[1], whole=whole)
 
     def panel_discordance(self) -> PanelDiscordance:
         """Posterior of share 2h(1 - h) + (1 - share) 2l(1 - l)."""
@@ -90,7 +100,7 @@ class RatePosterior:
         share = self.share[:, :, None, None]
         value = share * h * (1 - h) + (1 - share) * low * (1 - low)
         value = (2 * value).reshape(len(h), -1)
-        mass = self.weight.reshape(len(h), -1)
+        mass = self.whole().reshape(len(h), -1)
         order = np.argsort(value, axis=1)
         value = np.take_along_axis(value, order, axis=1)
         run = np.cumsum(np.take_along_axis(mass, order, axis=1), axis=1)
@@ -226,29 +236,6 @@ def shortest_interval(mass: FloatArray, edge: FloatArray, level: float) -> tuple
     return float(low[best]), float(high[best])
 
 
-@njit(cache=True, nogil=True)
-def _grid_log_likelihood(yes, no, g, high, low, likely):  # type: ignore[no-untyped-def]
-    J = yes.shape[0]
-    U, H, L = g.shape[0], high.shape[1], low.shape[1]
-    out = np.full((J, U, H, L), -np.inf)
-    for j in range(J):
-        used = np.flatnonzero(yes[j] + no[j])
-        for u in range(U):
-            if not likely[j, u]:
-                continue
-            for a in range(H):
-                for c in range(L):
-                    total = 0.0
-                    for b in used:
-                        q = low[j, c] + (high[j, a] - low[j, c]) * g[u, b]
-                        if yes[j, b] > 0:
-                            total += yes[j, b] * np.log(max(q, 1e-300))
-                        if no[j, b] > 0:
-                            total += no[j, b] * np.log(max(1.0 - q, 1e-300))
-                    out[j, u, a, c] = total
-    return out
-
-
 def _cells(centre: FloatArray, spread: FloatArray, cells: int) -> FloatArray:
     """Return edges of cells that reach `REACH` spreads to both sides within [0, 1]."""
     low = np.clip((centre - REACH * spread).min(axis=1), 0.0, 1.0)
@@ -271,29 +258,42 @@ def rate_posterior(counts: Counts, fit: Calibration, max_iter: int = 60) -> Rate
     likely = fit.weight > LEAST_WEIGHT
     edges = _edges(n, fit, g, likely)
     high, low = ((e[:, 1:] + e[:, :-1]) / 2 for e in edges)
-    joint = _grid_log_likelihood(yes, no, g, high, low, likely)
     point = fit.shifts / fit.spread if g.shape[0] > 1 else np.zeros(1)
-    joint += (-0.5 * point**2)[None, :, None, None]
-    joint -= joint.max(axis=(1, 2, 3), keepdims=True)
-    # The one large array, about 200 kB a physician with personal thresholds: reused throughout.
-    likelihood = np.exp(joint, out=joint)
+    grid = (occupied(yes, no), g, high, low, likely)
+    log_prior = -0.5 * point**2
+    likelihood, top = over_shifts(*grid, log_prior)
     cell_width = [np.diff(e, axis=1) for e in edges]
     prior_high, prior_low = (1.0, 1.0), (1.0, 1.0)
     for _ in range(max_iter):
         before = prior_high + prior_low
         factor_high = _beta_mass(high, cell_width[0], prior_high)
         factor_low = _beta_mass(low, cell_width[1], prior_low)
-        mass_high = factor_high * np.einsum("juhl,jl->jh", likelihood, factor_low)
-        mass_low = factor_low * np.einsum("juhl,jh->jl", likelihood, factor_high)
+        mass_high = factor_high * np.einsum("jhl,jl->jh", likelihood, factor_low)
+        mass_low = factor_low * np.einsum("jhl,jh->jl", likelihood, factor_high)
         prior_high = fit_beta(mass_high / mass_high.sum(axis=1, keepdims=True), high)
         prior_low = fit_beta(mass_low / mass_low.sum(axis=1, keepdims=True), low)
         if np.allclose(before, prior_high + prior_low, rtol=1e-3):
             break
-    weight = likelihood
-    weight *= factor_high[:, None, :, None]
-    weight *= factor_low[:, None, None, :]
-    weight /= weight.sum(axis=(1, 2, 3), keepdims=True)
-    return RatePosterior(high, low, edges[0], weight, (n @ g.T) / size, prior_high, prior_low)
+    mass = likelihood
+    mass *= factor_high[:, :, None]
+    mass *= factor_low[:, None, :]
+    total = mass.sum(axis=(1, 2))
+    mass /= total[:, None, None]
+    moved = np.ones((len(mass), 1))
+    if g.shape[0] > 1:
+        moved = by_shift(*grid, log_prior, top, factor_high, factor_low) / total[:, None]
+
+    def whole() -> FloatArray:
+        weight = whole_grid(*grid)
+        weight += log_prior[:, None, None]
+        weight -= top[:, None, None, None]
+        np.exp(weight, out=weight)
+        weight *= (factor_high / total[:, None])[:, None, :, None]
+        weight *= factor_low[:, None, None, :]
+        return np.asarray(weight)
+
+    share = (n @ g.T) / size
+    return RatePosterior(high, low, edges[0], mass, moved, share, prior_high, prior_low, whole)
 
 
 def _edges(n: FloatArray, fit: Calibration, g: FloatArray, likely: BoolArray) -> list[FloatArray]:

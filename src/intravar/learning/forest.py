@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import RandomForestClassifier
+from joblib import Parallel, delayed, effective_n_jobs
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
+from intravar.errors import InputError
+from intravar.learning.forest_kernel import Growing, grow_tree
+from intravar.learning.split_search import ranked
 
 
 @dataclass(frozen=True)
@@ -64,23 +67,57 @@ def grow_forest(
     bootstrap sample may lie exactly on a threshold, a whole number half-way between two others,
     and rounding then decides on standardised values. The forest on raw covariates therefore serves
     both.
+
+    The forest is that of scikit-learn's ``RandomForestClassifier`` with the same seed, to the last
+    bit; `forest_kernel.py` grows it faster.
     """
-    x = _in_wide_units(x)
-    forest = RandomForestClassifier(
-        n_estimators=settings.n_trees,
-        max_depth=settings.max_depth,
-        min_samples_leaf=max(settings.min_leaf, int(settings.min_leaf_share * len(x))),
-        random_state=settings.random_state,
-        n_jobs=n_jobs,
-    ).fit(x, decision)
-    single = x.astype(np.float32)
-    # Tree by tree: forest.apply would hold eight bytes per patient and tree.
+    for name in ("n_trees", "max_depth", "min_leaf"):
+        if getattr(settings, name) < 1:
+            raise InputError(f"{name} is {getattr(settings, name)}; it must be at least 1")
+    single = _in_wide_units(x).astype(np.float32)
+    ranks = ranked(single)
+    growing = Growing(
+        settings.max_depth,
+        max(settings.min_leaf, int(settings.min_leaf_share * len(x))),
+        max(1, int(np.sqrt(x.shape[1]))),
+    )
+    seeds = np.random.RandomState(settings.random_state).randint(
+        np.iinfo(np.int32).max, size=settings.n_trees
+    )
     leaves = np.empty((len(x), settings.n_trees), dtype=np.uint16)
-    for position, tree in enumerate(forest.estimators_):
-        node = tree.tree_.apply(single)
-        number = np.cumsum(tree.tree_.children_left == -1) - 1
-        leaves[:, position] = number[node]
-    return Forest(np.asarray(forest.feature_importances_, dtype=np.float64), leaves)
+    importances = np.zeros((settings.n_trees, x.shape[1]))
+    n_leaves = np.zeros(settings.n_trees, dtype=np.int64)
+
+    def grow(trees: IntArray) -> None:
+        stream = np.random.RandomState()
+        for tree in trees:
+            # Both the sample and the draws of columns begin at the tree's seed.
+            stream.seed(seeds[tree])
+            of_columns = stream.randint(0, np.iinfo(np.int32).max)
+            stream.seed(seeds[tree])
+            drawn = stream.randint(0, len(x), len(x))
+            n_leaves[tree] = grow_tree(
+                ranks, decision, drawn, of_columns, growing, leaves[:, tree], importances[tree]
+            )
+
+    threads = effective_n_jobs(n_jobs)
+    Parallel(n_jobs=threads, backend="threading")(
+        delayed(grow)(trees) for trees in np.array_split(np.arange(settings.n_trees), threads)
+    )
+    return Forest(_normalised(importances[n_leaves > 1], len(x)), leaves)
+
+
+def _normalised(importances: FloatArray, n_patients: int) -> FloatArray:
+    """Normalise every tree's importances and average over trees, in scikit-learn's order."""
+    if not len(importances):
+        return np.zeros(importances.shape[1])
+    trees = importances / n_patients
+    for tree in trees:
+        total = np.sum(tree)
+        if total > 0.0:
+            tree /= total
+    mean = np.mean(trees, axis=0, dtype=np.float64)
+    return np.asarray(mean / np.sum(mean))
 
 
 def _in_wide_units(x: FloatArray) -> FloatArray:

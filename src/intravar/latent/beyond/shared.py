@@ -123,5 +123,13 @@ def _posterior(read: ReadPanel, weight: FloatArray) -> RatePosterior:
     """Return the posterior of one panel as that of one physician."""
     high, low = ((e[1:] + e[:-1])[None] / 2 for e in (read.high_edge, read.low_edge))
     return RatePosterior(
-        high, low, read.high_edge[None], weight[None], read.share[None], (1.0, 1.0), (1.0, 1.0)
+        high,
+        low,
+        read.high_edge[None],
+        weight.sum(axis=0)[None],
+        weight.sum(axis=(1, 2))[None],
+        read.share[None],
+        (1.0, 1.0),
+        (1.0, 1.0),
+        lambda: weight[None],
     )

@@ -107,36 +107,63 @@ def _along(ellipse, angle, y, high, low, floor):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _reach(design, weights):  # type: ignore[no-untyped-def]
-    """Weighted sum of every row; rows are short, so a plain loop beats a product."""
-    out = np.zeros(design.shape[0])
+def _reach(design, weights, out):  # type: ignore[no-untyped-def]
+    """Fill in the weighted sum of every row; rows are short, so a plain loop beats a product."""
     for i in range(design.shape[0]):
+        total = 0.0
         for c in range(design.shape[1]):
-            out[i] += design[i, c] * weights[c]
-    return out
+            total += design[i, c] * weights[c]
+        out[i] = total
+
+
+@njit(cache=True, nogil=True)
+def _largest_panel(rows):  # type: ignore[no-untyped-def]
+    return max(np.max(rows.first[1:] - rows.first[:-1]), 1)
+
+
+@njit(cache=True, nogil=True)
+def _ellipse(rows, chain, part, centre, away, room):  # type: ignore[no-untyped-def]
+    """Return what logit g is made of along an ellipse, in room that all panels share."""
+    size = part.stop - part.start
+    base, here, there = room[0, :size], room[1, :size], room[2, :size]
+    _reach(rows.design[part], centre, base)
+    _reach(rows.design[part], away, there)
+    for i in range(size):
+        here[i] = chain.eta[part.start + i] - base[i]
+    return base, here, there
+
+
+@njit(cache=True, nogil=True)
+def _move_to(chain, j, part, ellipse, angle, centre, away):  # type: ignore[no-untyped-def]
+    """Set weights and logit g of a physician to those at an angle."""
+    base, here, there = ellipse
+    across, up = np.cos(angle), np.sin(angle)
+    for c in range(centre.size):
+        offset = chain.weights[j, c] - centre[c]
+        chain.weights[j, c] = centre[c] + (across * offset + up * away[c])
+    for i in range(base.size):
+        chain.eta[part.start + i] = base[i] + across * here[i] + up * there[i]
 
 
 @njit(cache=True, nogil=True)
 def move_by_prior(rows, chain, population, random):  # type: ignore[no-untyped-def]
     """Move every physician's weights along an ellipse drawn from the camp."""
-    d = rows.design.shape[1]
+    away = np.empty(rows.design.shape[1])
+    room = np.empty((3, _largest_panel(rows)))
     for j in range(rows.first.size - 1):
         part = slice(rows.first[j], rows.first[j + 1])
         y, high, low = rows.y[part], chain.high[j], chain.low[j]
         centre = population.centre[chain.camp[j]]
         spread = population.spread[chain.camp[j]]
-        away = np.empty(d)
-        for c in range(d):
+        for c in range(away.size):
             away[c] = random.standard_normal() * spread[c]
-        base = _reach(rows.design[part], centre)
-        here = chain.eta[part] - base
-        there = _reach(rows.design[part], away)
+        ellipse = _ellipse(rows, chain, part, centre, away, room)
         level = panel_log_likelihood(chain.eta[part], y, high, low)
         level += np.log(random.random() + TINY)
         angle = random.random() * 2 * np.pi
         low_angle, high_angle = angle - 2 * np.pi, angle
         while True:
-            likely = _along((base, here, there), angle, y, high, low, level) > level
+            likely = _along(ellipse, angle, y, high, low, level) > level
             if likely or high_angle - low_angle < SMALLEST_BRACKET:
                 break
             if angle < 0:
@@ -144,9 +171,31 @@ def move_by_prior(rows, chain, population, random):  # type: ignore[no-untyped-d
             else:
                 high_angle = angle
             angle = low_angle + random.random() * (high_angle - low_angle)
-        offset = chain.weights[j] - centre
-        chain.weights[j] = centre + np.cos(angle) * offset + np.sin(angle) * away
-        chain.eta[part] = base + np.cos(angle) * here + np.sin(angle) * there
+        _move_to(chain, j, part, ellipse, angle, centre, away)
+
+
+@njit(cache=True, nogil=True)
+def _log_ratio(weights, reference, j, away, mean, spread):  # type: ignore[no-untyped-def]
+    """Return the log of prior over reference along an ellipse, as a quadratic form.
+
+    That is, coefficients of 1, cos, sin, cos^2, cos sin and sin^2 of the angle.
+    """
+    centre, precision = reference.centre[j], reference.precision[j]
+    form = np.zeros(6)
+    for c in range(away.size):
+        offset = weights[c] - centre[c]
+        from_mean, across, up = centre[c] - mean[c], 0.0, 0.0
+        for d in range(away.size):
+            across += precision[c, d] * (weights[d] - centre[d])
+            up += precision[c, d] * away[d]
+        share = 1.0 / spread[c] ** 2
+        form[0] -= 0.5 * from_mean * from_mean * share
+        form[1] -= from_mean * offset * share
+        form[2] -= from_mean * away[c] * share
+        form[3] += 0.5 * offset * (across - offset * share)
+        form[4] += offset * (up - away[c] * share)
+        form[5] += 0.5 * away[c] * (up - away[c] * share)
+    return form
 
 
 @njit(cache=True, nogil=True)
@@ -156,28 +205,27 @@ def move_by_reference(rows, chain, population, reference, random):  # type: igno
     The target is likelihood times prior over the reference, times the reference.
     """
     d = rows.design.shape[1]
+    normal, away = np.empty(d), np.empty(d)
+    room = np.empty((3, _largest_panel(rows)))
     for j in range(rows.first.size - 1):
         part = slice(rows.first[j], rows.first[j + 1])
         y, high, low = rows.y[part], chain.high[j], chain.low[j]
-        centre, precision = reference.centre[j], reference.precision[j]
+        centre = reference.centre[j]
         mean = population.centre[chain.camp[j]]
         spread = population.spread[chain.camp[j]]
-        normal = np.empty(d)
         for c in range(d):
             normal[c] = random.standard_normal()
-        away = _reach(reference.factor[j], normal)
-        offset = chain.weights[j] - centre
-        base = _reach(rows.design[part], centre)
-        here = chain.eta[part] - base
-        there = _reach(rows.design[part], away)
+        _reach(reference.factor[j], normal, away)
+        ellipse = _ellipse(rows, chain, part, centre, away, room)
+        form = _log_ratio(chain.weights[j], reference, j, away, mean, spread)
         level = -np.inf
         angle, low_angle, high_angle = 0.0, 0.0, 0.0
         first = True
         while True:
-            move = np.cos(angle) * offset + np.sin(angle) * away
-            value = 0.5 * np.sum(move * _reach(precision, move))
-            value -= 0.5 * np.sum(((centre + move - mean) / spread) ** 2)
-            value += _along((base, here, there), angle, y, high, low, level - value)
+            across, up = np.cos(angle), np.sin(angle)
+            value = form[0] + form[1] * across + form[2] * up
+            value += form[3] * across * across + form[4] * across * up + form[5] * up * up
+            value += _along(ellipse, angle, y, high, low, level - value)
             if first:
                 first = False
                 level = value + np.log(random.random() + TINY)
@@ -191,8 +239,7 @@ def move_by_reference(rows, chain, population, reference, random):  # type: igno
             else:
                 high_angle = angle
             angle = low_angle + random.random() * (high_angle - low_angle)
-        chain.weights[j] = centre + move
-        chain.eta[part] = base + np.cos(angle) * here + np.sin(angle) * there
+        _move_to(chain, j, part, ellipse, angle, centre, away)
 
 
 @njit(cache=True, nogil=True)
@@ -225,6 +272,7 @@ def draw_rates(rows, chain, prior_high, prior_low, random):  # type: ignore[no-u
 def change_camps(rows, chain, population, random):  # type: ignore[no-untyped-def]
     """Propose another camp to every physician, who keeps the standardised place in it."""
     n_camps = population.log_share.size
+    room = np.empty(_largest_panel(rows))
     for j in range(rows.first.size - 1):
         part = slice(rows.first[j], rows.first[j + 1])
         old = chain.camp[j]
@@ -233,7 +281,8 @@ def change_camps(rows, chain, population, random):  # type: ignore[no-untyped-de
             continue
         place = (chain.weights[j] - population.centre[old]) / population.spread[old]
         weights = population.centre[new] + place * population.spread[new]
-        eta = _reach(rows.design[part], weights)
+        eta = room[: part.stop - part.start]
+        _reach(rows.design[part], weights, eta)
         y, high, low = rows.y[part], chain.high[j], chain.low[j]
         gain = panel_log_likelihood(eta, y, high, low)
         gain -= panel_log_likelihood(chain.eta[part], y, high, low)
@@ -257,7 +306,9 @@ def shift_camp(rows, chain, population, camp, delta, width, random):  # type: ig
         if chain.camp[j] == camp:
             part = slice(rows.first[j], rows.first[j + 1])
             y, high, low = rows.y[part], chain.high[j], chain.low[j]
-            eta[part] = chain.eta[part] + _reach(rows.design[part], delta)
+            _reach(rows.design[part], delta, eta[part])
+            for i in range(part.start, part.stop):
+                eta[i] += chain.eta[i]
             gain += panel_log_likelihood(eta[part], y, high, low)
             gain -= panel_log_likelihood(chain.eta[part], y, high, low)
     if gain <= np.log(random.random() + TINY):

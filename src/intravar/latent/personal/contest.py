@@ -127,10 +127,10 @@ def hold_contest(field: Field, to_beat: float) -> tuple[Winner | None, dict[str,
         if limited.size > 1:
             families.append(LimitsFamily.of(field.z, field.decided, limited))
     own = np.flatnonzero(field.fold == 0)
-    first = in_threads([_without(family, field, 0) for family in families], field.n_threads)
+    first = in_threads([_held_out(family, field, 0) for family in families], field.n_threads)
     found = {
-        family.name: log_score(fitted.predict(own)[0], field.decided.y[own])
-        for family, fitted in zip(families, first, strict=True)
+        family.name: log_score(q, field.decided.y[own])
+        for family, (q, _) in zip(families, first, strict=True)
     }
     best = max(range(len(families)), key=lambda at: found[families[at].name], default=-1)
     if best < 0 or found[families[best].name] <= to_beat + MARGIN:
@@ -138,27 +138,34 @@ def hold_contest(field: Field, to_beat: float) -> tuple[Winner | None, dict[str,
     return _fit_winner(families[best], first[best], field), found
 
 
-def _without(family: Family, field: Field, fold: int) -> Callable[[], FittedFamily]:
-    """Return the work of fitting a family to all folds but one."""
-    rows = np.flatnonzero(field.fold != fold)
+def _held_out(
+    family: Family, field: Field, fold: int
+) -> Callable[[], tuple[FloatArray, FloatArray]]:
+    """Return the work of predicting a fold by a family fitted to all others, then thrown away."""
+    rows, own = np.flatnonzero(field.fold != fold), np.flatnonzero(field.fold == fold)
     shared = field.nested if fold == 0 else field.logit
     random = stream(field.seed, "latent-rule", family.name, f"without fold {fold}")
-    return lambda: family.fit(rows, shared, SHORT, random)
+    return lambda: family.fit(rows, shared, SHORT, random).predict(own)
 
 
-def _fit_winner(family: Family, first: FittedFamily, field: Field) -> Winner:
+def _fit_winner(family: Family, first: tuple[FloatArray, FloatArray], field: Field) -> Winner:
     """Fit the winner to everybody, and without each fold for what is said of its patients."""
     everybody = np.arange(len(field.fold))
     random = stream(field.seed, "latent-rule", family.name, "everybody")
     folds = range(1, int(field.fold.max()) + 1)
-    work = [lambda: family.fit(everybody, field.logit, LONG, random)]
-    work += [_without(family, field, fold) for fold in folds]
-    fitted, *others = in_threads(work, field.n_threads)
+    fitted: list[FittedFamily] = []
+
+    def fit() -> tuple[FloatArray, FloatArray]:
+        fitted.append(family.fit(everybody, field.logit, LONG, random))
+        return np.empty(0), np.empty(0)
+
+    work = [fit, *(_held_out(family, field, fold) for fold in folds)]
+    _, *others = in_threads(work, field.n_threads)
     q, g = np.empty(len(field.fold)), np.empty(len(field.fold))
     for fold, held_out in enumerate([first, *others]):
         own = np.flatnonzero(field.fold == fold)
-        q[own], g[own] = held_out.predict(own)
-    return Winner(family.name, fitted, q, g)
+        q[own], g[own] = held_out
+    return Winner(family.name, fitted[0], q, g)
 
 
 def evidence_left(field: Field, winner: Winner) -> float:

@@ -55,10 +55,11 @@ def own_rule_evidence(
     q = np.clip(q, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     slope, information = _slopes(z, decided, q, common_too)
     inverse = np.linalg.inv(information + RIDGE * np.eye(z.shape[1]))
-    share = inverse @ information
-    statistic = np.einsum("jc,jcd,jd->", slope, inverse, slope)
-    mean = np.einsum("jcc->", share)
-    variance = 2 * np.einsum("jcd,jdc->", share, share)
+    statistic = (slope * (inverse @ slope[:, :, None])[:, :, 0]).sum()
+    # The inverse times the information is the identity less the ridge times the inverse.
+    size, trace = inverse.shape[0] * inverse.shape[1], np.einsum("jcc->", inverse)
+    mean = size - RIDGE * trace
+    variance = 2 * (size - 2 * RIDGE * trace + RIDGE**2 * np.vdot(inverse, inverse))
     return float((statistic - mean) / np.sqrt(variance)) if variance > 0 else 0.0
 
 

@@ -15,7 +15,7 @@ from scipy.special import betaln, gammaln
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.decided import Decided
-from intravar.latent.personal.limit_kernel import eligible_under, rule_log_evidence
+from intravar.latent.personal.limit_kernel import draw_rules, eligible_under, rule_log_evidence
 from intravar.latent.personal.rate_draws import RateDraws
 from intravar.latent.rates import fit_beta, no_stronger
 
@@ -23,6 +23,10 @@ from intravar.latent.rates import fit_beta, no_stronger
 LEVELS, DRAWS, ROUNDS = 40, 200, 4
 #: Cells on which the Beta laws are learned.
 CELLS = 200
+#: Physicians whose cells are held at a time: their densities under all draws take 80 kB each.
+AT_A_TIME = 64
+#: Entries that a table of rules by their counts may have; about as many as there are rules.
+LARGEST_TABLE = 250_000
 
 Law = tuple[float, float]
 
@@ -145,10 +149,14 @@ def weigh_limit_rules(
         laws = np.empty((DRAWS, len(panels), 5))
         for j, rows in enumerate(panels):
             own, y = bins[rows], decided.y[rows]
-            evidence = rule_log_evidence(own, y, pairs, levels, *tables)
-            rules[:, j] = _drawn(evidence, random)
-            eligible = eligible_under(own, rules[:, j], pairs, levels)
-            laws[:, j] = _laws(eligible, y, high, low)
+            point = random.random()
+            if (y.size + 1) * (int(y.sum()) + 1) <= LARGEST_TABLE:
+                found = draw_rules(own, y, pairs, levels, *tables, point, DRAWS)
+            else:
+                evidence = rule_log_evidence(own, y, pairs, levels, *tables)
+                found = _drawn(evidence, point, own, y, pairs, levels)
+            rules[:, j] = found[0]
+            laws[:, j] = _laws(found[1], y, high, low)
         if at < ROUNDS - 1:
             high, low = _learned_law(laws[..., :2]), _learned_law(laws[..., 2:4])
     draws = RateDraws(laws[..., :2], laws[..., 2:4], laws[..., 4], high, low)
@@ -174,16 +182,25 @@ def law_table(law: Law, most: int) -> FloatArray:
     )
 
 
-def _drawn(log_evidence: FloatArray, random: np.random.Generator) -> IntArray:
-    """Draw rules in proportion to their evidence, evenly spread."""
+def _drawn(
+    log_evidence: FloatArray,
+    point: float,
+    bins: IntArray,
+    y: IntArray,
+    pairs: IntArray,
+    levels: int,
+) -> tuple[IntArray, IntArray]:
+    """Draw as `draw_rules` does, from the evidence of every single rule."""
     run = np.cumsum(np.exp(log_evidence - log_evidence.max()))
-    points = (np.arange(DRAWS) + random.random()) / DRAWS * run[-1]
-    return np.asarray(np.minimum(np.searchsorted(run, points), run.size - 1), dtype=np.int64)
+    points = (np.arange(DRAWS) + point) / DRAWS * run[-1]
+    rules = np.minimum(np.searchsorted(run, points), run.size - 1).astype(np.int64)
+    eligible = eligible_under(bins, rules, pairs, levels)
+    return rules, np.column_stack([eligible.sum(axis=1), (eligible * y).sum(axis=1)])
 
 
-def _laws(eligible: FloatArray, y: IntArray, high: Law, low: Law) -> FloatArray:
+def _laws(counts: IntArray, y: IntArray, high: Law, low: Law) -> FloatArray:
     """Return the Beta laws of both rates given every rule, and the share it makes eligible."""
-    n, k = eligible.sum(axis=1), (eligible * y).sum(axis=1)
+    n, k = counts.T
     m, h = y.size - n, y.sum() - k
     parts = (high[0] + k, high[1] + n - k, low[0] + h, low[1] + m - h, n / max(y.size, 1))
     return np.column_stack(parts)
@@ -192,8 +209,11 @@ def _laws(eligible: FloatArray, y: IntArray, high: Law, low: Law) -> FloatArray:
 def _learned_law(laws: FloatArray) -> Law:
     """Return the Beta law that rates with these posteriors most likely come from."""
     p = (np.arange(CELLS) + 0.5) / CELLS
-    a, b = laws[::4, :, :1], laws[::4, :, 1:]
-    log_density = (a - 1) * np.log(p) + (b - 1) * np.log1p(-p) - betaln(a, b)
-    mass = np.exp(log_density).sum(axis=0)
+    log_p, log_rest = np.log(p), np.log1p(-p)
+    mass = np.empty((laws.shape[1], CELLS))
+    for start in range(0, len(mass), AT_A_TIME):
+        part = slice(start, start + AT_A_TIME)
+        a, b = laws[::4, part, :1], laws[::4, part, 1:]
+        mass[part] = np.exp((a - 1) * log_p + (b - 1) * log_rest - betaln(a, b)).sum(axis=0)
     law = fit_beta(mass / mass.sum(axis=1, keepdims=True), np.tile(p, (len(mass), 1)))
     return no_stronger(law, len(mass))

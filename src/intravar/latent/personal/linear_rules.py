@@ -183,6 +183,7 @@ def sample_linear_rules(
             _move_camps(rows, chain, population, steps, random)
         if sweep < settings.burn_in:
             kept.recent.append(chain.weights.copy())
+            del kept.recent[: -max(30, half // 2)]
             if sweep in looks:
                 reference = _reference(np.array(kept.recent[-max(30, half // 3) :]))
         else:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, expit
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.personal.chain_kernel import Population
@@ -50,7 +51,9 @@ def found_camps(weights: FloatArray, n_camps: int, seed: int) -> tuple[Populatio
     direction = weights / np.maximum(length, 1.0)
     # As many different directions as camps: k-means would complain of copies.
     n_camps = min(n_camps, len(np.unique(direction, axis=0)))
-    camp = KMeans(n_camps, n_init=5, random_state=seed).fit(direction).labels_.astype(np.int64)
+    # Threads would only wait for each other, and add up in another order.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        camp = KMeans(n_camps, n_init=5, random_state=seed).fit(direction).labels_.astype(np.int64)
     members = [weights[camp == k] for k in range(n_camps)]
     centre = np.array([own.mean(axis=0) for own in members])
     spread = np.array([np.maximum(own.std(axis=0), 0.3) for own in members])

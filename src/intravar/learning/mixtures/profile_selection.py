@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import ThreadpoolController
@@ -28,13 +28,16 @@ from intravar.learning.mixtures.batched_em import (
     parameters_from_labels,
     run_starts,
 )
+from intravar.learning.mixtures.kmeans_kernel import lloyd
 from intravar.learning.mixtures.profile_model import ProfileModel, checked_matrix
 
-__all__ = ["ProfileModel", "select_profiles"]
+__all__ = ["ProfileModel", "kmeans_labels", "select_profiles"]
 
-# The defaults of scikit-learn's GaussianMixture, named because the starts and stops depend on them.
+# The defaults of scikit-learn, named because the starts and stops depend on them.
 EM_TOLERANCE = 1e-3
 EM_MAX_ITERATIONS = 100
+KMEANS_TOLERANCE = 1e-4
+KMEANS_MAX_ITERATIONS = 300
 
 # Moments are taken around the cohort's centre, so a covariance carries an error of about
 # eps * max(z^2), to be small against its smallest possible eigenvalue, reg_covar.
@@ -68,13 +71,25 @@ def _free_parameters(n_profiles: int, n_columns: int) -> int:
     return n_profiles * (n_columns * (n_columns + 1) // 2 + n_columns + 1) - 1
 
 
-def _kmeans_labels(z: FloatArray, n_profiles: int, starts: _Starts) -> IntArray:
+def kmeans_labels(z: FloatArray, n_profiles: int, n_init: int, random_state: int) -> IntArray:
     """Labels of ``n_init`` k-means runs that share one random stream, as GaussianMixture does."""
-    stream = np.random.RandomState(starts.random_state)
-    labels = np.empty((starts.n_init, z.shape[0]), dtype=np.int64)
-    for start in range(starts.n_init):
-        kmeans = KMeans(n_clusters=n_profiles, n_init=1, random_state=stream)
-        labels[start] = kmeans.fit(z).labels_
+    stream = np.random.RandomState(random_state)
+    labels = np.empty((n_init, z.shape[0]), dtype=np.int64)
+    centred = z - z.mean(axis=0)
+    columns = np.ascontiguousarray(centred.T)
+    norms = np.einsum("ij,ij->i", centred, centred)
+    tolerance = KMEANS_TOLERANCE * float(np.var(z, axis=0).mean())
+    for start in range(n_init):
+        before, held = stream.get_state(), False
+        if n_profiles > 1:
+            centres, _ = kmeans_plusplus(
+                centred, n_profiles, x_squared_norms=norms, random_state=stream
+            )
+            labels[start], held = lloyd(columns, centres, tolerance, KMEANS_MAX_ITERATIONS)
+        if not held:
+            stream.set_state(before)
+            kmeans = KMeans(n_clusters=n_profiles, n_init=1, random_state=stream)
+            labels[start] = kmeans.fit(z).labels_
     return labels
 
 
@@ -90,7 +105,7 @@ def _best_start(results: list[StartResult]) -> StartResult:
 def _fit_batched(
     z: FloatArray, features: QuadraticFeatures, n_profiles: int, starts: _Starts
 ) -> _Candidate:
-    labels = _kmeans_labels(z, n_profiles, starts)
+    labels = kmeans_labels(z, n_profiles, starts.n_init, starts.random_state)
     start = parameters_from_labels(labels, n_profiles, features, starts.reg_covar)
     results = run_starts(
         start,
