@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import intravar
-import intravar.learning.forest_kernel as kernel
+import intravar.learning.rank_forest as kernel
 import intravar.learning.split_search as search
 from intravar.errors import InputError
 from intravar.learning.forest import ForestSettings, grow_forest

@@ -10,7 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
-from intravar.learning.forest_kernel import Growing, grow_tree
+from intravar.learning.rank_forest import Growing, grow_tree
 from intravar.learning.split_search import ranked
 
 
@@ -69,7 +69,7 @@ def grow_forest(
     both.
 
     The forest is that of scikit-learn's ``RandomForestClassifier`` with the same seed, to the last
-    bit; `forest_kernel.py` grows it faster.
+    bit; `rank_forest.py` grows it faster.
     """
     for name in ("n_trees", "max_depth", "min_leaf"):
         if getattr(settings, name) < 1:
