@@ -301,7 +301,7 @@ def test_text_among_numbers_beyond_the_sample(table: pl.DataFrame, tmp_path: Pat
     at = next(n for n, doctor in enumerate(texts["doctor"]) if doctor not in inside)
     texts[at, name] = "unclear"
     texts.write_csv(path)
-    with pytest.raises(InputError, match=f"column '{name}' has 'unclear' where other rows have"):
+    with pytest.raises(InputError, match=f"has 'unclear' in data row {at + 1} where other"):
         scored(path, Means(workers=1))
 
 

@@ -230,8 +230,9 @@ def test_latent_rule(latent: pl.DataFrame, duckdb_file: Path) -> None:
     for name in ("n_patients", "p_high", "p_low", "discrimination"):
         np.testing.assert_array_equal(table[name], latent[name])
     # A measurement adds what two halves of the patients show, and the range of levels.
-    assert (table["low"] <= latent["low"]).all()
-    assert (table["high"] >= latent["high"]).all()
+    # Ends are put together around the score, which may cost the last bit.
+    assert (table["low"] <= latent["low"] + 1e-15).all()
+    assert (table["high"] >= latent["high"] - 1e-15).all()
 
 
 def test_what_is_written_is_what_was_measured(
