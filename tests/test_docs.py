@@ -13,6 +13,9 @@ import intravar
 from intravar.cli import app
 from intravar.request import read_request
 
+# What the examples say is not looked at here, only that they run.
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

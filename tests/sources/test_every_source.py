@@ -193,7 +193,7 @@ def same_from_every_source(made: Made, writers: dict[str, Writer], folder: Path)
 RELAXED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-@settings(max_examples=35, suppress_health_check=RELAXED)
+@settings(max_examples=20, suppress_health_check=RELAXED)
 @given(made=tables())
 def test_the_same_table_from_every_source(
     made: Made, writers: dict[str, Writer], tmp_path: Path
@@ -201,7 +201,7 @@ def test_the_same_table_from_every_source(
     same_from_every_source(made, writers, tmp_path)
 
 
-@settings(max_examples=40, suppress_health_check=RELAXED)
+@settings(max_examples=25, suppress_health_check=RELAXED)
 @given(made=tables(), seed=st.integers(0, 2**16))
 def test_rows_and_columns_in_any_order(made: Made, seed: int, tmp_path: Path) -> None:
     expected = prepared(made, as_frame, tmp_path)
