@@ -36,7 +36,7 @@ KILLED_FROM = 5_000_000
 #: Numbers and categories, with so many levels, that say nothing.
 WIDE_NUMBERS, WIDE_CATEGORIES, LEVELS = 160, 20, 60
 #: Limits of memory that are tried.
-LIMITS = ("800MB", "1.2GB", "1.5GB", "2GB")
+LIMITS = ("800MB", "1.2GB", "2GB")
 
 
 def run(*arguments: str) -> None:

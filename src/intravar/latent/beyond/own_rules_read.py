@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.interrupts import interrupts_wait
 from intravar.latent.beyond.limits_kernel import weigh_panel
 from intravar.latent.beyond.panel_reading import PanelReading
 from intravar.latent.beyond.sorted_panels import SortedPanels
@@ -88,7 +89,8 @@ class _Weights:
 
     def read(self, part: slice, y: IntArray, random: np.random.Generator) -> _One:
         rows = PanelRows(self.design[part], y, np.array([0, len(y)]))
-        found = run_panel(rows, self.population, SWEEPS, random)
+        with interrupts_wait():
+            found = run_panel(rows, self.population, SWEEPS, random)
         return _One(found.laws, int(found.camp.argmax()), found.g, found.q)
 
 

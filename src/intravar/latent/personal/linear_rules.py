@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.interrupts import interrupts_wait
 from intravar.latent.personal.chain_kernel import (
     Chain,
     Population,
@@ -168,10 +169,11 @@ def sample_linear_rules(
             mean = np.mean(kept.recent[-max(half // 2, 1) :], axis=0)
             population, camp = found_camps(mean, settings.n_camps, 0)
             chain.camp[:] = camp
-        move_by_prior(rows, chain, population, random)
-        if reference is not None:
-            move_by_reference(rows, chain, population, reference, random)
-        draw_rates(rows, chain, prior_high, prior_low, random)
+        with interrupts_wait():
+            move_by_prior(rows, chain, population, random)
+            if reference is not None:
+                move_by_reference(rows, chain, population, reference, random)
+            draw_rates(rows, chain, prior_high, prior_low, random)
         if sweep > HOLD_LAWS:
             prior_high = draw_beta_law(chain.high, prior_high, random)
             prior_low = draw_beta_law(chain.low, prior_low, random)
@@ -180,7 +182,8 @@ def sample_linear_rules(
         if sweep > half:
             if not steps or (sweep < settings.burn_in and sweep % LOOK_AGAIN == 1):
                 steps = [_step(rows, chain, k) for k in range(len(population.log_share))]
-            _move_camps(rows, chain, population, steps, random)
+            with interrupts_wait():
+                _move_camps(rows, chain, population, steps, random)
         if sweep < settings.burn_in:
             kept.recent.append(chain.weights.copy())
             del kept.recent[: -max(30, half // 2)]
