@@ -1,7 +1,8 @@
 """Ctrl-C that waits until compiled code has returned.
 
-Compiled code that takes a random generator asks Python for its parts. A signal that arrives then
-and is turned into an exception leaves them half asked for, and the process ends without a word.
+Compiled code that takes a random generator, or that returns named tuples, asks Python for their
+parts. A signal that has arrived by then and is turned into an exception leaves them half made, and
+the process ends without a word.
 """
 
 from __future__ import annotations

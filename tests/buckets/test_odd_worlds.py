@@ -11,9 +11,11 @@ from intravar.buckets.kept_parts import Parts
 from intravar.buckets.readings import SCHEMA, BucketRead, Others
 from intravar.errors import InputError
 from intravar.estimators.evidence import no_differences
-from intravar.preparation.census import as_measured, rows_of
+from intravar.preparation.census import as_measured, rows_of, take_census
 from intravar.preparation.check import Check, checked
+from intravar.preparation.drawing import part_by_lot
 from intravar.request import Request
+from intravar.sources.scanning import ROW, Scanned
 
 ASKED: dict[str, Any] = {"physician": "doctor", "decision": "statin", "sample": 1_000}
 
@@ -29,6 +31,10 @@ def patients(seed: int = 0, n: int = 4_000, doctors: int = 80) -> pl.DataFrame:
             "statin": (random.random(n) < age / 120).astype(int),
         }
     )
+
+
+def _scanned_frame(table: pl.DataFrame) -> Scanned:
+    return Scanned(table.with_row_index(ROW).lazy(), table.height, "a frame", ())
 
 
 def large(source: Any, **options: Any) -> Check:
@@ -98,6 +104,45 @@ def test_one_huge_panel_and_thousands_of_tiny_ones():
     found = large(pl.concat([huge, tiny]))
     sizes = np.bincount(found.prepared.observed.code)
     assert sizes.max() >= 50
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_part_of_a_panel_of_many_alike_is_like_the_panel(seed: int):
+    """Rows that are alike are not drawn, or left out, together."""
+    random = np.random.default_rng(seed)
+    n = 40_000
+    table = pl.DataFrame(
+        {
+            "doctor": ["huge"] * n,
+            "smoker": random.integers(0, 2, n),
+            "male": random.integers(0, 2, n),
+            "statin": (random.random(n) < 0.4).astype(int),
+        }
+    )
+    census = take_census(_scanned_frame(table), "doctor", "statin", outside="")
+    drawn = part_by_lot(census, census.rows, np.array([0]), 8_000, seed).collect()
+    assert drawn.height == pytest.approx(8_000, abs=6 * np.sqrt(8_000))
+    shuffled = take_census(
+        _scanned_frame(table.sample(n, shuffle=True)), "doctor", "statin", outside=""
+    )
+    again = part_by_lot(shuffled, shuffled.rows, np.array([0]), 8_000, seed).collect()
+    held = ["smoker", "male", "statin"]
+    assert drawn.select(held).sort(held).equals(again.select(held).sort(held))
+    for name in held:
+        whole = float(table[name].mean())  # type: ignore[arg-type]
+        assert float(drawn[name].mean()) == pytest.approx(whole, abs=5 * 0.5 / np.sqrt(8_000))  # type: ignore[arg-type]
+
+
+def test_rows_of_a_table_that_was_read_as_a_whole():
+    """Pandas, and most without a decision: everybody fits the sample, and rows are counted once."""
+    table = patients(n=12_000).with_columns(
+        pl.when(pl.int_range(pl.len()) % 5 == 0).then(pl.col("statin")).alias("statin")
+    )
+    found = large(table.to_pandas(), where="age >= 50", sample=3_000)
+    assert found.beyond is None
+    rows = found.prepared.rows
+    assert (rows % 5 == 0).all()
+    assert (table["age"][rows] >= 50).all()
 
 
 def test_a_decision_that_one_physician_takes():

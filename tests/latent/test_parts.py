@@ -1,5 +1,7 @@
 """The parts of the latent rule: trees, splines, calibration, rates, anchors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -293,3 +295,14 @@ def test_the_whole_posterior_has_the_margins_that_are_kept():
         np.testing.assert_allclose(whole.sum(axis=1), posterior.mass, atol=1e-12)
     strong = rate_posterior(counts, fit)
     np.testing.assert_allclose(strong.whole().sum(axis=(2, 3)), strong.by_shift, atol=1e-12)
+
+
+def test_weak_laws_leave_numbers_where_strong_ones_were_narrow():
+    random = np.random.default_rng(3)
+    score, who = random.normal(0, 2, 400), np.repeat(np.arange(4), 100)
+    y = (random.random(400) < np.where(score > 0, 0.8, 0.1)).astype(np.int64)
+    counts = count(score, Decided(y, who, 4))
+    posterior = rate_posterior(counts, calibrate(counts, CalibrationSettings()))
+    narrow = replace(posterior, prior_high=(3e4, 1e4), prior_low=(1e3, 3e4)).under_weak_laws()
+    assert np.isfinite(narrow.mass).all()
+    assert np.isfinite(narrow.whole()).all()

@@ -8,6 +8,7 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
+from intravar.preparation.kinds import understand_as
 
 ASKED: dict[str, Any] = {"physician": "doctor", "decision": "statin", "method": "latent-rule"}
 #: Data row that holds what cannot be used; the first one has number 1.
@@ -42,3 +43,16 @@ def test_the_row_of_the_source(sample: int, column: str, value: Any, options: di
     table = patients(column, value)
     with pytest.raises(InputError, match=f"in data row {BAD}\\b"):
         intravar.measure(table, **ASKED, **options, sample=sample)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "odd"),
+    [
+        ("date", ["2020-01-01", "2020-01-02", "soon"], "soon"),
+        ("number", ["50", None, "fifty"], "fifty"),
+        ("yes/no", ["1", "0", "maybe"], "maybe"),
+    ],
+)
+def test_the_value_that_does_not_fit_is_named(kind: Any, values: list[str | None], odd: str):
+    with pytest.raises(InputError, match=f"has '{odd}' in data row 3 where other rows have"):
+        understand_as(pl.Series("x", values), kind)

@@ -23,6 +23,8 @@ PROCESS_BYTES = 350e6
 READ_EACH, READ_VALUE, SENT_VALUE = 1_000, 90, 16
 #: Of what learning took, this much is still held while others are read.
 STILL_HELD = 0.8
+#: Bytes below which a unit was forgotten.
+LEAST_SENSIBLE = 1e6
 _UNITS = ("", "K", "M", "G", "T")
 _SIZE = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?\s*$", re.IGNORECASE)
 
@@ -96,7 +98,12 @@ def parse_memory(text: str | float | None) -> float | None:
     if found is None or float(found[1]) <= 0:
         raise InputError(f"{option('memory')} is {str(text)!r}; give a size such as '4GB'")
     step = 1024.0 if found[3] else 1000.0
-    return float(found[1]) * step ** _UNITS.index(found[2].upper())
+    size = float(round(float(found[1]) * step ** _UNITS.index(found[2].upper())))
+    if size < LEAST_SENSIBLE:
+        raise InputError(
+            f"{option('memory')} is {str(text)!r}, {size:.0f} bytes; give a size such as '4GB'"
+        )
+    return size
 
 
 def within(
@@ -135,7 +142,7 @@ def _refused(memory: float, load: Load) -> str:
     enough = math.ceil(load.least() / 1e8) / 10
     read = f", and to read a panel of {load.largest:,}," if load.largest > LEAST_BUCKET else ""
     said = (
-        f"{option('memory')} is {memory / 1e9:.2g} GB; to learn from {load.n_sampled:,} patients "
+        f"{option('memory')} is {memory / 1e9:.2f} GB; to learn from {load.n_sampled:,} patients "
         f"with {load.n_values} columns{read} takes {enough:.1f} GB: allow "
         f"{option('memory', f'{enough:.1f}GB')}"
     )

@@ -84,13 +84,14 @@ class RatePosterior:
             # Where the strong law gives nothing, nothing can be had back.
             factors.append(_beta_mass(p, one, weak) / np.maximum(_beta_mass(p, one, law), 1e-300))
             laws.append(weak)
-        factor = factors[0][:, :, None] * factors[1][:, None, :]
+        # One after the other: together they may exceed any number where there is no mass.
+        high, low = factors[0][:, :, None], factors[1][:, None, :]
 
         def whole() -> FloatArray:
-            weight = self.whole() * factor[:, None]
+            weight = self.whole() * high[:, None] * low[:, None]
             return np.asarray(weight / weight.sum(axis=(1, 2, 3), keepdims=True))
 
-        mass = self.mass * factor
+        mass = self.mass * high * low
         mass /= mass.sum(axis=(1, 2), keepdims=True)
         return replace(self, mass=mass, prior_high=laws[0], prior_low=laws[1], whole=whole)
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.interrupts import interrupts_wait
 from intravar.latent.decided import Decided
 from intravar.latent.spline_logit import (
     SplineObjective,
@@ -180,9 +181,10 @@ class _PreparedTrees:
             cap=CAP,
         )
         decided = task.decided
-        logit, rates, grown = boost(
-            self.bins, decided.y, decided.physician, task.rows, task.rates, growth
-        )
+        with interrupts_wait():
+            logit, rates, grown = boost(
+                self.bins, decided.y, decided.physician, task.rows, task.rates, growth
+            )
         return LearnedRule(logit, rates, _KeptTrees(self.view, grown, growth.start))
 
 

@@ -145,13 +145,21 @@ def _decisions(
 ) -> tuple[CodedDecision, pl.DataFrame]:
     """Return how decisions are coded, and 0 or 1 for every value as stored."""
     raw = stored.unique()
+    if raw.dtype == pl.String:
+        raw = raw.sort()  # of several that cannot be used the same is named every time
     try:
         coded = code_decision(plain_column(raw, keep=True), positive)
     except RowError as error:
-        first = rows.filter(pl.col(stored.name) == raw[error.row]).select(pl.col(ROW).min())
-        raise error.at(int(first.collect(engine="streaming").item())) from None
+        raise _of_source(error, raw, rows) from None
     values = pl.DataFrame({"decision": raw, DECIDED: coded.values}).drop_nulls()
     return coded, values
+
+
+def _of_source(error: RowError, raw: pl.Series, rows: pl.LazyFrame) -> RowError:
+    """Name the first row of the source that holds the value that cannot be used."""
+    held = pl.col(raw.name) == raw[error.row]
+    first = rows.filter(held).select(pl.col(ROW).min()).collect(engine="streaming")
+    return error.at(int(first.item()))
 
 
 def rows_of(census: Census, codes: Sequence[int] | IntArray) -> pl.LazyFrame:

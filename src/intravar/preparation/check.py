@@ -161,7 +161,8 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
     rows = np.arange(read.table.height) if read.rows is None else read.rows
     with counted_among(rows):
         found = _of_table(read.table, request, method, read.name, read.notes)
-    return _accounted(found, read)
+    placed = replace(found, prepared=replace(found.prepared, rows=rows[found.prepared.rows]))
+    return _accounted(placed, read)
 
 
 def may_go_in_parts(request: Request) -> bool:
@@ -304,12 +305,10 @@ def _scanned(read: Source) -> Scanned:
 
 def _accounted(found: Check, read: Source) -> Check:
     """Account for the rows that were left out before anything else was looked at."""
-    prepared, rows = found.prepared, found.prepared.rows
-    if found.beyond is None and read.rows is not None:
-        rows = read.rows[rows]
+    prepared = found.prepared
     dropped = ({OUTSIDE: read.n_outside} if read.n_outside else {}) | prepared.dropped
     observed = replace(prepared.observed, as_pandas=read.as_pandas)
-    return replace(found, prepared=replace(prepared, rows=rows, dropped=dropped, observed=observed))
+    return replace(found, prepared=replace(prepared, dropped=dropped, observed=observed))
 
 
 @cache

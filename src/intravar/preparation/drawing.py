@@ -28,12 +28,17 @@ LEAST_IF_WIDE = 40_000
 #: Patients of one physician that are read at the most: more make nobody's score surer by anything
 #: that matters, and a panel is read in one piece. With many columns it is fewer.
 MOST_READ, LEAST_MOST_READ, READ_VALUES = 100_000, 20_000, 4_000_000
+#: Rows that are alike and enter the sample together: that shows how often a table repeats itself.
+COPIES = 12
 #: Smaller panels tell little of how physicians differ.
 FEWEST_IN_A_PANEL = MIN_PANEL
 #: Decisions of either kind that a sample should hold.
 FEWEST_OF_A_KIND = 20
 _SPAN = float(2**64)
 _SHARE = f"{OWN}share"
+_HELD = f"{OWN}held"
+#: Takes numbers that follow each other far apart.
+_APART = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +121,12 @@ def _of_other_kind(census: Census, inside: IntArray, order: IntArray) -> IntArra
 
 def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
     """Return the rows of the sample, to be gone through; of larger panels a part by lot."""
-    return part_by_lot(census, rows_of(census, drawn.codes), drawn.codes, drawn.most, seed)
+    rows = rows_of(census, drawn.codes)
+    return part_by_lot(census, rows, drawn.codes, drawn.most, seed, together=COPIES)
 
 
 def part_by_lot(
-    census: Census, rows: pl.LazyFrame, codes: IntArray, most: int, seed: int
+    census: Census, rows: pl.LazyFrame, codes: IntArray, most: int, seed: int, together: int = 1
 ) -> pl.LazyFrame:
     """Return rows of physicians, of larger panels about so many, drawn by lot.
 
@@ -136,16 +142,25 @@ def part_by_lot(
         Patients of one physician.
     seed
         Of the lot.
+    together
+        Rows that are alike and are drawn together.
     """
-    sizes = census.n_patients[codes]
-    if (sizes <= most).all():
+    huge = codes[census.n_patients[codes] > most]
+    if not len(huge):
         return rows
-    shares = pl.DataFrame({CODE: codes, _SHARE: np.minimum(most / np.maximum(sizes, 1), 1.0)})
+    share = pl.DataFrame({CODE: huge, _SHARE: most / census.n_patients[huge]})
     stored = [name for name in rows.collect_schema().names() if name not in (ROW, CODE, DECIDED)]
     texts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in sorted(stored)]
-    # By what rows hold, as it is stored: neither their order nor how many are looked at tells.
-    lot = pl.concat_str(texts, separator="\x1f").hash(seed=seed).cast(pl.Float64) / _SPAN
-    return rows.join(shares.lazy(), on=CODE, how="inner").filter(lot < pl.col(_SHARE)).drop(_SHARE)
+    # By what rows hold, as it is stored: their order does not tell. Of rows that are alike a few at
+    # a time have a lot of their own, or all of them would be drawn or none.
+    held = pl.concat_str(texts, separator="\x1f").hash(seed=seed).alias(_HELD)
+    large = rows.join(share.lazy(), on=CODE, how="inner").select(ROW, _SHARE, CODE, held)
+    found = large.collect(engine="streaming")
+    number = found.select(pl.int_range(pl.len()).over(CODE, _HELD)).to_series().to_numpy()
+    mixed = found[_HELD].to_numpy() ^ ((number // together).astype(np.uint64) * _APART)
+    lot = pl.Series(mixed).hash(seed=seed).cast(pl.Float64) / _SPAN
+    left_out = found.filter(lot >= found[_SHARE]).select(ROW)
+    return rows.join(left_out.lazy(), on=ROW, how="anti")
 
 
 def _lot(name: str, seed: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -161,10 +161,19 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
 
 def _odd_one(column: pl.Series, kind: Kind) -> int:
     """Return the row of a value that is not of its kind."""
-    odd = column.is_not_null()
-    if column.dtype == pl.String and kind != "date":
-        odd &= column.cast(pl.Float64, strict=False).is_null()
-    return int(odd.arg_max() or 0)
+    values = column.drop_nulls().unique(maintain_order=True)
+    odd = [value for value in values if not _is_of(value, kind)]
+    return int((column == (odd or values)[0]).arg_max() or 0)
+
+
+def _is_of(value: Any, kind: Kind) -> bool:
+    """Tell whether a single value may stand in a column of a kind."""
+    alone = pl.Series([value])
+    if alone.dtype == pl.String:
+        alone = typed_texts(alone).values
+    if kind == "date":
+        return alone.dtype.is_temporal()
+    return alone.dtype.is_numeric() or alone.dtype == pl.Boolean
 
 
 def without_blanks(column: pl.Series) -> pl.Series:

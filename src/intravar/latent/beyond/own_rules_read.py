@@ -102,9 +102,17 @@ class _Limits:
         self.laws = np.array([*common.high, *common.low])
 
     def read(self, part: slice, y: IntArray, random: np.random.Generator) -> _One:
-        found = weigh_panel(
-            self.bins[part], y, self.pairs, LEVELS, *self.tables, self.laws, random.random(), DRAWS
-        )
+        with interrupts_wait():
+            found = weigh_panel(
+                self.bins[part],
+                y,
+                self.pairs,
+                LEVELS,
+                *self.tables,
+                self.laws,
+                random.random(),
+                DRAWS,
+            )
         return _One(found.laws, 0, found.g, found.q)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.interrupts import interrupts_wait
 from intravar.latent.beyond.panel_reading import PanelReading, under_rule
 from intravar.latent.beyond.shared_kernel import Given, ReadPanel, counted, read_panel, read_panels
 from intravar.latent.beyond.sorted_panels import SortedPanels
@@ -110,7 +111,8 @@ class CommonCalibration:
         for j in range(len(panels)):
             part = panels.part(j)
             yes, no = counted(place[part], panels.y[part], len(self.given.score))
-            read: ReadPanel = read_panel(yes, no, self.given)
+            with interrupts_wait():
+                read: ReadPanel = read_panel(yes, no, self.given)
             score[j] = _posterior(read, read.weight).panel_discordance().mean()[0]
             share = float((read.share * read.weight.sum(axis=(1, 2))).sum())
             doubt = share * np.abs(2 - 4 * high[j : j + 1]) * read.doubt
