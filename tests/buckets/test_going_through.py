@@ -357,7 +357,7 @@ def test_too_little_memory_is_refused_before_anything_is_learned(
         raise AssertionError
 
     monkeypatch.setattr("intravar.measurement.measure.fit_method", never)
-    with pytest.raises(InputError, match="memory is 0.2 GB; to learn from"):
+    with pytest.raises(InputError, match="memory is 0.20 GB; to learn from"):
         measured(table, Means(workers=1, memory="200MB"))
 
 

@@ -303,6 +303,12 @@ def test_weak_laws_leave_numbers_where_strong_ones_were_narrow():
     y = (random.random(400) < np.where(score > 0, 0.8, 0.1)).astype(np.int64)
     counts = count(score, Decided(y, who, 4))
     posterior = rate_posterior(counts, calibrate(counts, CalibrationSettings()))
-    narrow = replace(posterior, prior_high=(3e4, 1e4), prior_low=(1e3, 3e4)).under_weak_laws()
-    assert np.isfinite(narrow.mass).all()
-    assert np.isfinite(narrow.whole()).all()
+    # All mass where narrow laws have theirs.
+    mass = np.zeros_like(posterior.mass)
+    for j in range(4):
+        at = np.abs(posterior.high[j] - 0.75).argmin(), np.abs(posterior.low[j] - 0.03).argmin()
+        mass[j][at] = 1.0
+    laws = {"prior_high": (3e4, 1e4), "prior_low": (1e3, 3e4)}
+    narrow = replace(posterior, mass=mass, whole=lambda: mass[:, None], **laws).under_weak_laws()
+    np.testing.assert_allclose(narrow.mass, mass)
+    np.testing.assert_allclose(narrow.whole(), mass[:, None])

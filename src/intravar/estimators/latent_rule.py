@@ -478,7 +478,9 @@ class LatentRule(Estimator):
         seen = min(p, MOST_SEEN)
         learned = n * (1.45e-4 + 8.5e-6 * seen + 2e-6 * (p - seen)) * (1 + n / 1e6)
         other = 1.1e-5 + 3e-7 * seen + 1e-7 * (p - seen)
-        return Work(2.0, shared=learned, copies=8.0, held=3_000, other=other)
+        # Rules of their own are drawn physician by physician, where it comes to that.
+        drawn = 0.02 * len(size.panels)
+        return Work(2.0 + drawn, shared=learned, copies=8.0, held=3_000, other=other)
 
     def _interval(self, level: float) -> Interval:
         low, high = self._posterior.interval(level)
