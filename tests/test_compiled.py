@@ -10,6 +10,8 @@ from numba.core.registry import CPUDispatcher
 
 import intravar
 from intravar.estimators import Estimator
+from intravar.learning import screening
+from intravar.observed import Observed
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -40,12 +42,13 @@ def plain(patch: pytest.MonkeyPatch) -> None:
         (lambda: intravar.Predictability(n_folds=3), 0.005),
         (intravar.LatentRule, 1e-7),
         (intravar.RFProximity, 1e-12),
+        (lambda: intravar.LPAGuided(n_init=1), 1e-12),
     ],
 )
 def test_scores_do_not_depend_on_the_compiler(
     make: Callable[[], Estimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = cohort(120, 4)
+    table = cohort(80, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = make().fit(*table).score_
@@ -53,3 +56,37 @@ def test_scores_do_not_depend_on_the_compiler(
             plain(patch)
             interpreted = make().fit(*table).score_
     np.testing.assert_allclose(interpreted, compiled, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("make", "tolerance"),
+    [
+        (lambda: intravar.Predictability(n_folds=3), 0.01),
+        (lambda: intravar.LatentRule(personal_rules="never"), 1e-9),
+    ],
+)
+def test_others_are_read_the_same_without_the_compiler(
+    make: Callable[[], Estimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y, who = cohort(160, 4)
+    sample, others = (Observed.of(x[rows], y[rows], who[rows]) for rows in (who > 0, who == 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        light = make().fit_observed(sample).common()
+        compiled = light.others(others).score_
+        with monkeypatch.context() as patch:
+            plain(patch)
+            interpreted = light.others(others).score_
+    np.testing.assert_allclose(interpreted, compiled, rtol=0, atol=tolerance)
+
+
+def test_columns_are_chosen_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    table = random.normal(size=(150, 12))
+    table[random.random(table.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(table[:, 3]) > 0).astype(int)
+    given = screening.coarse_bins(table), y, np.arange(150), 4
+    compiled = screening.telling(*given)
+    with monkeypatch.context() as patch:
+        plain(patch)
+        np.testing.assert_array_equal(screening.telling(*given), compiled)

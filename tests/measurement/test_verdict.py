@@ -165,8 +165,12 @@ def appraised(case: Case, method: str) -> Appraisal:
 
 
 @pytest.mark.parametrize("method", ["predictability", "latent-rule"])
-def test_noise_bears_no_ranks_and_extremes_bear_levels(method: str):
-    # One draw of noise; a hundred with `-m slow`, below.
+def test_noise_bears_no_ranks_and_extremes_bear_levels(
+    method: str, monkeypatch: pytest.MonkeyPatch
+):
+    # One draw of noise, and halves dealt once; a hundred with `-m slow`, below.
+    monkeypatch.setattr(halves, "SPLITS", 1)
+    monkeypatch.setattr(predictability, "REPETITIONS", 1)
     assert appraised(pure_noise(0, n_physicians=5), method).verdict.level in UNRANKED
     found = appraised(coins_and_clockwork(0, n_physicians=10, panel=100), method)
     assert found.verdict.level == "levels and ranks", str(found.verdict)

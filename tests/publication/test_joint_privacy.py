@@ -25,6 +25,8 @@ from intravar.publication.outputs import Outputs, outputs_of
 from intravar.publication.several_outputs import SeveralOutputs, several_outputs
 from intravar.publication.suppression import is_few, is_small
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 COHORT = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
 SMALLEST = 3  # a low bar keeps the search short; the rule is the same
 Table = tuple[int, ...]  # patients by combination, the first decision in the lowest bit

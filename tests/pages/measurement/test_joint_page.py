@@ -23,6 +23,8 @@ from intravar.publication.fields import FIELDS
 from pages.measurement.made_several import made_several
 from read_files import text_of
 
+pytestmark = pytest.mark.usefixtures("learned_once")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
