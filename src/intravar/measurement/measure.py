@@ -34,7 +34,6 @@ from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
-from intravar.preparation.drawing import most_read
 from intravar.request import Request, resolved, takes_request
 from intravar.seeds import stream
 from intravar.wording import Words
@@ -255,8 +254,7 @@ def _time_beyond(found: Check) -> float:
     """Return the seconds that reading everybody beyond the sample may take."""
     assert found.beyond is not None
     size = Size.of(found.prepared.observed)
-    of_one = most_read(size.n_covariates)
-    n_read = int(np.minimum(found.beyond.census.n_patients, of_one).sum())
+    n_read = found.beyond.n_read(size.n_covariates)
     return time_of_others(size, n_read, METHODS[found.method])
 
 

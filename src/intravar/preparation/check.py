@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from intravar.arrays import IntArray
 from intravar.errors import counted_among
 from intravar.estimators import METHODS, default_method, make_estimator
 from intravar.estimators.repeats import Repeats
@@ -41,6 +42,10 @@ class Beyond:
 
     census: Census
     drawn: Drawn
+
+    def n_read(self, n_columns: int) -> int:
+        """Return how many patients are read: of huge panels a part."""
+        return int(np.minimum(self.census.n_patients, most_read(n_columns)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +163,7 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
     if in_parts and read.table.height > request.sample:
         found = _of_large(_scanned(read), replace(request, where=None), method)
         return replace(_accounted(found, read), request=request)
-    rows = np.arange(read.table.height) if read.rows is None else read.rows
+    rows = _source_rows(read)
     with counted_among(rows):
         found = _of_table(read.table, request, method, read.name, read.notes)
     placed = replace(found, prepared=replace(found.prepared, rows=rows[found.prepared.rows]))
@@ -266,8 +271,8 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         # Everybody is in the sample: there is nobody else to read.
         return replace(found, request=request, prepared=prepared)
     observed = prepared.observed
-    of_one = most_read(observed.covariates.shape[1])
-    n_read = int(np.minimum(census.n_patients, of_one).sum())
+    size, beyond = Size.of(observed), Beyond(census, drawn)
+    of_one = most_read(size.n_covariates)
     told = (
         f"a sample of {observed.n_patients:,} patients of {len(observed.physicians):,} physicians; "
         f"columns, and all that physicians have in common, are learned from it"
@@ -284,8 +289,8 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         notes=(*found.notes, *map(request.words.said, notes)),
         prepared=prepared,
         panels=panels,
-        cost=cost_of_many(Size.of(observed), n_read, METHODS[method]),
-        beyond=Beyond(census, drawn),
+        cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
+        beyond=beyond,
     )
 
 
@@ -298,9 +303,13 @@ def _told(report: ColumnReport, census: Census) -> ColumnReport:
 def _scanned(read: Source) -> Scanned:
     """Return a table that was read as a whole as one to be gone through."""
     refuse_own_names(read.table.columns)
-    rows = np.arange(read.table.height) if read.rows is None else read.rows
-    numbered = read.table.with_columns(pl.Series(ROW, rows.astype(np.uint32)))
+    numbered = read.table.with_columns(pl.Series(ROW, _source_rows(read).astype(np.uint32)))
     return Scanned(numbered.lazy(), read.table.height, read.name, read.notes)
+
+
+def _source_rows(read: Source) -> IntArray:
+    """Return where every row stands in the source."""
+    return np.arange(read.table.height) if read.rows is None else read.rows
 
 
 def _accounted(found: Check, read: Source) -> Check:

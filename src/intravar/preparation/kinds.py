@@ -162,8 +162,8 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
 def _odd_one(column: pl.Series, kind: Kind) -> int:
     """Return the row of a value that is not of its kind."""
     values = column.drop_nulls().unique(maintain_order=True)
-    odd = [value for value in values if not _is_of(value, kind)]
-    return int((column == (odd or values)[0]).arg_max() or 0)
+    odd = next((value for value in values if not _is_of(value, kind)), values[0])
+    return int((column == odd).arg_max() or 0)
 
 
 def _is_of(value: Any, kind: Kind) -> bool:
