@@ -12,7 +12,7 @@ import polars as pl
 import intravar
 from intravar.arrays import FloatArray, IntArray
 from intravar.seeds import stream
-from intravar.simulation import find_condition
+from intravar.study.simulation import find_condition
 
 Roles = dict[str, str | tuple[str, ...]]
 ROLES: Roles = {"physician": "physician", "decision": "decision"}

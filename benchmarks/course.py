@@ -9,14 +9,14 @@ import polars as pl
 
 import intravar
 from intravar.arrays import FloatArray, IntArray
-from intravar.cohort import Cohort
 from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.strata import Strata
 from intravar.preparation.check import checked
 from intravar.publication.strata_words import SURE, strata_json
 from intravar.request import Request
-from intravar.simulation import find_condition
-from intravar.simulation.courses import MIDDLE
+from intravar.study.cohort import Cohort
+from intravar.study.simulation import find_condition
+from intravar.study.simulation.courses import MIDDLE
 
 CONDITIONS = ("drift-step", "drift-slow", "drift-guideline", "drift-none", "subgroup-harder")
 #: Draws are counted from here: settings were chosen on earlier ones.

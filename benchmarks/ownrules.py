@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 import intravar
 from intravar.estimators.noise import noise_of
 from intravar.observed import Observed
-from intravar.simulation import find_condition, noise_truth
+from intravar.study.simulation import find_condition, noise_truth
 
 RULES = (
     *("two-camps", "personal-weights", "strong-thresholds"),

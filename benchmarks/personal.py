@@ -14,10 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 import intravar
-from intravar.benchmarking.tables.ranks import spearman
-from intravar.cohort import Cohort
-from intravar.simulation import find_condition
-from intravar.simulation.physicians import Continuum
+from intravar.study.cohort import Cohort
+from intravar.study.simulation import find_condition
+from intravar.study.simulation.physicians import Continuum
+from intravar.study.tables.ranks import spearman
 
 RULES = (
     "two-camps",

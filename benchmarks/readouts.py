@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import intravar
-from intravar.benchmarking.tables.ranks import spearman
-from intravar.cohort import Cohort
 from intravar.estimators import Observed
 from intravar.latent.calibration import calibrate, count, starting_rates
 from intravar.latent.crossfit import FoldPlan, physician_folds, train
 from intravar.latent.decided import Decided
 from intravar.latent.rates import rate_posterior
 from intravar.latent.rule_learners import BoostedTrees
-from intravar.oracle import pair_discordance
+from intravar.study.cohort import Cohort
+from intravar.study.oracle import pair_discordance
+from intravar.study.tables.ranks import spearman
 
 FloatArray = NDArray[np.float64]
 CONDITIONS = ("score2", "continuous", "stress-graded", "stress-noise")

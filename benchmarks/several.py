@@ -17,14 +17,14 @@ import polars as pl
 from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
-from intravar.cohort import Cohort
 from intravar.estimators.several import PredictedDecisions, predict_decisions, several_of
 from intravar.inference import assess
-from intravar.oracle import oracle_several
 from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.physician_effects import Logits, fit_effects
-from intravar.simulation import Rule, find_condition, multi_conditions
-from intravar.simulation.several_decisions import SeveralDecisions
+from intravar.study.cohort import Cohort
+from intravar.study.oracle import oracle_several
+from intravar.study.simulation import Rule, find_condition, multi_conditions
+from intravar.study.simulation.several_decisions import SeveralDecisions
 
 SEEDS = (7001, 7002, 7003, 7004, 7005)
 #: How the discordance of each decision is estimated.

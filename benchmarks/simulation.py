@@ -33,8 +33,8 @@ def measure_vectorised() -> None:
 def measure_loop() -> None:
     """Print seconds per patient of the loop, as JSON."""
     from intravar.seeds import stream
-    from intravar.simulation import FiveGroups
-    from intravar.simulation.physicians import allocate
+    from intravar.study.simulation import FiveGroups
+    from intravar.study.simulation.physicians import allocate
     from reference.simulation import score2_cohort
 
     begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""One name, one thing: no two modules share a stem, no two public classes share a name."""
+"""One name, one thing: no two public classes share a name."""
 
 import ast
 from collections import defaultdict
@@ -21,15 +21,6 @@ def public_classes(module: Path) -> list[str]:
 
 def shared(places: dict[str, list[str]]) -> dict[str, list[str]]:
     return {name: where for name, where in places.items() if len(where) > 1}
-
-
-def test_no_two_modules_share_a_stem() -> None:
-    # The commands are named as people type them, whatever else is called so.
-    places = defaultdict(list)
-    for module in modules():
-        if module.parts[0] != "cli" and module.stem not in ("__init__", "__main__"):
-            places[module.stem].append(str(module))
-    assert shared(places) == {}
 
 
 def test_no_two_classes_share_a_name() -> None:

@@ -41,7 +41,9 @@ def test_importing_intravar_loads_next_to_nothing() -> None:
     assert loaded_after("import intravar; intravar.InputError; dir(intravar)") == []
 
 
-@pytest.mark.parametrize("package", ["benchmarking", "estimators", "inference", "simulation"])
+@pytest.mark.parametrize(
+    "package", ["estimators", "inference", "study.benchmark", "study.simulation"]
+)
 def test_packages_load_what_is_used(package: str) -> None:
     assert loaded_after(f"import intravar.{package}") == []
 
@@ -58,7 +60,7 @@ def test_help_loads_no_mathematics(arguments: list[str]) -> None:
 def test_every_public_name_is_there_and_is_no_module() -> None:
     """The module `oracle` must not take the place of the function, whichever is loaded first."""
     code = (
-        "import intravar, intravar.oracle, types\n"
+        "import intravar, intravar.study.oracle, types\n"
         "found = [getattr(intravar, name) for name in intravar.__all__]\n"
         "assert not [each for each in found if isinstance(each, types.ModuleType)], found\n"
         "intravar.oracle(intravar.simulate('score2', n_patients=100, n_physicians=5))"

@@ -1,7 +1,5 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
-from .benchmarking.study import Study, benchmark
 from .buckets.means import Means
-from .cohort import Cohort, Truth
 from .errors import InputError
 from .estimators.euclidean import Euclidean
 from .estimators.genetic_mahalanobis import GeneticMahalanobis
@@ -21,16 +19,18 @@ from .estimators.several import Several, several
 from .measurement.measure import measure
 from .measurement.measure_several import SeveralMeasured, measure_several
 from .measurement.result import Measurement
-from .oracle import oracle, oracle_by_group, oracle_several
 from .pages.measurement.handover import write_measurement
 from .pages.measurement.several_handover import write_several
 from .preparation.check import check
 from .publication.compare import compare
 from .publication.explain import explain
 from .request import Request
-from .simulation.catalogue import simulate
-from .simulation.scenario import Scenario
 from .sources.omop import omop_patients
+from .study.benchmark.run import Study, benchmark
+from .study.cohort import Cohort, Truth
+from .study.oracle import oracle, oracle_by_group, oracle_several
+from .study.simulation.catalogue import simulate
+from .study.simulation.scenario import Scenario
 from .version import __version__
 
 __all__ = [

@@ -13,6 +13,8 @@ from intravar.errors import InputError
 
 PHYSICIAN = "physician"
 DECISION = "decision"
+#: Columns that a simulated table may carry beside these; no method ever sees them.
+TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
 
 
 def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:

@@ -10,7 +10,7 @@ import pytest
 
 import intravar
 from intravar import Cohort, Scenario
-from intravar.simulation import (
+from intravar.study.simulation import (
     Condition,
     Normal,
     ThresholdRule,

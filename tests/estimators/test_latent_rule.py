@@ -12,8 +12,8 @@ import intravar
 from intravar.errors import InputError
 from intravar.estimators.latent_rule import AnchorWarning, LatentRule
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
-from intravar.simulation import Scenario, ThresholdRule, find_condition
-from intravar.simulation.physicians import FiveGroups
+from intravar.study.simulation import Scenario, ThresholdRule, find_condition
+from intravar.study.simulation.physicians import FiveGroups
 
 TREES = [BoostedTrees(trees=80, pilot_trees=40)]
 

@@ -178,8 +178,8 @@ def test_bad_input():
 def test_intervals_hold_with_few_physicians(n_physicians, panel, draws):
     from dataclasses import replace
 
-    from intravar.simulation import find_condition
-    from intravar.simulation.physicians import Continuum
+    from intravar.study.simulation import find_condition
+    from intravar.study.simulation.physicians import Continuum
 
     scenario = replace(
         find_condition("score2").scenario,

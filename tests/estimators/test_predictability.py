@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 
 import intravar
 from intravar.errors import InputError
-from intravar.simulation import find_condition, noise_truth
+from intravar.study.simulation import find_condition, noise_truth
 
 
 @pytest.fixture(scope="module")

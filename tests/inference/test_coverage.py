@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.oracle import oracle_interval
+from intravar.study.oracle import oracle_interval
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from intravar.inference import (
     pair_interval,
     share_interval,
 )
-from intravar.oracle import oracle_interval
+from intravar.study.oracle import oracle_interval
 from reference.inference import cluster_variance
 
 QUICK = {

@@ -8,9 +8,9 @@ import pytest
 
 import intravar
 from intravar.arrays import FloatArray, IntArray
-from intravar.cohort import Cohort
 from intravar.measurement.strata import DealtPatients, Strata, strata_of
-from intravar.simulation.courses import MIDDLE
+from intravar.study.cohort import Cohort
+from intravar.study.simulation.courses import MIDDLE
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

@@ -38,7 +38,7 @@ def test_styles_have_no_colours_but_those_of_the_base(style: Path) -> None:
 
 def test_what_a_template_lacks_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="manifest"):
-        render_html("intravar.pages.study", "study", {})
+        render_html("intravar.study.report", "study", {})
 
 
 def test_paper_is_light_and_a_choice_outweighs_the_system() -> None:
@@ -50,7 +50,7 @@ def test_paper_is_light_and_a_choice_outweighs_the_system() -> None:
 
 
 def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
-    """Altair, typst, docx and xlsxwriter are extras: imported when a file of theirs is made."""
+    """typst, docx and xlsxwriter are extras: imported when a file of theirs is made."""
     late = {
         (path.name, found)
         for path in PAGES.rglob("*.py")
@@ -58,8 +58,6 @@ def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
         if found.partition(".")[0] not in ("docx", "typst", "xlsxwriter")
     }
     assert late == {
-        ("report_files.py", "intravar.pages.study.study_page"),
-        ("report_files.py", "intravar.pages.study.static_figures"),
         ("measurement_files.py", "intravar.pages.files.portable_report"),
         ("measurement_files.py", "intravar.pages.files.word_document"),
         ("measurement_files.py", "intravar.pages.files.workbook"),

@@ -15,9 +15,9 @@ from typing import Any
 
 @cache
 def _models() -> Any:
-    return json.loads(files("intravar.simulation").joinpath("data/score2.json").read_text("utf-8"))[
-        "models"
-    ]
+    return json.loads(
+        files("intravar.study.simulation").joinpath("data/score2.json").read_text("utf-8")
+    )["models"]
 
 
 def score2_of_one_person(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import intravar
-from intravar import benchmarking, cli, engines, estimators, pages
+from intravar import cli, engines, estimators
 from intravar.cli.options import Engine, Json, Workers
 from intravar.ledger import Ledger
+from intravar.study import report, tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,21 +141,21 @@ def benchmark(
 
 
 def _write_report(console: cli.Console, study: intravar.Study) -> None:
-    if missing := pages.missing_packages():
+    if missing := report.missing_packages():
         console.print(
             f"no report without {', '.join(missing)}; get it with: pip install 'intravar[report]'",
             markup=False,
         )
         return
-    page, *_ = pages.write_report(study.folder, ("html", "svg", "latex"))
+    page, *_ = report.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
 def _print_study(console: cli.Console, study: intravar.Study) -> None:
     for name, table in study.tables.items():
-        if name in benchmarking.tables.FIGURE_TABLES or (name in _LONG and console.width < 120):
+        if name in tables.FIGURE_TABLES or (name in _LONG and console.width < 120):
             continue
-        _print_table(console, benchmarking.tables.TITLES[name], table)
+        _print_table(console, tables.TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):
         console.print(
             "Beside or below a figure its 95 % interval; in ( ) the paper's figure, * where it "
@@ -175,7 +176,7 @@ def _print_study(console: cli.Console, study: intravar.Study) -> None:
 
 def _print_table(console: cli.Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
-    heading, rows = benchmarking.tables.text_grid(table, narrow=console.width < 150)
+    heading, rows = tables.text_grid(table, narrow=console.width < 150)
     if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
     shown = cli.Table(

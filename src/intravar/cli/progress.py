@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 if TYPE_CHECKING:
-    from intravar.benchmarking.units import Unit, UnitResult
+    from intravar.study.benchmark.units import Unit, UnitResult
 
 #: Seconds between two plain lines.
 PLAIN_EVERY = 15.0
@@ -39,7 +39,7 @@ class StudyProgress:
         self._bar: Progress | None = None
 
     def start(self, pending: Sequence[Unit], kept: int) -> None:
-        """See :class:`intravar.benchmarking.study.Progress`."""
+        """See :class:`intravar.study.benchmark.run.Progress`."""
         self._pending = [unit.name for unit in pending]
         self._groups = Counter(unit.group for unit in pending)
         self._total = len(pending)
@@ -65,7 +65,7 @@ class StudyProgress:
         self._show()
 
     def finished(self, result: UnitResult) -> None:
-        """See :class:`intravar.benchmarking.study.Progress`."""
+        """See :class:`intravar.study.benchmark.run.Progress`."""
         self._pending.remove(result.unit.name)
         self._groups[result.unit.group] -= 1
         self._seconds.setdefault(result.unit.group, []).append(result.seconds)
@@ -78,13 +78,13 @@ class StudyProgress:
         self._show()
 
     def stop(self) -> None:
-        """See :class:`intravar.benchmarking.study.Progress`."""
+        """See :class:`intravar.study.benchmark.run.Progress`."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
     def note(self, message: str) -> None:
-        """See :class:`intravar.benchmarking.study.Progress`."""
+        """See :class:`intravar.study.benchmark.run.Progress`."""
         self._console.print(message, markup=False, highlight=False)
 
     def _show(self) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from intravar import cli, pages, publication
 from intravar.cli.options import Json
+from intravar.study import report as study_report
 
 
 def register(app: typer.Typer) -> None:
@@ -41,10 +42,10 @@ def report(
     Of a measurement it reads what was published, never the private folder.
     """
     if publication.read_summary(folder) or publication.read_several(folder):
-        asked = pages.parse_formats(formats, pages.MEASUREMENT_FORMATS)
+        asked = study_report.parse_formats(formats, pages.MEASUREMENT_FORMATS)
         written = pages.write_measurement_files(folder, asked, paper)
     else:
-        written = pages.write_report(folder, pages.parse_formats(formats))
+        written = study_report.write_report(folder, study_report.parse_formats(formats))
     if as_json:
         typer.echo(json.dumps([str(path) for path in written]))
     else:

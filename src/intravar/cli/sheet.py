@@ -11,6 +11,7 @@ import typer
 from intravar import cli, pages, publication
 from intravar.cli.options import Json
 from intravar.errors import InputError
+from intravar.study import report as study_report
 from intravar.writing import privacy_words
 
 WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
@@ -73,5 +74,5 @@ def sheet(
 
 def _formats(asked: str | None) -> list[str]:
     if asked is not None:
-        return pages.parse_formats(asked, pages.SHEET_FORMATS)
+        return study_report.parse_formats(asked, pages.SHEET_FORMATS)
     return [name for name in pages.SHEET_FORMATS if not pages.lacking([name])]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import intravar
-from intravar import benchmarking, cli, simulation
+from intravar import cli
 from intravar.cli.options import Json as Json
+from intravar.study import benchmark, simulation
 
 if TYPE_CHECKING:
-    from intravar.simulation import Condition
+    from intravar.study.simulation import Condition
 
 Patients = Annotated[
     int | None, typer.Option("--patients", help="Number of patients instead of the condition's.")
@@ -124,13 +125,13 @@ def oracle(
         typer.echo(json.dumps(found.to_dicts(), indent=1))
         return
     cli.say(f"{cohort!r}\n")
-    paper = benchmarking.GROUP_TABLES.get(condition)
+    paper = benchmark.GROUP_TABLES.get(condition)
     table = cli.Table(title="discordance among eligible patients, by physician group", box=None)
     for column in ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper"):
         table.add_column(column, justify="right")
     for row in intravar.oracle_by_group(found).iter_rows(named=True):
         group = row["group"]
-        printed = benchmarking.printed_cell(paper, "oracle", f"group{group}") if paper else None
+        printed = benchmark.printed_cell(paper, "oracle", f"group{group}") if paper else None
         table.add_row(
             "all" if group is None else str(group),
             str(row["physicians"]),

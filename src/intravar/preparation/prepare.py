@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.cohort import TRUTH_COLUMNS
+from intravar.checks import TRUTH_COLUMNS
 from intravar.errors import InputError, counted_among, option
 from intravar.observed import Observed, in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision

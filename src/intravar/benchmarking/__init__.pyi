@@ -1,5 +1,0 @@
-from . import tables
-from .published import GROUP_TABLES, printed_cell
-from .study import Study, benchmark
-
-__all__ = ["GROUP_TABLES", "Study", "benchmark", "printed_cell", "tables"]

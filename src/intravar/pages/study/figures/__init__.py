@@ -1,5 +1,0 @@
-"""Every figure of the report: one specification each, for the page and for paper."""
-
-from intravar.pages.study.figures.study_register import FIGURES, Figure, figures_of
-
-__all__ = ["FIGURES", "Figure", "figures_of"]

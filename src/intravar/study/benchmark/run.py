@@ -1,0 +1,322 @@
+"""The study: conditions x methods -> scores -> tables, resumable at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from intravar.engines.choosing import make_engine
+from intravar.errors import InputError
+from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
+from intravar.study.benchmark.manifest import manifest
+from intravar.study.benchmark.store import (
+    Part,
+    Store,
+    check_each_once,
+    check_same_replicates,
+    check_same_software,
+)
+from intravar.study.benchmark.units import Replicates, Unit, UnitResult, plan, run_unit
+from intravar.study.simulation.catalogue import (
+    Condition,
+    find_condition,
+    grid_conditions,
+    multi_conditions,
+    paper_conditions,
+    stress_conditions,
+)
+from intravar.study.tables import TITLES, build_tables
+from intravar.study.tables.render import markdown
+
+#: One condition of each kind: a first look at the whole study within a minute or two.
+QUICK = (
+    "score2",
+    "continuous",
+    "copula",
+    "lognormal",
+    "pass1-w1-p1",
+    "pass1-w3-p4",
+    "pass2-w3-p4",
+    "pass1-w6-p1",
+    "pass1-w9-p1",
+)
+
+#: Files of a study; before hours of work it is made sure that each may be written.
+_FILES = (
+    "scores.parquet",
+    "runs.parquet",
+    "details.json",
+    "manifest.json",
+    "summary.json",
+    *(f"tables/{name}.{suffix}" for name in TITLES for suffix in ("csv", "parquet", "md")),
+)
+
+
+class Progress(Protocol):
+    """Is told how a study goes on."""
+
+    def start(self, pending: Sequence[Unit], kept: int) -> None:
+        """Hear that the study begins; `kept` units were finished by an earlier run."""
+
+    def finished(self, result: UnitResult) -> None:
+        """Hear that a unit is finished and kept."""
+
+    def stop(self) -> None:
+        """Hear that the study ends, for whatever reason."""
+
+    def note(self, message: str) -> None:
+        """Hear something that a reader should know."""
+
+
+class Silence:
+    """Progress that nobody looks at."""
+
+    def start(self, pending: Sequence[Unit], kept: int) -> None:
+        """See :class:`Progress`."""
+
+    def finished(self, result: UnitResult) -> None:
+        """See :class:`Progress`."""
+
+    def stop(self) -> None:
+        """See :class:`Progress`."""
+
+    def note(self, message: str) -> None:
+        """See :class:`Progress`."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The results of a study.
+
+    Parameters
+    ----------
+    folder
+        Where they lie.
+    scores
+        One row per condition, replicate, method and physician.
+    runs
+        One row per condition, replicate and method: seconds, memory, versions, error.
+    tables
+        The tables by name; see :data:`intravar.study.tables.CELL_SCHEMA`.
+    """
+
+    folder: Path
+    scores: pl.DataFrame
+    runs: pl.DataFrame
+    tables: dict[str, pl.DataFrame]
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """The runs that failed, with their error."""
+        return self.runs.filter(pl.col("error").is_not_null())
+
+    @property
+    def undefined(self) -> pl.DataFrame:
+        """The scores that are undefined, with their reason."""
+        return self.scores.filter(pl.col("score").is_null())
+
+    def summary(self) -> dict[str, Any]:
+        """Return the study in a form for programs."""
+        undefined = self.undefined
+        return {
+            "conditions": self.scores["condition"].n_unique(),
+            "cohorts": self.scores.select("condition", "replicate").n_unique(),
+            "methods": sorted(self.scores["method"].unique().to_list()),
+            "scores": self.scores.height,
+            "undefined_scores": undefined.height,
+            "undefined_reasons": dict(undefined["reason"].value_counts().iter_rows()),
+            "failures": self.failures.select(
+                "condition", "replicate", "method", "error"
+            ).to_dicts(),
+            "seconds_of_work": float(self.runs["seconds"].sum()),
+            "tables": {name: table.to_dicts() for name, table in self.tables.items()},
+        }
+
+
+def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> list[Condition]:
+    """Return the conditions of names, each once; `all`, `quick` and families are names.
+
+    Examples
+    --------
+    >>> len(resolve_conditions("all"))
+    94
+    """
+    chosen: dict[str, Condition] = {}
+    for name in [names] if isinstance(names, str | Condition) else names:
+        if isinstance(name, Condition):
+            found = [name]
+        elif name == "all":
+            found = list(paper_conditions().values())
+        elif name == "quick":
+            found = [find_condition(quick) for quick in QUICK]
+        elif name == "grid":
+            found = list(grid_conditions().values())
+        elif name == "stress":
+            found = list(stress_conditions().values())
+        elif name == "multi":
+            found = list(multi_conditions().values())
+        else:
+            found = [find_condition(name)]
+        chosen |= {condition.name: condition for condition in found}
+    if not chosen:
+        raise InputError("there is no condition to run; name one, or 'all'")
+    return list(chosen.values())
+
+
+def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[Estimator]:
+    """Return unfitted estimators for names, `all` among them, each once."""
+    chosen: dict[str, Estimator] = {}
+    for name in [names] if isinstance(names, str | Estimator) else names:
+        if isinstance(name, Estimator):
+            chosen[name.name] = name
+        elif name == "all":
+            chosen |= {method: make_estimator(method) for method in STUDY_METHODS}
+        else:
+            chosen[name] = make_estimator(name)
+    if not chosen:
+        raise InputError("there is no method to run; name one, or 'all'")
+    return list(chosen.values())
+
+
+def benchmark(
+    conditions: str | Condition | Iterable[str | Condition] = "score2",
+    methods: str | Estimator | Iterable[str | Estimator] = "all",
+    *,
+    out: str | os.PathLike[str],
+    replicates: int = 1,
+    workers: int | None = None,
+    engine: str = "local",
+    fresh: bool = False,
+    allow_mixed: bool = False,
+    replicates_are: Replicates = "fresh",
+    progress: Progress | None = None,
+) -> Study:
+    """Run methods on conditions and set their scores beside the truth and the paper.
+
+    A second call with the same folder does only what is missing. Results do not depend on the
+    engine, the number of workers, the order of the work or the other methods.
+
+    Parameters
+    ----------
+    conditions
+        Names of conditions, `all` (the paper's 94), `quick`, `grid` or `stress`; or conditions of
+        your own.
+    methods
+        Names of methods, or `all`; or unfitted estimators.
+    out
+        Folder of the results.
+    replicates
+        Independent draws per condition.
+    workers
+        Processes; by default one per processor.
+    engine
+        `local`, `dask` (a cluster on this machine) or `dask:ADDRESS`.
+    fresh
+        Whether to discard what lies in the folder.
+    allow_mixed
+        Whether to keep results of other versions or configurations beside new ones.
+    replicates_are
+        "fresh" cohorts, or cohorts "resampled" from the patients of the first.
+    progress
+        Is told how it goes.
+    """
+    if replicates < 1:
+        raise InputError(f"{replicates} replicates leave nothing to run; ask for at least one")
+    chosen, estimators = resolve_conditions(conditions), resolve_methods(methods)
+    work = make_engine(engine, workers)
+    units = plan(chosen, estimators, replicates, replicates_are)
+    watch = progress or Silence()
+    store = Store(out)
+    with store.held():
+        if fresh:
+            store.clear()
+        store.ledger.check(_FILES)
+        parts = _sound_parts(store, units, replicates_are, watch, allow_mixed)
+        pending = _missing(units, parts)
+        watch.start(pending, kept=len(units) - len(pending))
+        try:
+            for result in work.run(run_unit, pending) if pending else ():
+                store.write(result)
+                watch.finished(result)
+        finally:
+            watch.stop()
+        command = _command(conditions, methods, replicates, replicates_are, out)
+        described = manifest(chosen, estimators, replicates, replicates_are, command)
+        return _write_study(store, described)
+
+
+def _sound_parts(
+    store: Store, units: list[Unit], kind: Replicates, progress: Progress, allow_mixed: bool
+) -> list[Part]:
+    parts, damaged = store.scan()
+    for name in damaged:
+        progress.note(f"the part '{name}' is damaged or a copy; it is not counted")
+    check_same_replicates(parts, kind)
+    check_each_once(parts)
+    if not allow_mixed:
+        check_same_software(parts, {unit.name: unit for unit in units})
+    return parts
+
+
+def _missing(units: list[Unit], parts: list[Part]) -> list[Unit]:
+    """Return what is left to do: units without the methods that are finished."""
+    done: dict[tuple[str, int, str], set[str]] = {}
+    for part in parts:
+        record = part.record
+        key = (record["condition"], record["replicate"], record["replicates"])
+        done.setdefault(key, set()).update(part.finished_methods)
+    missing = []
+    for unit in units:
+        finished = done.get((unit.condition.name, unit.replicate, unit.replicates), set())
+        left = [name for name in unit.method_names if name not in finished]
+        if left and unit.methods:
+            methods = tuple(method for method in unit.methods if method.name in left)
+            missing.append(replace(unit, methods=methods))
+        elif left:
+            missing.append(unit)
+    return missing
+
+
+def _write_study(store: Store, described: dict[str, Any]) -> Study:
+    parts, _ = store.scan()
+    scores, runs, details = store.gather(parts)
+    study = Study(store.folder, scores, runs, build_tables(scores, runs))
+    for name, frame in {"scores": scores, "runs": runs}.items():
+        with store.ledger.writing(f"{name}.parquet") as beside:
+            frame.write_parquet(beside)
+    for name, table in study.tables.items():
+        with store.ledger.writing(f"tables/{name}.csv") as beside:
+            table.write_csv(beside)
+        with store.ledger.writing(f"tables/{name}.parquet") as beside:
+            table.write_parquet(beside)
+        with store.ledger.writing(f"tables/{name}.md") as beside:
+            beside.write_text(markdown(table), "utf-8")
+    for name, content in {
+        "details": details,
+        "manifest": described,
+        "summary": study.summary(),
+    }.items():
+        with store.ledger.writing(f"{name}.json") as beside:
+            beside.write_text(json.dumps(content, indent=1, default=str), "utf-8")
+    return study
+
+
+def _command(
+    conditions: object, methods: object, replicates: int, kind: Replicates, out: object
+) -> str:
+    """Return the command line that does the same."""
+
+    def words(given: object) -> list[str]:
+        listed = [given] if isinstance(given, str | Condition | Estimator) else list(given)  # type: ignore[call-overload]
+        return [each if isinstance(each, str) else each.name for each in listed]
+
+    text = ["intravar", "benchmark", *words(conditions), "--methods", ",".join(words(methods))]
+    text += ["--replicates", str(replicates), "--out", str(out)]
+    return shlex.join(text + (["--resample-patients"] if kind == "resampled" else []))

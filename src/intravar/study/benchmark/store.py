@@ -1,0 +1,325 @@
+"""Where results lie: one part per finished unit, and the tables made of them.
+
+A part is a Parquet file with scores and a JSON file beside it that says how they came about and
+carries the checksums of both. The JSON file is written last: a part without it was not finished.
+Everything else is in the folder's ledger. What neither a checksum nor the ledger proves to be ours
+is never touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from filelock import FileLock, Timeout
+
+from intravar.engines.software import software_versions
+from intravar.errors import InputError
+from intravar.ledger import Ledger, checksum, record_checksum
+from intravar.study.benchmark.score_table import SCORE_SCHEMA, current_scores
+from intravar.study.benchmark.units import Unit, UnitResult
+from intravar.writing import make_folder, sweep, whole_file
+
+_PARTS = "parts"
+
+RUN_SCHEMA = {
+    "condition": pl.String,
+    "replicate": pl.Int32,
+    "method": pl.String,
+    "seconds": pl.Float64,
+    "memory_mb": pl.Float64,
+    "versions": pl.String,
+    "error": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One finished unit as it lies on disk."""
+
+    name: str
+    record: Mapping[str, Any]
+    path: Path
+
+    @property
+    def finished_methods(self) -> frozenset[str]:
+        """Methods of the part that did not fail."""
+        return frozenset(run["method"] for run in self.record["runs"] if run["error"] is None)
+
+
+class Store:
+    """The results of a study in a folder.
+
+    Parameters
+    ----------
+    folder
+        Where the results lie; made if its parent exists.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._ledger: Ledger | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        """The files of the folder that are ours, parts aside."""
+        if self._ledger is None:
+            self._ledger = Ledger(self.folder)
+        return self._ledger
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder for this run alone; the lock goes with the process, however it ends."""
+        self._make_folder()
+        lock = FileLock(self.folder / ".intravar.lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout as error:
+            raise InputError(
+                f"another run is writing into '{self.folder}'; wait for it or name another "
+                "folder with --out"
+            ) from error
+        except OSError as error:
+            raise InputError(f"cannot write into '{self.folder}': {error.strerror}") from error
+        try:
+            # Whoever holds the lock is alone: what is unfinished now was left by a killed run.
+            for folder in (self.folder, self.folder / _PARTS, self.folder / "tables"):
+                sweep(folder)
+            yield
+        finally:
+            lock.release()
+
+    def _make_folder(self) -> None:
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(f"'{self.folder}' is a file; name a folder with --out")
+        if not self.folder.exists() and not self.folder.parent.is_dir():
+            raise InputError(f"folder '{self.folder.parent}' does not exist; make it first")
+        make_folder(self.folder / _PARTS)
+
+    def clear(self) -> None:
+        """Remove the results of earlier runs, and nothing that is not proved to be theirs."""
+        self.ledger.clear()
+        for part in self.scan()[0]:
+            self._remove(part.name)
+
+    # --- parts ---
+
+    def write(self, result: UnitResult) -> Part:
+        """Keep the result of a unit; a crash at any moment leaves either all of it or none."""
+        unit = result.unit
+        path = self._path(unit.name)
+        record_path = path.with_suffix(".json")
+        if record_path.exists() and _sound_part(record_path) is None:
+            self._set_aside(unit.name)
+        with whole_file(path) as beside:
+            result.scores.write_parquet(beside)
+            digest = checksum(beside)
+        record: dict[str, Any] = {
+            "unit": unit.name,
+            "condition": unit.condition.name,
+            "replicate": unit.replicate,
+            "replicates": unit.replicates,
+            "group": unit.group,
+            "methods": list(unit.method_names),
+            "seed": unit.seed,
+            "configuration": unit.configuration(),
+            "configuration_hash": unit.configuration_hash(),
+            "versions": software_versions(),
+            "seconds": result.seconds,
+            "peak_memory_mb": result.peak_memory_mb,
+            "runs": result.runs,
+            "details": result.details,
+            "scores_sha256": digest,
+        }
+        # Through JSON once, so that the checksum is that of what will be read back.
+        record = json.loads(json.dumps(record, default=float))
+        record["record_sha256"] = record_checksum(record)
+        with whole_file(record_path) as beside:
+            beside.write_text(json.dumps(record, indent=1), "utf-8")
+        return Part(unit.name, record, path)
+
+    def scan(self) -> tuple[list[Part], list[str]]:
+        """Return the sound parts, and the names of those that are truncated or were changed."""
+        sound, damaged = [], []
+        for path in sorted((self.folder / _PARTS).glob("*.json")):
+            part = _sound_part(path)
+            if part is None:
+                damaged.append(path.stem)
+            else:
+                sound.append(part)
+        return sound, damaged
+
+    def _set_aside(self, name: str) -> None:
+        """Keep under another name what lies where a part is to be written and is none."""
+        for suffix in (".json", ".parquet"):
+            path = self._path(name).with_suffix(suffix)
+            try:
+                if path.exists():
+                    os.replace(path, path.with_name(f"{name}.damaged{suffix}.kept"))
+            except OSError as error:
+                raise InputError(
+                    f"'{path}' is damaged and cannot be moved away: {error.strerror}"
+                ) from error
+
+    def _remove(self, name: str) -> None:
+        # The record goes first: scores without a record are an unfinished part, not a damaged one.
+        self._path(name).with_suffix(".json").unlink(missing_ok=True)
+        self._path(name).unlink(missing_ok=True)
+
+    def _path(self, unit_name: str) -> Path:
+        return self.folder / _PARTS / f"{unit_name}.parquet"
+
+    # --- the whole ---
+
+    def gather(self, parts: list[Part]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
+        """Join parts to the scores, the runs and the details of the study."""
+        order = ["condition", "replicate", "method", "physician"]
+        try:
+            frames = [current_scores(pl.read_parquet(part.path)) for part in parts]
+            scores = pl.concat(frames) if frames else pl.DataFrame(schema=SCORE_SCHEMA)
+            return scores.sort(order), runs_table(parts).sort(order[:3]), _details(parts)
+        except _UNREADABLE as error:
+            first = str(error).partition("\n")[0]
+            raise InputError(
+                f"the parts in '{self.folder / _PARTS}' do not fit together ({first}); use --fresh "
+                "to start over, or another --out"
+            ) from error
+
+
+def check_same_replicates(parts: list[Part], kind: str) -> None:
+    """Refuse to mix fresh and resampled replicates: no table could tell them apart."""
+    for part in parts:
+        found = part.record["replicates"]
+        if found != kind:
+            raise InputError(
+                f"the folder holds {found} replicates ('{part.name}'), this run makes {kind} ones; "
+                "use another --out, or --fresh to start over"
+            )
+
+
+def check_each_once(parts: list[Part]) -> None:
+    """Refuse two parts that score one method on one cohort: it would count twice."""
+    seen: dict[tuple[str, int, str], str] = {}
+    for part in parts:
+        for method in sorted(part.finished_methods):
+            key = (part.record["condition"], part.record["replicate"], method)
+            if key in seen:
+                raise InputError(
+                    f"'{seen[key]}' and '{part.name}' both hold {method} on {key[0]}, replicate "
+                    f"{key[1]}; move one of them out of the folder 'parts'"
+                )
+            seen[key] = part.name
+
+
+def check_same_software(parts: list[Part], units: Mapping[str, Unit]) -> None:
+    """Refuse to mix results of other versions or another configuration with new ones."""
+    current = software_versions()
+    for part in parts:
+        made_with = part.record["versions"]
+        for package, now in current.items():
+            if made_with.get(package) != now:
+                raise InputError(
+                    f"the results of '{part.name}' were made with {package} "
+                    f"{made_with.get(package)}, this is {now}; use --fresh to start over, "
+                    "--allow-mixed to keep them, or another --out"
+                )
+        unit = units.get(part.name)
+        if unit and unit.configuration_hash() != part.record["configuration_hash"]:
+            raise InputError(
+                f"the results of '{part.name}' were made with another configuration "
+                f"({_difference(part.record['configuration'], unit.configuration())}); use "
+                "--fresh to start over, --allow-mixed to keep them, or another --out"
+            )
+
+
+def runs_table(parts: list[Part]) -> pl.DataFrame:
+    """Return one row per method and cohort: seconds, memory, versions, error.
+
+    A method that failed once and went through later counts as having gone through.
+    """
+    finished = {
+        (part.record["condition"], part.record["replicate"], method)
+        for part in parts
+        for method in part.finished_methods
+    }
+    rows = [
+        {
+            **run,
+            "memory_mb": part.record["peak_memory_mb"],
+            "versions": json.dumps(part.record["versions"]),
+        }
+        for part in parts
+        for run in part.record["runs"]
+        if run["error"] is None
+        or (run["condition"], run["replicate"], run["method"]) not in finished
+    ]
+    return pl.DataFrame(rows, schema=RUN_SCHEMA)
+
+
+def _details(parts: list[Part]) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    for part in sorted(parts, key=lambda part: part.name):
+        key = f"{part.record['condition']}.r{part.record['replicate']:03d}"
+        details.setdefault(key, {}).update(part.record["details"])
+    return details
+
+
+def _difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    names = [name for name in now if then.get(name) != now[name]]
+    return ", ".join(f"{name}: {then.get(name)} then, {now[name]} now" for name in names)
+
+
+#: What a record must hold, and of which type.
+_RECORD: dict[str, type | tuple[type, ...]] = {
+    "unit": str,
+    "condition": str,
+    "replicate": int,
+    "replicates": str,
+    "methods": list,
+    "configuration": dict,
+    "configuration_hash": str,
+    "versions": dict,
+    "peak_memory_mb": (int, float),
+    "runs": list,
+    "details": dict,
+}
+
+
+def _sound_part(path: Path) -> Part | None:
+    """Return a part if it is whole, unchanged and under its own name; None otherwise."""
+    try:
+        record = json.loads(path.read_text("utf-8"))
+        scores = path.with_suffix(".parquet")
+        if record.pop("record_sha256") != record_checksum(record):
+            return None
+        if record["scores_sha256"] != checksum(scores):
+            return None
+        if not all(isinstance(record[key], kind) for key, kind in _RECORD.items()):
+            return None
+        if not all(set(run) >= set(RUN_SCHEMA) - _OF_THE_PART for run in record["runs"]):
+            return None
+        if not pl.read_parquet_schema(scores).keys() >= _KEYS:
+            return None
+    except _UNREADABLE:
+        return None
+    # A copy under another name would count a second time.
+    return Part(path.stem, record, scores) if record["unit"] == path.stem else None
+
+
+_OF_THE_PART = {"memory_mb", "versions"}
+_KEYS = {"condition", "replicate", "method", "physician", "score"}
+_UNREADABLE = (
+    AttributeError,
+    KeyError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    pl.exceptions.PolarsError,
+)

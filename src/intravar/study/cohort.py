@@ -1,0 +1,472 @@
+"""A cohort: the covariates of patients, the decision each one got, and the physician who took it.
+
+A simulated cohort also knows its truth. The truth stays in a drawer of its own: what an estimator
+is handed, :meth:`Cohort.observed`, is made of the other three parts alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.checks import (
+    DECISION,
+    PHYSICIAN,
+    TRUTH_COLUMNS,
+    checked_decision,
+    checked_physician,
+)
+from intravar.errors import InputError
+from intravar.outcomes import MOST_DECISIONS
+from intravar.writing import whole_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Further decisions of a table are called decision_2, decision_3, ...
+FURTHER = tuple(f"{DECISION}_{number}" for number in range(2, MOST_DECISIONS + 1))
+_RESERVED = (PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS)
+_FORMATS = (".parquet", ".csv")
+
+
+def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    array = np.array(values, dtype=dtype)
+    array.setflags(write=False)
+    return array
+
+
+class KnownRule(Protocol):
+    """A rule as far as a cohort knows it: something that can say what it is."""
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What only the simulation knows, one entry per patient.
+
+    Parameters
+    ----------
+    eligible
+        Whether the rule says the patient should get the drug.
+    p_high, p_low
+        How often the patient's physician decides for an eligible and for another patient.
+    group
+        The physician's behaviour group, counted from 1; 0 where there are no groups.
+    rule
+        The rule that decided eligibility; None for a cohort read from a file.
+    share
+        P(eligible) of the patient with this physician, given what the physician saw; by default 1
+        for the eligible and 0 for the others.
+    outcomes
+        Where several decisions were taken, the probability of every combination of them, one row
+        per patient; see :mod:`intravar.outcomes`. What else is known is about the first.
+    """
+
+    eligible: npt.NDArray[np.bool_]
+    p_high: npt.NDArray[np.float64]
+    p_low: npt.NDArray[np.float64]
+    group: npt.NDArray[np.int16]
+    rule: KnownRule | None = None
+    share: npt.NDArray[np.float64] = None  # type: ignore[assignment]
+    outcomes: npt.NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.share is None:
+            object.__setattr__(self, "share", self.eligible)
+        for name, dtype in [
+            ("eligible", np.bool_),
+            ("p_high", np.float64),
+            ("p_low", np.float64),
+            ("group", np.int16),
+            ("share", np.float64),
+        ]:
+            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+        if self.outcomes is not None:
+            object.__setattr__(self, "outcomes", _frozen(self.outcomes, np.float64))
+        rows = ("p_high", "p_low", "group", "share")
+        for name in (*rows, "outcomes") if self.outcomes is not None else rows:
+            if len(getattr(self, name)) != len(self.eligible):
+                raise InputError(f"'{name}' and 'eligible' differ in length; give one per patient")
+        for name in ("p_high", "p_low", "share"):
+            values = getattr(self, name)
+            if not np.all((values >= 0) & (values <= 1)):
+                raise InputError(f"column '{name}' has a value outside 0 to 1")
+
+    @property
+    def d_star(self) -> npt.NDArray[np.float64]:
+        """Probability that two eligible patients of the same physician are decided differently."""
+        return 2 * self.p_high * (1 - self.p_high)
+
+    @property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """P(yes) of the patient with this physician, given what the physician saw."""
+        return self.share * self.p_high + (1 - self.share) * self.p_low
+
+    @property
+    def comparable(self) -> npt.NDArray[np.float64]:
+        """Probability that this physician decides differently for two patients like this one.
+
+        Its mean over a physician's patients is the comparable discordance of the panel. Alike is
+        who looks alike to the physician; where the record leaves something out, patients who are
+        recorded alike are decided differently more often.
+        """
+        return 2 * self.probability * (1 - self.probability)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Truth:
+        """Return the truth of some of the patients."""
+        return Truth(
+            self.eligible[rows],
+            self.p_high[rows],
+            self.p_low[rows],
+            self.group[rows],
+            self.rule,
+            self.share[rows],
+            None if self.outcomes is None else self.outcomes[rows],
+        )
+
+    @property
+    def share_eligible(self) -> float:
+        """Realised share of eligible patients."""
+        return float(self.eligible.mean())
+
+
+class Cohort:
+    """Covariates, decision and physician of every patient, and the truth if it was simulated.
+
+    A cohort does not change: its parts are read-only, and edits of a frame that it hands out do
+    not reach it.
+
+    Parameters
+    ----------
+    covariates
+        One row per patient, one named numeric column per covariate.
+    decision
+        1 where the patient got the drug, 0 otherwise.
+    physician
+        The physician of every patient, by name.
+    truth
+        What the simulation knows; None for observed data.
+    name
+        What to call the cohort when it prints itself.
+    notes
+        Remarks on how the cohort was made that a reader should know.
+    further
+        Where several decisions were taken, the others as columns decision_2, decision_3, ...
+
+    Examples
+    --------
+    >>> cohort = Cohort(
+    ...     covariates=pl.DataFrame({"age": [50.0, 61.0, 47.0]}),
+    ...     decision=[1, 0, 1],
+    ...     physician=["Ada", "Ada", "Ben"],
+    ... )
+    >>> cohort
+    cohort: 3 patients of 2 physicians (1 to 2 each)
+    1 covariate: age
+    decision: 66.7 % decided for
+    truth: not known
+    >>> X, y, physician = cohort.observed()
+    """
+
+    __slots__ = ("_covariates", "_decision", "_further", "_physician", "name", "notes", "truth")
+
+    truth: Truth | None
+    name: str
+    notes: tuple[str, ...]
+    _covariates: pl.DataFrame
+    _decision: npt.NDArray[np.int8]
+    _physician: pl.Series
+    _further: pl.DataFrame
+
+    def __init__(
+        self,
+        covariates: pl.DataFrame,
+        decision: npt.ArrayLike,
+        physician: Sequence[Any] | pl.Series,
+        truth: Truth | None = None,
+        name: str = "cohort",
+        notes: Sequence[str] = (),
+        further: pl.DataFrame | None = None,
+    ) -> None:
+        _check_covariates(covariates)
+        values = checked_decision(decision)
+        labels = checked_physician(physician)
+        _check_lengths(covariates.height, decision=len(values), physician=len(labels), truth=truth)
+        others = pl.DataFrame() if further is None else _checked_further(further, len(values))
+        for attribute, value in [
+            ("_covariates", covariates.clone()),
+            ("_decision", values),
+            ("_physician", labels),
+            ("_further", others),
+            ("truth", truth),
+            ("name", name),
+            ("notes", tuple(notes)),
+        ]:
+            object.__setattr__(self, attribute, value)
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError(f"a cohort does not change; make a new one to set '{attribute}'")
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError(f"a cohort does not change; '{attribute}' stays")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (self._covariates, self._decision, self._physician)
+        return (Cohort, (*parts, self.truth, self.name, self.notes, self._further))
+
+    # --- what it holds ---
+
+    @property
+    def covariates(self) -> pl.DataFrame:
+        """One row per patient, one column per covariate."""
+        return self._covariates.clone()
+
+    @property
+    def decision(self) -> npt.NDArray[np.int8]:
+        """1 where the patient got the drug, 0 otherwise; read-only."""
+        return self._decision
+
+    @property
+    def decisions(self) -> pl.DataFrame:
+        """All decisions, one column each; the first is `decision`."""
+        first = pl.Series(DECISION, self._decision)
+        return pl.DataFrame([first, *self._further.get_columns()])
+
+    @property
+    def physician(self) -> pl.Series:
+        """The physician of every patient (categorical)."""
+        return self._physician.clone()
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        """Names of the covariates, in order."""
+        return tuple(self._covariates.columns)
+
+    @property
+    def n_patients(self) -> int:
+        """Number of patients."""
+        return self._covariates.height
+
+    @property
+    def panel_sizes(self) -> pl.DataFrame:
+        """Patients per physician, by the physician's name."""
+        counts = self._physician.cast(pl.String).value_counts(name="n_patients")
+        return counts.sort(PHYSICIAN)
+
+    @property
+    def n_physicians(self) -> int:
+        """Number of physicians."""
+        return self._physician.n_unique()
+
+    def observed(self) -> tuple[pl.DataFrame, npt.NDArray[np.int8], pl.Series]:
+        """Return (X, y, physician): all that an estimator may see, and nothing else."""
+        return self.covariates, self._decision, self.physician.cast(pl.String)
+
+    def take(self, rows: npt.ArrayLike) -> Cohort:
+        """Return the cohort of some of the patients, in the order given; rows may repeat."""
+        index = np.asarray(rows, dtype=np.int64)
+        return Cohort(
+            self._covariates[index],
+            self._decision[index],
+            self._physician[index],
+            None if self.truth is None else self.truth.take(index),
+            self.name,
+            self.notes,
+            self._further[index] if self._further.width else None,
+        )
+
+    # --- in words ---
+
+    def __repr__(self) -> str:
+        sizes = self.panel_sizes["n_patients"].to_numpy()
+        names = self.covariate_names
+        plural = "covariate" if len(names) == 1 else "covariates"
+        lines = [
+            f"{self.name}: {self.n_patients:,} patients of {self.n_physicians:,} physicians "
+            f"({sizes.min():,} to {sizes.max():,} each)"
+            if self.n_patients
+            else f"{self.name}: no patients",
+            f"{len(names)} {plural}: {', '.join(names)}",
+        ]
+        if self.n_patients:
+            lines.append(f"decision: {100 * self._decision.mean():.1f} % decided for")
+            lines += [
+                f"{other.name}: {100 * other.to_numpy().mean():.1f} % decided for"
+                for other in self._further
+            ]
+        lines.append(f"truth: {self._truth_in_words()}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _truth_in_words(self) -> str:
+        if self.truth is None:
+            return "not known"
+        share = f"{100 * self.truth.share_eligible:.1f} % eligible" if self.n_patients else "known"
+        return share if self.truth.rule is None else f"{share}; {self.truth.rule.describe()}"
+
+    # --- to and from tables ---
+
+    def to_polars(self, *, truth: bool = False) -> pl.DataFrame:
+        """Return one table: covariates, physician, decision and, if asked for, the truth.
+
+        The truth is that of the first decision; that of several together stays with the cohort.
+        """
+        columns = [
+            self._physician.cast(pl.String),
+            pl.Series(DECISION, self._decision),
+            *self._further.get_columns(),
+        ]
+        if truth:
+            known = self._known_truth()
+            group = pl.Series("group", known.group)
+            columns += [
+                pl.Series("eligible", known.eligible),
+                pl.Series("p_high", known.p_high),
+                pl.Series("p_low", known.p_low),
+                pl.Series("d_star", known.d_star),
+                group.set(group == 0, None),
+            ]
+        return self._covariates.with_columns(columns)
+
+    def to_pandas(self, *, truth: bool = False) -> pd.DataFrame:
+        """Return the table of :meth:`to_polars` as a pandas frame."""
+        return self.to_polars(truth=truth).to_pandas()
+
+    def write(self, path: str | os.PathLike[str], *, truth: bool = False) -> None:
+        """Write the table of :meth:`to_polars` to a `.parquet` or `.csv` file, or nothing."""
+        suffix = _known_format(path)
+        table = self.to_polars(truth=truth)
+        with whole_file(path) as beside:
+            if suffix == ".parquet":
+                table.write_parquet(beside)
+            else:
+                table.write_csv(beside)
+
+    @classmethod
+    def from_polars(cls, table: pl.DataFrame, *, name: str = "cohort") -> Cohort:
+        """Make a cohort of a table with `physician`, `decision` and covariates.
+
+        Columns that carry a truth (`eligible`, `p_high`, `p_low`, `group`) become the truth when
+        all are there and are an error when only some are: they are never taken for covariates.
+        """
+        for column in (PHYSICIAN, DECISION):
+            if column not in table.columns:
+                raise InputError(f"column '{column}' is missing; the table has {table.columns}")
+        present = [column for column in TRUTH_COLUMNS if column in table.columns]
+        needed = [column for column in TRUTH_COLUMNS if column != "d_star"]
+        if present and not set(needed) <= set(present):
+            absent = sorted(set(needed) - set(present))
+            raise InputError(
+                f"the table has part of a truth ({', '.join(present)}) but not "
+                f"{', '.join(absent)}; drop the former or add the latter"
+            )
+        truth = None
+        if present:
+            truth = Truth(
+                _truth_column(table, "eligible", pl.Boolean).to_numpy(),
+                _truth_column(table, "p_high", pl.Float64).to_numpy(),
+                _truth_column(table, "p_low", pl.Float64).to_numpy(),
+                _truth_column(table, "group", pl.Int16).to_numpy(),
+            )
+        others = [column for column in FURTHER if column in table.columns]
+        covariates = table.select(pl.exclude(PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS))
+        further = table.select(others) if others else None
+        return cls(covariates, table[DECISION], table[PHYSICIAN], truth, name, further=further)
+
+    @classmethod
+    def from_pandas(cls, table: pd.DataFrame, *, name: str = "cohort") -> Cohort:
+        """Make a cohort of a pandas frame; see :meth:`from_polars`."""
+        return cls.from_polars(pl.from_pandas(table), name=name)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Cohort:
+        """Read what :meth:`write` wrote."""
+        suffix = _known_format(path)
+        file = Path(path)
+        if not file.is_file():
+            raise InputError(f"file '{file}' does not exist")
+        try:
+            table = pl.read_parquet(file) if suffix == ".parquet" else _read_csv(file)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            first = str(error).splitlines()[0]
+            raise InputError(f"'{file}' is not a readable {suffix[1:]} table: {first}") from error
+        return cls.from_polars(table, name=file.stem)
+
+    def _known_truth(self) -> Truth:
+        if self.truth is None:
+            raise InputError("this cohort has no truth to write; it was not simulated")
+        return self.truth
+
+
+def _known_format(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise InputError(
+            f"unknown format '{suffix or Path(path).name}'; end the name in .parquet or .csv"
+        )
+    return suffix
+
+
+def _read_csv(file: Path) -> pl.DataFrame:
+    # Physician 007 is a name, not the number 7; types are inferred from the whole file.
+    return pl.read_csv(file, schema_overrides={PHYSICIAN: pl.String}, infer_schema_length=None)
+
+
+def _truth_column(table: pl.DataFrame, name: str, dtype: type[pl.DataType]) -> pl.Series:
+    try:
+        values = table[name].cast(dtype)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"column '{name}' is {table[name].dtype}, not {dtype}") from error
+    if name == "group":  # a physician without a group has none in the table
+        return values.fill_null(0)
+    if values.null_count():
+        row = int(values.is_null().arg_true()[0])
+        raise InputError(f"column '{name}' is missing in row {row}; a truth is known throughout")
+    return values
+
+
+def _check_covariates(covariates: pl.DataFrame) -> None:
+    taken = [name for name in covariates.columns if name in _RESERVED]
+    if taken:
+        raise InputError(
+            f"'{taken[0]}' cannot be a covariate: the name is kept for the physician, the "
+            "decision or the truth; rename the column"
+        )
+    for name, dtype in covariates.schema.items():
+        if not (dtype.is_numeric() or dtype == pl.Boolean):
+            raise InputError(f"covariate '{name}' is {dtype}, not a number; encode or drop it")
+
+
+def _checked_further(further: pl.DataFrame, n_patients: int) -> pl.DataFrame:
+    expected = FURTHER[: further.width]
+    if further.columns != list(expected):
+        raise InputError(
+            f"further decisions are called {', '.join(further.columns)}; call them "
+            f"{FURTHER[0]}, {FURTHER[1]} and so on, at most {len(FURTHER)}"
+        )
+    if further.width and further.height != n_patients:
+        raise InputError(
+            f"further decisions have {further.height:,} entries for {n_patients:,} patients; give "
+            "one per patient"
+        )
+    return pl.DataFrame({each.name: checked_decision(each) for each in further})
+
+
+def _check_lengths(n_patients: int, *, decision: int, physician: int, truth: Truth | None) -> None:
+    lengths = {"decision": decision, "physician": physician}
+    if truth is not None:
+        lengths["truth"] = len(truth.eligible)
+    for name, length in lengths.items():
+        if length != n_patients:
+            raise InputError(
+                f"{name} has {length:,} entries for {n_patients:,} patients; give one per patient"
+            )

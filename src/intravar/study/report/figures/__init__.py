@@ -1,0 +1,5 @@
+"""Every figure of the report: one specification each, for the page and for paper."""
+
+from intravar.study.report.figures.register import FIGURES, Figure, figures_of
+
+__all__ = ["FIGURES", "Figure", "figures_of"]

@@ -1,0 +1,117 @@
+"""Write the report of a study in the formats asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from intravar.errors import InputError, unknown_name
+from intravar.ledger import Ledger
+from intravar.study.report.latex import latex_table
+from intravar.study.report.stored_results import Results, read_results
+from intravar.study.report.table_grids import grid_of
+
+#: What each format gives.
+FORMATS = {
+    "html": "report.html, the page",
+    "svg": "figures/*.svg",
+    "png": "figures/*.png",
+    "pdf": "figures/*.pdf",
+    "latex": "tables/*.tex",
+}
+#: The packages of the extra `report`; what needs them is imported when a report is made.
+_EXTRA = ("altair", "vl_convert")
+
+
+def missing_packages() -> list[str]:
+    """Return the packages that figures and page need and that are not installed."""
+    return [name for name in _EXTRA if find_spec(name) is None]
+
+
+def parse_formats(text: str, known: Collection[str] = FORMATS) -> list[str]:
+    """Return the formats of a list with commas between.
+
+    Parameters
+    ----------
+    text
+        What was asked for.
+    known
+        The formats that there are; those of a study's report by default.
+
+    Examples
+    --------
+    >>> parse_formats("html, svg")
+    ['html', 'svg']
+    """
+    found = [name.strip().lower() for name in text.split(",") if name.strip()]
+    listed = ", ".join(known)
+    for name in found:
+        if name not in known:
+            raise unknown_name("format", name, known, remedy=f"there are {listed}")
+    if not found:
+        raise InputError(f"no format named; there are {listed}")
+    return list(dict.fromkeys(found))
+
+
+def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html",)) -> list[Path]:
+    """Make the report of a study from its stored results, beside them.
+
+    Everything is made before anything is written, and every file is written as a whole.
+
+    Parameters
+    ----------
+    folder
+        Folder that `intravar benchmark` wrote.
+    formats
+        Some of :data:`FORMATS`.
+
+    Returns
+    -------
+    list of Path
+        The files, the page first.
+
+    Raises
+    ------
+    InputError
+        If the folder does not hold results, a file is damaged or a package is missing.
+    """
+    chosen = parse_formats(",".join(formats))
+    if set(chosen) - {"latex"} and (missing := missing_packages()):
+        raise InputError(
+            f"the report needs {', '.join(missing)}; get it with: pip install 'intravar[report]'"
+        )
+    results = read_results(folder)
+    made: dict[str, bytes] = {}
+    if "html" in chosen:
+        from intravar.study.report.page import study_page
+
+        made["report.html"] = study_page(results).encode()
+    made |= _figures(results, [name for name in chosen if name in ("svg", "png", "pdf")])
+    if "latex" in chosen:
+        made |= _tables(results)
+    ledger = Ledger(results.folder)
+    ledger.check(made)  # all of them before the first is written
+    return [_write(ledger, name, content) for name, content in made.items()]
+
+
+def _figures(results: Results, formats: list[str]) -> dict[str, bytes]:
+    if not formats:
+        return {}
+    from intravar.study.report.static_figures import static_figures
+
+    return {f"figures/{name}": content for name, content in static_figures(results, formats)}
+
+
+def _tables(results: Results) -> dict[str, bytes]:
+    return {
+        f"tables/{name}.tex": latex_table(grid_of(results, name)).encode()
+        for name in results.tables
+    }
+
+
+def _write(ledger: Ledger, name: str, content: bytes) -> Path:
+    with ledger.writing(name) as beside:
+        beside.write_bytes(content)
+    return ledger.folder / name

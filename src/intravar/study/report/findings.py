@@ -1,0 +1,185 @@
+"""What a study found, in plain words that follow from its numbers and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from intravar.study.benchmark.units import CONSTANT
+from intravar.study.report.stored_results import Results
+from intravar.study.report.table_grids import is_single, number_text
+from intravar.study.tables import is_cells
+
+#: Mean deltas within this distance of zero count as neither over nor under.
+_NEARLY_ZERO = 0.005
+
+
+def findings(results: Results) -> list[str]:
+    """Return one sentence or two per thing found, the most important first."""
+    found = [say(results) for say in _FINDINGS]
+    return [sentence for sentence in found if sentence]
+
+
+def _cells(results: Results, table: str, column: str) -> pl.DataFrame:
+    """Return the defined cells of a column, for methods alone."""
+    return results.cells(table, column, results.methods).filter(pl.col("value").is_not_null())
+
+
+def closeness(results: Results) -> str | None:
+    """Say which method comes closest on SCORE2, and which way the methods err."""
+    cells = _cells(results, "score2_groups", "mean_delta")
+    if cells.is_empty():
+        return None
+    ranked = cells.sort(pl.col("value").abs(), "method")
+    best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
+    if cells.height == 1:
+        return (
+            f"On SCORE2, {results.label(best['method'])} misses the true discordance by "
+            f"{_signed(best)} on average."
+        )
+    return (
+        f"On SCORE2, {results.label(best['method'])} comes closest to the true discordance: on "
+        f"average it is off by {_signed(best)}. {results.label(worst['method'])} is farthest, "
+        f"off by {_signed(worst)}. {_direction(cells)}"
+    )
+
+
+def _direction(cells: pl.DataFrame) -> str:
+    over = cells.filter(pl.col("value") > _NEARLY_ZERO).height
+    under = cells.filter(pl.col("value") < -_NEARLY_ZERO).height
+    if over == cells.height:
+        return f"All {cells.height} methods see more inconsistency than there is."
+    if under == cells.height:
+        return f"All {cells.height} methods see less inconsistency than there is."
+    parts = [
+        f"{number} {what}"
+        for number, what in (
+            (
+                over,
+                "see more inconsistency than there is" if over > 1 else "sees more than there is",
+            ),
+            (under, "see less" if under > 1 else "sees less"),
+            (cells.height - over - under, f"within {_NEARLY_ZERO:.3f} of the oracle"),
+        )
+        if number
+    ]
+    return f"Of {cells.height} methods, {', '.join(parts)}."
+
+
+def order_kept(results: Results) -> str | None:
+    """Say how well the order of physicians is kept on SCORE2, and on the continuum."""
+    groups = _cells(results, "score2_groups", "spearman_oracle")
+    continuum = _cells(results, "continuum", "spearman_d_star")
+    parts = []
+    if not groups.is_empty():
+        parts.append(f"With five groups of physicians, {_range(results, groups)}.")
+    if not continuum.is_empty():
+        parts.append(f"When physicians lie on a continuum, {_range(results, continuum)}.")
+    return "How well is the order of the physicians kept? " + " ".join(parts) if parts else None
+
+
+def _range(results: Results, cells: pl.DataFrame) -> str:
+    ranked = cells.sort("value", "method")
+    low, high = ranked.row(0, named=True), ranked.row(-1, named=True)
+    if cells.height == 1:
+        return f"rank correlation is {low['value']:.2f} ({results.label(low['method'])})"
+    return (
+        f"rank correlations go from {low['value']:.2f} ({results.label(low['method'])}) to "
+        f"{high['value']:.2f} ({results.label(high['method'])})"
+    )
+
+
+def across(results: Results) -> str | None:
+    """Say which method errs least across conditions."""
+    cells = _cells(results, "cross_experiment", "mean_abs_delta")
+    if cells.height < 2:
+        return None
+    ranked = cells.sort("value", "method")
+    best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
+    number = sum(
+        1
+        for name in results.conditions
+        if (known := results.known_condition(name)) and known.family in ("score2", "window")
+    )
+    if number < 2:
+        return None
+    return (
+        f"Across {number} rules, {results.label(best['method'])} errs least "
+        f"(mean |delta| {best['value']:.3f}) and {results.label(worst['method'])} most "
+        f"({worst['value']:.3f})."
+    )
+
+
+def against_constant(results: Results) -> str | None:
+    """Say whether methods do better than one guess for all physicians."""
+    condition = "score2" if results.has("score2") else results.conditions[0]
+    errors = results.cells(
+        "condition_errors", "mean_physician_error", [*results.rate_methods, CONSTANT]
+    ).filter((pl.col("condition") == condition) & pl.col("value").is_not_null())
+    constant = errors.filter(pl.col("method") == CONSTANT)["value"]
+    others = errors.filter(pl.col("method") != CONSTANT)
+    if constant.is_empty() or others.is_empty():
+        return None
+    better = others.filter(pl.col("value") < constant[0]).height
+    which = "SCORE2" if condition == "score2" else f"the condition “{condition}”"
+    return (
+        f"Guessing one figure for all physicians of {which} would be off by {constant[0]:.3f} per "
+        f"physician; {better} of {others.height} methods do better."
+    )
+
+
+def against_paper(results: Results) -> str | None:
+    """Say how many of the paper's figures agree with ours."""
+    tables = [
+        table for name, table in results.tables.items() if is_cells(table) and name != "glmm_groups"
+    ]
+    inside = [
+        value
+        for table in tables
+        for value in table.filter(~is_single())["inside"].drop_nulls().to_list()
+    ]
+    if not inside:
+        return None
+    several = any(results.draws(name) > 1 for name in results.conditions)
+    where = "where 95 % of single draws of ours fall" if several else "in the 95 % interval of ours"
+    return (
+        f"Of {len(inside)} published figures that can be compared, {sum(inside)} lie {where} and "
+        f"{len(inside) - sum(inside)} do not; the tables mark those with an asterisk."
+    )
+
+
+def left_out(results: Results) -> str | None:
+    """Say what is undefined and what failed."""
+    undefined = results.scores["score"].null_count()
+    failed = results.runs["error"].count()
+    if not undefined and not failed:
+        return None
+    parts = []
+    if undefined:
+        parts.append(f"{undefined:,} of {results.scores.height:,} scores are undefined")
+    if failed:
+        parts.append(f"{failed:,} of {results.runs.height:,} runs failed")
+    return f"Left out of all means: {' and '.join(parts)}; “Provenance” lists why."
+
+
+_FINDINGS: tuple[Callable[[Results], str | None], ...] = (
+    closeness,
+    order_kept,
+    across,
+    against_constant,
+    against_paper,
+    left_out,
+)
+
+
+def _signed(cell: dict[str, float | None]) -> str:
+    value, low, high = cell["value"], cell["low"], cell["high"]
+    assert value is not None  # undefined cells were left out
+    text = number_text(value, signed=True)
+    if (cell["draws"] or 1) > 1:
+        return f"{text} (mean of {cell['draws']} draws)"
+    if low is None or high is None:
+        return text
+    ends = number_text(low, signed=True), number_text(high, signed=True)
+    return f"{text} (95\N{NO-BREAK SPACE}% interval {ends[0]} to {ends[1]})"

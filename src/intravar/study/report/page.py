@@ -1,0 +1,154 @@
+"""The report of a study on one page: findings, what was run, figures, tables, provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from typing import Any
+
+import vl_convert
+
+from intravar.pages.colours import Look
+from intravar.pages.html import render_html, script_json
+from intravar.study.benchmark.units import CONSTANT, ORACLE
+from intravar.study.report.canvas import NARROW, WIDE, Canvas, token
+from intravar.study.report.figures import Figure, figures_of
+from intravar.study.report.findings import findings
+from intravar.study.report.palette import GROUPS, LOOKS, looks_of
+from intravar.study.report.physician_rows import physicians_of, undefined_reasons
+from intravar.study.report.stored_results import Results
+from intravar.study.report.table_grids import Grid, grid_of, number_text
+from intravar.study.tables import FIGURE_TABLES
+
+#: Tables that are long; they stand folded below their figure.
+_FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
+
+
+def study_page(results: Results) -> str:
+    """Return the report as one HTML page."""
+    shown = figures_of(results)
+    figures, datasets = _specifications(results, shown)
+    physicians = {name: physicians_of(results, name) for name in results.conditions}
+    data = {
+        "figures": figures,
+        "datasets": datasets,
+        "physicians": physicians,
+        "methods": [{"name": m, "label": results.label(m)} for m in results.methods],
+    }
+    content = {
+        "data": script_json(data),
+        "findings": findings(results),
+        "sections": [_section(results, figure) for figure in shown],
+        "seconds": grid_of(results, "seconds") if "seconds" in results.tables else None,
+        "further": _further(results, shown),
+        "manifest": results.manifest,
+        "results": results,
+        "conditions": _conditions(results),
+        "physicians": physicians,
+        "undefined": undefined_reasons(results),
+        "failures": results.runs.filter(results.runs["error"].is_not_null()).to_dicts(),
+        "configuration": configuration_hash(results),
+    }
+    return render_html(
+        "intravar.study.report",
+        "study",
+        content,
+        filters={"number": number_text},
+        looks=looks_of_study(results),
+        libraries=[_library()],
+    )
+
+
+def _further(results: Results, shown: list[Figure]) -> list[Grid]:
+    """Return the tables that stand below no figure."""
+    placed = {name for figure in shown for name in figure.tables} | {"seconds"}
+    return [grid_of(results, name) for name in results.tables if name not in placed]
+
+
+def _section(results: Results, figure: Figure) -> dict[str, Any]:
+    grids = [grid_of(results, name) for name in figure.tables if name in results.tables]
+    # The size grid resamples its draws: its bars are about all of them.
+    means = [grid.draws for grid in grids if grid.has_paper]
+    draws = results.draws(figure.condition) if figure.condition else max([1, *means])
+    return {
+        "figure": figure,
+        "alternative": figure.alternative(results),
+        "open": [grid for grid in grids if not _is_folded(grid)],
+        "folded": [grid for grid in grids if _is_folded(grid)],
+        "draws": draws,
+    }
+
+
+def _is_folded(grid: Grid) -> bool:
+    return grid.name in _FOLDED
+
+
+def _conditions(results: Results) -> list[dict[str, Any]]:
+    """Return what the manifest says of every condition, with what its first cohort realised."""
+    told = {
+        str(row["condition"]): row
+        for row in results.manifest["data_generating_mechanisms"]["conditions"]
+    }
+    return [_condition(results, name, told.get(name, {})) for name in results.conditions]
+
+
+def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, Any]:
+    # A folder may hold conditions of earlier runs, which the last run's manifest does not name.
+    cohort, oracle = results.cohort_details(name), results.of(name, [ORACLE])
+    return {
+        "name": name,
+        "rule": told.get("rule") or cohort.get("rule") or "",
+        "physicians": told.get("physicians", ""),
+        "seed": told.get("seed"),
+        "n_patients": told.get("n_patients") or oracle["n_patients"].sum(),
+        "n_physicians": told.get("n_physicians") or oracle.height,
+        "share_eligible": cohort.get("share_eligible"),
+        "draws": results.draws(name),
+    }
+
+
+def _specifications(
+    results: Results, shown: list[Figure]
+) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """Return every figure for both widths, and the data of all once each."""
+    figures: dict[str, Any] = {}
+    datasets: dict[str, list[Any]] = {}
+    for figure in shown:
+        layouts = {}
+        for layout, width in (("wide", WIDE), ("narrow", NARROW)):
+            spec = figure.specification(results, Canvas(width, live=True))
+            own = spec.pop("datasets", {})
+            datasets |= own
+            spec.pop("$schema", None)
+            layouts[layout] = {"spec": spec, "datasets": list(own)}
+        figures[figure.name] = layouts | {"condition": figure.condition}
+    return figures, {name: _columns(rows) for name, rows in datasets.items()}
+
+
+def _columns(rows: list[dict[str, Any]]) -> Any:
+    """Return rows as columns where all have the same fields: names are then written once."""
+    if not rows or any(row.keys() != rows[0].keys() for row in rows):
+        return {"rows": rows}
+    return {"columns": {name: [row[name] for row in rows] for name in rows[0]}}
+
+
+def looks_of_study(results: Results) -> dict[str, Look]:
+    """Return the colours of groups and methods under the names that figures use."""
+    looks = {f"group-{number}": look for number, look in enumerate(GROUPS, 1)}
+    looks |= {token(results.methods, m): look for m, look in looks_of(results.methods).items()}
+    return looks | {name: LOOKS[name] for name in (ORACLE, CONSTANT)}
+
+
+def configuration_hash(results: Results) -> str:
+    """Return a fingerprint of what was run: conditions, seeds, methods and their parameters."""
+    manifest = results.manifest
+    chosen = [manifest["data_generating_mechanisms"], manifest["methods"]]
+    return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def _library() -> str:
+    # Wrapped, because the bundle would otherwise put hundreds of short names into the page.
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return "(() => {" + bundle.replace("</script", "<\\/script") + "})();"

@@ -1,0 +1,259 @@
+"""The stored results of a study, read back; nothing here is computed again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from intravar.errors import InputError
+from intravar.estimators import METHODS
+from intravar.study.benchmark.score_table import ALWAYS_STORED, current_scores
+from intravar.study.benchmark.store import RUN_SCHEMA
+from intravar.study.benchmark.units import CONSTANT, ORACLE
+from intravar.study.simulation.catalogue import Condition, all_conditions
+from intravar.study.tables import CELL_SCHEMA, TITLES, build_tables
+
+#: What a folder must hold to be the results of a study.
+_NEEDED = ("manifest.json", "details.json", "scores.parquet", "runs.parquet")
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a study stored.
+
+    Parameters
+    ----------
+    folder
+        Where it lies.
+    manifest
+        What was run.
+    details
+        What the methods learned, per cohort (`score2.r000`) and method.
+    scores, runs
+        One row per physician, and one row per method and cohort.
+    tables
+        The tables of the study by name.
+    """
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    details: Mapping[str, Any]
+    scores: pl.DataFrame
+    runs: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame]
+
+    # --- methods ---
+
+    @cached_property
+    def _described(self) -> dict[str, dict[str, Any]]:
+        return {str(row["method"]): row for row in self.manifest["methods"]}
+
+    @cached_property
+    def methods(self) -> list[str]:
+        """All methods that have scores: the paper's in its order, then others by name."""
+        found = set(self.scores["method"].unique().to_list()) - {ORACLE, CONSTANT}
+        known = [name for name in METHODS if name in found]
+        return known + sorted(found - set(known))
+
+    @cached_property
+    def rate_methods(self) -> list[str]:
+        """Methods whose score is a discordance rate and can be held against the oracle."""
+        return [name for name in self.methods if self.scale(name) == "discordance"]
+
+    @cached_property
+    def other_methods(self) -> list[str]:
+        """Methods whose score only ranks."""
+        return [name for name in self.methods if self.scale(name) != "discordance"]
+
+    def scale(self, method: str) -> str:
+        """Return what the score of a method measures."""
+        if method in self._described:
+            return str(self._described[method].get("scale", "discordance"))
+        return METHODS[method].scale if method in METHODS else "discordance"
+
+    def label(self, method: str) -> str:
+        """Return the name of a method as people read it."""
+        if method == ORACLE:
+            return "Oracle"
+        if method == CONSTANT:
+            return "Constant"
+        if method in METHODS:
+            return METHODS[method].label
+        return str(self._described.get(method, {}).get("label", method))
+
+    def labels(self, methods: list[str]) -> list[str]:
+        """Return the names of methods as people read them."""
+        return [self.label(method) for method in methods]
+
+    # --- conditions ---
+
+    @cached_property
+    def conditions(self) -> list[str]:
+        """Conditions with scores: the paper's in its order, then the grid, then others."""
+        found = set(self.scores["condition"].unique().to_list())
+        known = [name for name in all_conditions() if name in found]
+        return known + sorted(found - set(known))
+
+    def has(self, condition: str) -> bool:
+        """Say whether a condition was run."""
+        return condition in self.conditions
+
+    def known_condition(self, name: str) -> Condition | None:
+        """Return the catalogue's entry of a condition; None for one of the user's own."""
+        return all_conditions().get(name)
+
+    @cached_property
+    def first_draw(self) -> pl.DataFrame:
+        """Scores of the first draw of every condition, which the paper's figures show."""
+        return self.scores.filter(
+            pl.col("replicate") == pl.col("replicate").min().over("condition")
+        )
+
+    def of(self, condition: str, methods: list[str]) -> pl.DataFrame:
+        """Return the first draw of a condition for some methods, with their labels."""
+        rows = self.first_draw.filter(
+            (pl.col("condition") == condition) & pl.col("method").is_in(methods)
+        )
+        order = {method: position for position, method in enumerate(methods)}
+        return (
+            rows.with_columns(
+                pl.col("method").replace_strict(order, return_dtype=pl.Int32).alias("order"),
+                pl.col("method")
+                .replace_strict({m: self.label(m) for m in methods}, return_dtype=pl.String)
+                .alias("label"),
+            )
+            .sort("order", "physician", maintain_order=True)
+            .drop("order")
+        )
+
+    def cells(self, table: str, column: str, methods: Sequence[str]) -> pl.DataFrame:
+        """Return the cells of one column of a stored table for some methods, with their labels.
+
+        Empty where the study has no such table.
+        """
+        if table not in self.tables:
+            return pl.DataFrame(schema=CELL_SCHEMA | {"label": pl.String})
+        rows = self.tables[table].filter(
+            (pl.col("column") == column) & pl.col("method").is_in(list(methods))
+        )
+        return self.labelled(rows)
+
+    def labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Add the names of methods as people read them, in the column `label`."""
+        names = {method: self.label(method) for method in rows["method"].unique().to_list()}
+        return rows.with_columns(
+            pl.col("method").replace_strict(names, return_dtype=pl.String).alias("label")
+        )
+
+    def cohort_details(self, condition: str) -> Mapping[str, Any]:
+        """Return what is stored about the first cohort of a condition; empty if nothing is."""
+        return dict(self.method_details(condition, "cohort"))
+
+    def method_details(self, condition: str, method: str) -> Mapping[str, Any]:
+        """Return what a method learned on the first cohort of a condition."""
+        found = self.details.get(f"{condition}.r000", {}).get(method, {})
+        return found if isinstance(found, dict) else {}
+
+    def draws(self, condition: str) -> int:
+        """Return how many draws a condition has."""
+        rows = self.scores.filter(pl.col("condition") == condition)
+        return rows["replicate"].n_unique()
+
+
+def read_results(folder: str | os.PathLike[str]) -> Results:
+    """Read the results of a study.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing, is something else, or a file in it is damaged.
+    """
+    where = Path(folder)
+    if not where.exists():
+        raise InputError(
+            f"folder '{where}' does not exist; 'intravar benchmark' and 'intravar measure' make one"
+        )
+    if not where.is_dir():
+        raise InputError(f"'{where}' is a file; name the folder that 'intravar benchmark' wrote")
+    missing = [name for name in _NEEDED if not (where / name).is_file()]
+    if missing:
+        raise InputError(
+            f"'{where}' does not hold the results of a study: {', '.join(missing)} missing; "
+            "name the folder that 'intravar benchmark' wrote"
+        )
+    scores = _scores(where / "scores.parquet")
+    runs = _frame(where / "runs.parquet", RUN_SCHEMA)
+    if scores.is_empty():
+        raise InputError(f"'{where}' holds no scores yet; run 'intravar benchmark' again")
+    return Results(
+        where,
+        _manifest(where / "manifest.json"),
+        _json(where / "details.json"),
+        scores,
+        runs,
+        _tables(where / "tables", scores, runs),
+    )
+
+
+def _scores(path: Path) -> pl.DataFrame:
+    scores = _frame(path, ALWAYS_STORED)
+    if not {"oracle", "truth"} & set(scores.columns):
+        raise _lacks(path, ["oracle"])
+    return current_scores(scores)
+
+
+def _tables(folder: Path, scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    if not (folder / "condition_deltas.parquet").is_file():
+        # Stored before tables held all that figures show: made from the scores once more, by the
+        # one function that makes them.
+        return build_tables(scores, runs)
+    paths = {name: folder / f"{name}.parquet" for name in TITLES}
+    return {name: _frame(path, ()) for name, path in paths.items() if path.is_file()}
+
+
+def _frame(path: Path, needed: Iterable[str]) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(path) from error
+    missing = [name for name in needed if name not in frame.columns]
+    if missing:
+        raise _lacks(path, missing)
+    return frame
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    found = _json(path)
+    for name in ("methods", "data_generating_mechanisms", "command", "versions"):
+        if name not in found:
+            raise _lacks(path, [name])
+    return found
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(path) from error
+    if not isinstance(found, dict):
+        raise _damaged(path)
+    return found
+
+
+def _lacks(path: Path, names: list[str]) -> InputError:
+    return InputError(
+        f"'{path}' lacks {', '.join(names)}; it is not what 'intravar benchmark' writes"
+    )
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(
+        f"'{path}' is damaged; run the same 'intravar benchmark' again, it makes it from its parts"
+    )

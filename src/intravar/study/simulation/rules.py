@@ -1,0 +1,200 @@
+"""Rules: from the covariates of a patient to whether the drug is indicated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.errors import InputError, unknown_name
+from intravar.study.simulation.covariates import UNITS, CovariateModel
+from intravar.study.simulation.score2 import Region, score2_risk
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """What a rule must offer; any object with these three members is one."""
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """Names of the covariates that the rule reads."""
+        ...
+
+    def eligible(self, covariates: pl.DataFrame) -> BoolArray:
+        """Say for every patient whether the drug is indicated."""
+        ...
+
+    def describe(self) -> str:
+        """Return the rule in words."""
+        ...
+
+
+class Reads(Protocol):
+    """Anything that reads covariates by name."""
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """Names of the covariates."""
+        ...
+
+
+@runtime_checkable
+class RuleRecipe(Protocol):
+    """A rule with a random part: it becomes a :class:`Rule` once its thresholds are drawn."""
+
+    def realise(self, model: CovariateModel, random: np.random.Generator) -> Rule:
+        """Draw the random part."""
+        ...
+
+
+def check_covariates(rule: Reads, available: tuple[str, ...]) -> None:
+    """Refuse a rule that names a covariate which the cohort does not have."""
+    for name in rule.covariates:
+        if name not in available:
+            remedy = f"the rule may use {', '.join(available)}"
+            raise unknown_name("covariate", name, available, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class Score2Rule:
+    """Ten-year cardiovascular risk at or above a threshold that rises with age.
+
+    2.5 % below 50 years, 5 % from 50 to 69, 7.5 % above.
+    """
+
+    region: Region = "low"
+    thresholds: tuple[float, float, float] = (0.025, 0.05, 0.075)
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`Rule`."""
+        return ("age", "non_hdl", "hdl", "sbp", "smoker", "male")
+
+    def eligible(self, covariates: pl.DataFrame) -> BoolArray:
+        """See :class:`Rule`."""
+        meets: BoolArray = self.margin(covariates) >= 1
+        return meets
+
+    def margin(self, covariates: pl.DataFrame) -> npt.NDArray[np.float64]:
+        """Return the risk of every patient divided by the threshold of their age."""
+        column = {name: covariates[name].to_numpy() for name in self.covariates}
+        risk = score2_risk(
+            age=column["age"],
+            male=column["male"],
+            smoker=column["smoker"],
+            sbp=column["sbp"],
+            total_cholesterol=column["non_hdl"] + column["hdl"],
+            hdl=column["hdl"],
+            region=self.region,
+        )
+        young, middle, old = self.thresholds
+        age = column["age"]
+        threshold = np.where(age < 50, young, np.where(age <= 69, middle, old))
+        return risk / threshold
+
+    def describe(self) -> str:
+        """See :class:`Rule`."""
+        young, middle, old = (f"{100 * value:g} %" for value in self.thresholds)
+        region = self.region.replace("_", " ")
+        return (
+            f"SCORE2/SCORE2-OP risk ({region} region) >= {young} below 50 years, "
+            f">= {middle} at 50-69, >= {old} above 69"
+        )
+
+
+@dataclass(frozen=True)
+class ThresholdRule:
+    """Eligible if every named covariate is at most its threshold.
+
+    Parameters
+    ----------
+    thresholds
+        Upper limit, included, by covariate.
+    target_share
+        The share of eligible patients that the thresholds aim at, if they aim at one.
+
+    Examples
+    --------
+    >>> rule = ThresholdRule({"age": 55, "smoker": 0})
+    >>> rule.eligible(pl.DataFrame({"age": [50, 60, 40], "smoker": [0, 0, 1]})).tolist()
+    [True, False, False]
+    >>> rule.describe()
+    'age <= 55 years and smoker <= 0'
+    """
+
+    thresholds: Mapping[str, float]
+    target_share: float | None = None
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`Rule`."""
+        return tuple(self.thresholds)
+
+    def eligible(self, covariates: pl.DataFrame) -> BoolArray:
+        """See :class:`Rule`."""
+        meets = np.ones(covariates.height, dtype=np.bool_)
+        for name, threshold in self.thresholds.items():
+            meets &= covariates[name].to_numpy() <= threshold
+        return meets
+
+    def describe(self) -> str:
+        """See :class:`Rule`."""
+        parts = [
+            f"{name} <= {threshold:.4g} {UNITS.get(name, '')}".rstrip()
+            for name, threshold in self.thresholds.items()
+        ]
+        return " and ".join(parts)
+
+
+@dataclass(frozen=True)
+class WindowRecipe:
+    """A conjunction over consecutive covariates whose thresholds aim at a random share.
+
+    A share p* is drawn from U(0.2, 0.8); each of the `width` covariates from `start` on gets the
+    threshold Q((p*)^(1/width)), Q being the quantile function of its distribution, so that
+    independent continuous covariates make p* of the patients eligible. A covariate with few values
+    cannot meet its quantile: the realised share may then be far from p*, and both are kept.
+
+    Parameters
+    ----------
+    start
+        Position of the first covariate, counted from 1.
+    width
+        Number of covariates.
+    shares
+        Range from which p* is drawn.
+    """
+
+    start: int
+    width: int
+    shares: tuple[float, float] = (0.2, 0.8)
+
+    def __post_init__(self) -> None:
+        low, high = self.shares
+        if not 0 <= low <= high <= 1:
+            raise InputError(f"shares {self.shares} are impossible; give two in 0 to 1, rising")
+        if self.start < 1 or self.width < 1:
+            raise InputError(f"window start {self.start} and width {self.width} count from 1")
+
+    def window(self, model: CovariateModel) -> tuple[str, ...]:
+        """Names of the covariates in the window."""
+        names = model.names[self.start - 1 : self.start - 1 + self.width]
+        if len(names) < self.width:
+            raise InputError(
+                f"a window of {self.width} covariates from position {self.start} does not fit "
+                f"into {len(model.names)} covariates"
+            )
+        return names
+
+    def realise(self, model: CovariateModel, random: np.random.Generator) -> ThresholdRule:
+        """See :class:`RuleRecipe`."""
+        share = float(random.uniform(*self.shares))
+        quantile = share ** (1 / self.width)
+        thresholds = {name: model.marginal(name).quantile(quantile) for name in self.window(model)}
+        return ThresholdRule(thresholds, target_share=share)

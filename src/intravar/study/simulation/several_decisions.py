@@ -1,0 +1,178 @@
+"""Several decisions per patient: a rule for each, a trait of steadiness, and interactions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from scipy.special import expit, logit
+
+from intravar.arrays import FloatArray
+from intravar.errors import InputError
+from intravar.outcomes import chained, positions
+from intravar.study.cohort import FURTHER, Cohort
+from intravar.study.simulation.physicians import Physicians, physician_names
+from intravar.study.simulation.rules import ThresholdRule
+from intravar.study.simulation.scenario import Scenario
+
+#: One rule per decision, as guidelines have them: a limit, here at the middle of a covariate.
+RULES: tuple[ThresholdRule, ...] = (
+    ThresholdRule({"non_hdl": 3.6}),
+    ThresholdRule({"sbp": 130}),
+    ThresholdRule({"hba1c": 6.5}),
+    ThresholdRule({"egfr": 90}),
+)
+
+
+@dataclass(frozen=True)
+class SteadinessTrait:
+    """How closely a physician follows the rule of each decision, with a trait behind all of them.
+
+    Parameters
+    ----------
+    n_decisions
+        Number of decisions.
+    correlation
+        Of the logits of p_high of any two decisions of one physician.
+    typical, spread
+        p_high of the physician in the middle, and the standard deviation of its logit.
+    p_low
+        How often anyone decides for a patient who is not eligible.
+
+    Examples
+    --------
+    >>> found = SteadinessTrait(2, 0.7).draw_all(1000, np.random.default_rng(0))
+    >>> first, second = (logit(each.p_high) for each in found)
+    >>> round(float(np.corrcoef(first, second)[0, 1]), 1)
+    0.7
+    """
+
+    n_decisions: int
+    correlation: float
+    typical: float = 0.8
+    spread: float = 1.0
+    p_low: float = 0.05
+
+    def draw_all(self, n_physicians: int, random: np.random.Generator) -> tuple[Physicians, ...]:
+        """Draw the behaviour of every physician in every decision."""
+        trait = random.standard_normal((n_physicians, 1))
+        own = random.standard_normal((n_physicians, self.n_decisions))
+        mixed = np.sqrt(self.correlation) * trait + np.sqrt(1 - self.correlation) * own
+        p_high = expit(logit(self.typical) + self.spread * mixed)
+        names = physician_names(n_physicians)
+        p_low, group = np.full(n_physicians, self.p_low), np.zeros(n_physicians, dtype=np.int16)
+        return tuple(Physicians(names, column, p_low, group) for column in p_high.T)
+
+    def draw(self, n_physicians: int, random: np.random.Generator) -> Physicians:
+        """Draw the physicians of the first decision."""
+        return self.draw_all(n_physicians, random)[0]
+
+    def describe(self) -> str:
+        """See :class:`intravar.study.simulation.physicians.PhysicianModel`."""
+        return (
+            f"{self.n_decisions} decisions, logit p_high ~ N({logit(self.typical):.2f}, "
+            f"{self.spread:g}) with correlation {self.correlation:g}, p_low = {self.p_low:g}"
+        )
+
+
+@dataclass(frozen=True)
+class SeveralDecisions(Scenario):
+    """A scenario in which every patient gets several decisions of the same physician.
+
+    Parameters
+    ----------
+    further_rules
+        Rules of the second decision and of those after it.
+    less
+        What P(yes) of each of them is multiplied by where the decision before it was a yes; empty
+        where decisions do not look at each other.
+
+    Examples
+    --------
+    >>> cohort = MULTI_SCENARIOS[0].resized(200, 5).simulate(seed=1)
+    >>> cohort.decisions.columns
+    ['decision', 'decision_2', 'decision_3', 'decision_4']
+    >>> cohort.truth.outcomes.shape
+    (200, 16)
+    """
+
+    further_rules: tuple[ThresholdRule, ...] = ()
+    less: tuple[float, ...] = ()
+    physicians: SteadinessTrait = SteadinessTrait(1, 0.0)
+
+    def simulate(self, seed: int) -> Cohort:
+        """Draw the cohort that belongs to a seed."""
+        if self.physicians.n_decisions != 1 + len(self.further_rules):
+            raise InputError(
+                f"there are {self.physicians.n_decisions} decisions and "
+                f"{1 + len(self.further_rules)} rules; give one rule per decision"
+            )
+        first = super().simulate(seed)
+        truth = first.truth
+        assert truth is not None  # a simulated cohort has one
+        conditional = self._conditional(seed, first, truth.probability)
+        decided = first.decision[:, None].astype(np.int64)
+        for number, chance in enumerate(conditional[1:], start=2):
+            own = chance[np.arange(len(chance)), positions(decided)]
+            draw = self._stream(seed, "decision", str(number)).random(self.n_patients)
+            decided = np.column_stack([decided, draw < own])
+        further = pl.DataFrame(dict(zip(FURTHER, decided.T[1:].astype(np.int8), strict=False)))
+        known = replace(truth, outcomes=chained(conditional))
+        return Cohort(
+            first.covariates,
+            first.decision,
+            first.physician,
+            known,
+            self.name,
+            first.notes,
+            further,
+        )
+
+    def _conditional(self, seed: int, cohort: Cohort, first: FloatArray) -> list[FloatArray]:
+        """Return P(yes) of each decision given those before it, a column per combination."""
+        behaviour = self.physicians.draw_all(self.n_physicians, self._stream(seed, "physicians"))
+        covariates = self._patients(seed)
+        places = {name: place for place, name in enumerate(behaviour[0].names)}
+        code = np.array([places[name] for name in cohort.physician.to_list()], dtype=np.int32)
+        found = [first[:, None]]
+        for number, rule in enumerate(self.further_rules, start=1):
+            own = behaviour[number]
+            alone = np.where(rule.eligible(covariates), own.p_high[code], own.p_low[code])
+            factor = self.less[number - 1] if self.less else 1.0
+            # Combinations of the decisions so far: the last of them is a yes in the upper half.
+            half = 2 ** (number - 1)
+            found.append(alone[:, None] * np.repeat([1.0, factor], half))
+        return found
+
+    def describe(self) -> str:
+        """Say what is out of the ordinary about the decisions."""
+        rules = " | ".join(rule.describe() for rule in self.further_rules)
+        parts = [super().describe(), f"further decisions by {rules}"]
+        if any(factor != 1 for factor in self.less):
+            factors = ", ".join(f"{factor:g}" for factor in self.less)
+            parts.append(f"after a yes P(yes) of the next is multiplied by {factors}")
+        return "; ".join(part for part in parts if part)
+
+
+def _several(
+    name: str, correlation: float, n_decisions: int, less: tuple[float, ...] = ()
+) -> SeveralDecisions:
+    first, *others = RULES[:n_decisions]
+    return SeveralDecisions(
+        f"multi-{name}",
+        rule=first,
+        physicians=SteadinessTrait(n_decisions, correlation),
+        n_patients=6_000,
+        n_physicians=100,
+        minimum_panel=60,
+        further_rules=tuple(others),
+        less=less,
+    )
+
+
+MULTI_SCENARIOS: tuple[SeveralDecisions, ...] = (
+    _several("independent", 0.0, 4),
+    _several("correlated", 0.7, 4),
+    replace(_several("interacting", 0.0, 3, (0.3, 1.0)), n_patients=20_000, n_physicians=50),
+)

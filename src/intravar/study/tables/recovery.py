@@ -1,0 +1,139 @@
+"""How well each method recovers the physicians' true discordance: ranks, level, intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import FloatArray
+from intravar.study.benchmark.bootstrap import BootstrapInterval
+from intravar.study.tables.cells import cell, cells_table
+from intravar.study.tables.ranks import spearman
+
+#: What a method must reach in a condition to be trusted there.
+LARGEST_GAP = 0.10
+LARGEST_DELTA = 0.02
+LEAST_COVERAGE = 0.90
+MOST_UNDEFINED = 0.10
+#: Measures of `per_draw`, and the columns under which tables show them.
+MEASURES = {
+    "spearman": "spearman_d_star",
+    "delta": "mean_delta",
+    "error": "mean_error",
+    "coverage": "coverage",
+}
+#: The same for methods that aim at the comparable discordance of a panel.
+COMPARABLE_MEASURES = {
+    "comparable_spearman": "spearman_comparable",
+    "comparable_excess": "mean_excess",
+    "comparable_held": "upper_end_holds",
+}
+#: Slack for a D* that lies on the end of an interval up to rounding.
+ROUNDING = 1e-9
+
+
+def per_draw(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return per condition, replicate and method how D* is recovered.
+
+    Columns: `spearman` with D*, `delta` (mean of score minus the oracle's estimate), `error` (mean
+    distance to D*), `coverage` (share of intervals that hold D*), `n_undefined`; against the
+    comparable discordance of the panel: `comparable_spearman`, `comparable_excess` (mean of score
+    minus it) and `comparable_held` (share of upper ends not below it).
+    """
+    rows = []
+    keys = ("condition", "replicate", "method")
+    for key, draw in scores.group_by(keys, maintain_order=True):
+        score = draw["score"].fill_null(np.nan).to_numpy()
+        d_star = draw["d_star"].to_numpy()
+        held = (draw["low"] - ROUNDING <= draw["d_star"]) & (
+            draw["d_star"] <= draw["high"] + ROUNDING
+        )
+        rows.append(
+            {
+                **dict(zip(keys, key, strict=True)),
+                "spearman": spearman(score, d_star),
+                "delta": draw["delta"].mean(),
+                "error": float(np.nanmean(np.abs(score - d_star))),
+                "coverage": held.mean(),
+                "n_undefined": int(np.isnan(score).sum()),
+                "undefined": float(np.isnan(score).mean()),
+                **_comparable(draw, score),
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _comparable(draw: pl.DataFrame, score: FloatArray) -> dict[str, float | None]:
+    comparable = draw["comparable"].fill_null(np.nan).to_numpy()
+    known = np.isfinite(score) & np.isfinite(comparable)
+    if not known.any():
+        return dict.fromkeys(COMPARABLE_MEASURES)
+    high = draw["high"].fill_null(np.nan).to_numpy()
+    return {
+        "comparable_spearman": spearman(score, comparable),
+        "comparable_excess": float((score - comparable)[known].mean()),
+        "comparable_held": float((high + ROUNDING >= comparable)[known].mean()),
+    }
+
+
+def comparable_table(found: pl.DataFrame, measure: str, methods: frozenset[str]) -> pl.DataFrame:
+    """Return one measure against the comparable discordance, for methods that aim at it."""
+    aimed = found.filter(pl.col("method").is_in(methods)).drop_nulls(measure)
+    return recovery_table(aimed, measure, frozenset())
+
+
+def recovery_table(found: pl.DataFrame, measure: str, other_scale: frozenset[str]) -> pl.DataFrame:
+    """Return one measure by condition and method.
+
+    Methods on another scale than a discordance have ranks only.
+    """
+    cells: list[dict[str, Any]] = []
+    for (condition, method), draws in found.group_by("condition", "method", maintain_order=True):
+        if measure != "spearman" and method in other_scale:
+            continue
+        values = draws.sort("replicate")[measure].cast(pl.Float64).fill_null(np.nan)
+        cells.append(
+            cell(
+                str(condition),
+                str(method),
+                {**MEASURES, **COMPARABLE_MEASURES}[measure],
+                [BootstrapInterval(value, np.nan, np.nan) for value in values],
+                n_undefined=int(draws["n_undefined"].sum()),
+            )
+        )
+    return cells_table(cells)
+
+
+def trust_table(found: pl.DataFrame, other_scale: frozenset[str]) -> pl.DataFrame:
+    """Say for every condition and method what can be trusted: all, the ranks, or nothing.
+
+    "all": the rank correlation with D* is at most 0.10 below the oracle's, the mean delta at most
+    0.02 from zero, and at least 90 % of the intervals hold D*. "ranks": the first alone. A method
+    that leaves more than a tenth of the physicians undefined is not trusted.
+    """
+    means = found.group_by("condition", "method", maintain_order=True).agg(
+        pl.col("spearman").fill_nan(None).mean(),
+        pl.col("delta", "coverage", "undefined").mean(),
+    )
+    rows = []
+    for (condition,), part in means.group_by("condition", maintain_order=True):
+        known = {row["method"]: row for row in part.iter_rows(named=True)}
+        best = known["oracle"]["spearman"]
+        row: dict[str, Any] = {"condition": condition}
+        for method, values in known.items():
+            if method not in ("oracle", "constant"):
+                row[method] = _verdict(values, best, method in other_scale)
+        rows.append(row)
+    return pl.DataFrame(rows)
+
+
+def _verdict(values: dict[str, Any], best: float, ranks_only: bool) -> str:
+    if values["spearman"] is None or values["undefined"] > MOST_UNDEFINED:
+        return "no"
+    if best - values["spearman"] > LARGEST_GAP:
+        return "no"
+    level = values["delta"] is not None and abs(values["delta"]) <= LARGEST_DELTA
+    covers = values["coverage"] is not None and values["coverage"] >= LEAST_COVERAGE
+    return "all" if level and covers and not ranks_only else "ranks"

@@ -1,0 +1,156 @@
+"""A real Dask scheduler with two workers, one of which dies."""
+
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+import intravar
+from intravar.engines import dask_engine
+from intravar.engines.choosing import make_engine
+from intravar.engines.dask_engine import DaskEngine
+from intravar.engines.local_engine import LocalEngine
+from intravar.errors import InputError
+from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
+
+pytest.importorskip("distributed")
+
+
+class KillAWorker:
+    """Kills a worker once the first unit is done."""
+
+    def __init__(self, workers):
+        self.worker = workers[0]
+        self.notes = []
+
+    def start(self, pending, kept):
+        pass
+
+    def finished(self, result):
+        if self.worker.poll() is None:
+            self.worker.send_signal(signal.SIGKILL)
+            time.sleep(0.2)
+
+    def stop(self):
+        pass
+
+    def note(self, message):
+        pass
+
+
+def test_a_cluster_gives_the_same_bits_even_when_a_worker_dies(cluster, tmp_path):
+    address, workers = cluster.running(2), cluster.workers
+    conditions = [SMALL, WINDOW, CONTINUUM]
+    expected = intravar.benchmark(conditions, METHODS, out=tmp_path / "a", replicates=3, workers=1)
+    found = intravar.benchmark(
+        conditions,
+        METHODS,
+        out=tmp_path / "b",
+        replicates=3,
+        engine=f"dask:{address}",
+        progress=KillAWorker(workers),
+    )
+    assert workers[0].poll() is not None
+    assert_frame_equal(found.scores, expected.scores)
+
+
+def test_a_cluster_that_cannot_be_reached(tmp_path, monkeypatch):
+    monkeypatch.setattr(DaskEngine, "patience", 1)
+    with pytest.raises(InputError, match="no Dask scheduler answers at 'tcp://127.0.0.1:1'"):
+        intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine="dask:tcp://127.0.0.1:1")
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine="dask:nonsense")
+
+
+def test_a_cluster_of_our_own(tmp_path):
+    found = intravar.benchmark(SMALL, METHODS, out=tmp_path / "b", engine="dask", workers=1)
+    expected = intravar.benchmark(SMALL, METHODS, out=tmp_path / "a", workers=1)
+    assert_frame_equal(found.scores, expected.scores)
+
+
+def test_names_of_engines():
+    assert isinstance(make_engine("local", 3), LocalEngine)
+    dask = make_engine("dask:tcp://1.2.3.4:5")
+    assert isinstance(dask, DaskEngine)
+    assert dask.address == "tcp://1.2.3.4:5"
+    with pytest.raises(InputError, match="unknown engine 'local:x'"):
+        make_engine("local:x")
+
+
+def threads_of_blas(_):
+    from threadpoolctl import threadpool_info
+
+    return max((pool["num_threads"] for pool in threadpool_info()), default=1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_oversubscription(workers):
+    assert set(LocalEngine(workers).run(threads_of_blas, [0, 1])) == {1}
+
+
+@pytest.mark.parametrize("engine", ["local", "dask", "dask:tcp://1.2.3.4:5"])
+@pytest.mark.parametrize("workers", [0, -3])
+def test_fewer_workers_than_one(engine: str, workers: int) -> None:
+    with pytest.raises(InputError, match=f"{workers} workers cannot work"):
+        make_engine(engine, workers)
+
+
+def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch):
+    """The same for another version of a package and for altered code under the same version."""
+    address = cluster.running(1)
+    for name in ("numpy", "code of intravar"):
+        here = {**dask_engine.fingerprint(), name: "other"}
+        monkeypatch.setattr(dask_engine, "fingerprint", lambda here=here: here)
+        with pytest.raises(InputError, match=f"a Dask worker has {name} .*, this is other"):
+            intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")
+        monkeypatch.undo()
+
+
+def test_code_that_was_altered_has_another_fingerprint(tmp_path, monkeypatch):
+    before = dask_engine.fingerprint()
+    copy = tmp_path / "intravar"
+    shutil.copytree(Path(intravar.__file__).parent, copy)
+    with (copy / "oracle.py").open("a") as file:
+        file.write("# altered\n")
+    monkeypatch.setattr(dask_engine, "files", lambda _: copy)
+    assert dask_engine.fingerprint.__wrapped__() != before
+
+
+class Meanwhile(KillAWorker):
+    """Kills processes once the first unit is done."""
+
+    def __init__(self, *processes):
+        self.processes = processes
+
+    def finished(self, result):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def test_a_cluster_without_workers_is_said(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
+    address = cluster.running(0)
+    with pytest.raises(InputError, match="no workers for 2 seconds"):
+        intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")
+
+
+@pytest.mark.parametrize("lost", ["workers", "scheduler"])
+def test_a_cluster_that_is_lost_is_said(lost, cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(DaskEngine, "patience", 2.0)
+    monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
+    address = cluster.running(1)
+    words = "no workers for 2 seconds" if lost == "workers" else "scheduler is gone"
+    with pytest.raises(InputError, match=f"{words}.*the same command goes on"):
+        intravar.benchmark(
+            [SMALL, WINDOW, CONTINUUM],
+            METHODS,
+            out=tmp_path / "o",
+            replicates=20,
+            engine=f"dask:{address}",
+            progress=Meanwhile(*(cluster.workers if lost == "workers" else [cluster.scheduler])),
+        )
+    assert list((tmp_path / "o" / "parts").glob("*.json"))

@@ -1,0 +1,110 @@
+"""Findings follow the numbers, whichever way they point."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from intravar.study.report import findings as found
+from intravar.study.report.stored_results import Results, read_results
+from intravar.study.report.table_grids import grid_of
+from study.report.made_results import make_results
+
+
+@pytest.fixture
+def results(score2_folder: Path) -> Results:
+    return read_results(score2_folder)
+
+
+def with_deltas(results: Results, deltas: dict[str, float]) -> Results:
+    """Return the results with other mean deltas on SCORE2."""
+    table = results.tables["score2_groups"]
+    here = pl.col("column") == "mean_delta"
+    new = pl.col("method").replace_strict(deltas, default=0.0, return_dtype=pl.Float64)
+    kept = table.filter(~here | pl.col("method").is_in(deltas))
+    changed = kept.with_columns(pl.when(here).then(new).otherwise("value").alias("value"))
+    return replace(results, tables={"score2_groups": changed})
+
+
+def test_closest_and_farthest(results: Results) -> None:
+    text = found.closeness(with_deltas(results, {"euclidean": -0.2, "mahalanobis": 0.01}))
+    assert text
+    assert text.index("Mahalanobis comes closest") < text.index("Euclidean is farthest")
+    assert "off by +0.010" in text
+    assert "off by −0.200" in text
+
+
+@pytest.mark.parametrize(
+    ("deltas", "expected"),
+    [
+        ((0.1, 0.2), "All 2 methods see more"),
+        ((-0.1, -0.2), "All 2 methods see less"),
+        ((0.1, -0.2), "1 sees more than there is, 1 sees less."),
+        ((0.1, 0.001), "1 sees more than there is, 1 within 0.005"),
+    ],
+)
+def test_direction(results: Results, deltas: tuple[float, float], expected: str) -> None:
+    first, second = deltas
+    text = found.closeness(with_deltas(results, {"euclidean": first, "mahalanobis": second}))
+    assert text
+    assert expected in text
+
+
+def test_one_method_is_not_the_closest_of_one(results: Results) -> None:
+    text = found.closeness(with_deltas(results, {"euclidean": 0.1}))
+    assert text
+    assert "closest" not in text
+    assert "Euclidean misses" in text
+
+
+def test_without_tables_nothing_is_claimed(results: Results) -> None:
+    bare = replace(results, tables={})
+    assert found.closeness(bare) is None
+    assert found.order_kept(bare) is None
+    assert found.across(bare) is None
+    assert found.against_paper(bare) is None
+
+
+def test_constant_that_wins_is_told(results: Results) -> None:
+    errors = results.tables["condition_errors"].with_columns(
+        pl.when(pl.col("method") == "constant").then(0.0).otherwise("value").alias("value")
+    )
+    tables = {**results.tables, "condition_errors": errors}
+    text = found.against_constant(replace(results, tables=tables))
+    assert text
+    assert "off by 0.000" in text
+    assert "0 of 7 methods do better" in text
+
+
+def test_agreement_with_the_paper_is_counted(results: Results) -> None:
+    cells = results.tables["score2_groups"]
+    compared = cells["inside"].drop_nulls()
+    text = found.against_paper(replace(results, tables={"score2_groups": cells}))
+    assert text
+    assert f"Of {len(compared)} published figures" in text
+    assert f"{compared.sum()} lie in the 95 % interval" in text
+
+
+def test_failures_and_undefined_scores_are_told(whole_folder: Path, results: Results) -> None:
+    assert found.left_out(results) is None
+    text = found.left_out(read_results(whole_folder))
+    assert text
+    assert "are undefined" in text
+    runs = results.runs.with_columns(pl.lit("ValueError: no").alias("error"))
+    failed = found.left_out(replace(results, runs=runs))
+    assert failed
+    assert f"{runs.height} of {runs.height} runs failed" in failed
+
+
+def test_means_over_draws_are_called_so(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "results", replicates=3)
+    text = " ".join(found.findings(read_results(folder)))
+    assert "(mean of 3 draws)" in text
+    assert "where 95 % of single draws of ours fall" in text
+    assert "95 % interval" not in text
+    grid = grid_of(read_results(folder), "score2_groups")
+    assert "Means over 3 draws." in grid.note
+    assert "the range that holds 95 % of single draws" in grid.note

@@ -1,0 +1,172 @@
+"""The command, its formats, and what it says to bad input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import intravar.study.report.files as report_writing
+from intravar.cli import main
+from intravar.errors import InputError
+from intravar.study.benchmark.run import Study
+from intravar.study.report import FORMATS, parse_formats, write_report
+from intravar.study.report.latex import latex_table, latex_text
+from intravar.study.report.stored_results import read_results
+from intravar.study.report.table_grids import grid_of
+from study.report.conftest import SCRIPT
+from study.report.made_results import make_results
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    return int(left.value.code or 0)
+
+
+def test_all_formats(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "results")
+    written = write_report(folder, list(FORMATS))
+    assert written[0] == folder / "report.html"
+    heads = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF", ".tex": b"% needs"}
+    for path in written[1:]:
+        assert path.read_bytes().startswith(heads[path.suffix])
+    assert {path.suffix for path in written} == {".html", *heads}
+    assert not list(folder.rglob("*.part"))
+
+
+def test_made_twice_it_is_the_same(score2_folder: Path) -> None:
+    before = (score2_folder / "report.html").read_bytes()
+    write_report(score2_folder)
+    assert (score2_folder / "report.html").read_bytes() == before
+
+
+def test_command_prints_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_results(tmp_path / "results")
+    assert run("report", str(folder)) == 0
+    assert capsys.readouterr().out.strip() == str(folder / "report.html")
+    assert run("report", str(folder), "--format", "latex", "--json") == 0
+    assert all(path.endswith(".tex") for path in json.loads(capsys.readouterr().out))
+
+
+def test_open_opens_the_page(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert run("report", str(score2_folder), "--open") == 0
+    assert opened == [(score2_folder / "report.html").resolve().as_uri()]
+
+
+def test_benchmark_ends_with_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_results(tmp_path / "results")
+    results = read_results(folder)
+    study = Study(folder, results.scores, results.runs, dict(results.tables))
+    monkeypatch.setattr("intravar.benchmark", lambda *_, **__: study)
+    assert run("benchmark", "score2", "--out", str(folder)) == 0
+    last = capsys.readouterr().out.strip().splitlines()[-1]
+    assert last == f"report: {folder / 'report.html'}"
+    assert (folder / "figures" / "score2-panels.svg").is_file()
+    (folder / "report.html").unlink()
+    monkeypatch.setattr("intravar.pages.missing_packages", lambda: ["altair"])
+    assert run("benchmark", "score2", "--out", str(folder)) == 0
+    assert "pip install 'intravar[report]'" in capsys.readouterr().out
+    assert not (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "expected"),
+    [
+        (lambda folder: shutil.rmtree(folder), "does not exist"),
+        (lambda folder: (folder / "manifest.json").unlink(), "manifest.json missing"),
+        (lambda folder: (folder / "manifest.json").write_text("{"), "is damaged"),
+        (lambda folder: (folder / "manifest.json").write_text("[]"), "is damaged"),
+        (lambda folder: (folder / "manifest.json").write_text("{}"), "lacks methods"),
+        (lambda folder: (folder / "scores.parquet").write_bytes(b"PAR1"), "is damaged"),
+        (lambda folder: shutil.copy(folder / "runs.parquet", folder / "scores.parquet"), "lacks"),
+        (lambda folder: (folder / "tables/seconds.parquet").write_bytes(b""), "is damaged"),
+        (lambda folder: (folder / "details.json").write_bytes(b"\xff"), "is damaged"),
+    ],
+)
+def test_bad_folders_get_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    spoil: Callable[[Path], object],
+    expected: str,
+) -> None:
+    folder = make_results(tmp_path / "results", methods=("euclidean",))
+    spoil(folder)
+    assert run("report", str(folder), "--format", "html,svg,latex") == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert expected in line
+    assert not list(tmp_path.rglob("*.html"))
+    assert not list(tmp_path.rglob("*.svg"))
+    assert not list(tmp_path.rglob("*.tex"))
+
+
+def test_results_without_intervals_are_read(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "results", methods=("euclidean", "glmm"))
+    scores = pl.read_parquet(folder / "scores.parquet").drop("low", "high")
+    scores.write_parquet(folder / "scores.parquet")
+    assert read_results(folder).scores["low"].null_count() == scores.height
+    assert write_report(folder) == [folder / "report.html"]
+
+
+def test_a_study_of_an_earlier_version_gives_the_same_report(tmp_path: Path) -> None:
+    conditions = ("score2", "continuous", "pass1-w1-p1", "pass1-w3-p4")
+    folder = make_results(tmp_path / "results", conditions, replicates=2)
+    write_report(folder)
+    now = (folder / "report.html").read_text("utf-8")
+    scores = pl.read_parquet(folder / "scores.parquet")
+    scores.rename({"oracle": "truth"}).drop("delta").write_parquet(folder / "scores.parquet")
+    for path in (folder / "tables").glob("*.parquet"):
+        table = pl.read_parquet(path)
+        table.drop("first", strict=False).write_parquet(path)
+    (folder / "tables" / "condition_deltas.parquet").unlink()
+    (folder / "tables" / "condition_errors.parquet").unlink()
+    write_report(folder)
+    assert (folder / "report.html").read_text("utf-8") == now
+
+
+def test_scores_without_the_oracle_are_refused(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "results", methods=("euclidean",))
+    scores = pl.read_parquet(folder / "scores.parquet")
+    scores.drop("oracle").write_parquet(folder / "scores.parquet")
+    with pytest.raises(InputError, match="lacks oracle"):
+        write_report(folder)
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file"):
+        write_report(tmp_path / "file")
+
+
+def test_unknown_formats() -> None:
+    with pytest.raises(InputError, match="unknown format 'sgv'; did you mean 'svg'"):
+        parse_formats("html,sgv")
+    with pytest.raises(InputError, match="no format named"):
+        parse_formats(" , ")
+
+
+def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_writing, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install 'intravar\[report\]'"):
+        write_report(score2_folder)
+
+
+def test_latex_is_escaped_and_holds_the_papers_figures(score2_folder: Path) -> None:
+    text = latex_table(grid_of(read_results(score2_folder), "score2_groups"))
+    assert text.count(r"\quad paper") == 9
+    assert r"Euclidean & " in text
+    assert text.count("{tabular}") == 2
+    body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
+    assert {line.count("&") for line in body} == {7}
+    assert latex_text(SCRIPT + "_%\u202e") == (
+        r"\textless{}script\textgreater{}document.title='hacked'"
+        r"\textless{}/script\textgreater{}\_\%"
+    )
