@@ -72,7 +72,7 @@ def test_benchmark_ends_with_the_report(
     assert last == f"report: {folder / 'report.html'}"
     assert (folder / "figures" / "score2-panels.svg").is_file()
     (folder / "report.html").unlink()
-    monkeypatch.setattr("intravar.pages.missing_packages", lambda: ["altair"])
+    monkeypatch.setattr("intravar.study.report.missing_packages", lambda: ["altair"])
     assert run("benchmark", "score2", "--out", str(folder)) == 0
     assert "pip install 'intravar[report]'" in capsys.readouterr().out
     assert not (folder / "report.html").exists()
