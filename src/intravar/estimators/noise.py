@@ -112,17 +112,17 @@ def noise_of(observed: Observed, *, level: float = LEVEL, seed: int = 0) -> Nois
 
 def _components(observed: Observed, seed: int) -> Components:
     found = held_out(observed, N_FOLDS, seed)
-    cohort = found.task.cohort
+    task = found.task
     own: tuple[FloatArray, ...] = ()
     pooled: tuple[FloatArray, ...] = ()
-    if found.fit is not None:
+    if found.folds:
         with threadpool_limits(limits=1, user_api="blas"):
-            halves = half_scores(found.task, found.fit)
+            halves = half_scores(task, found.folds)
         own, pooled = (tuple(expit(score) for score in each) for each in zip(*halves, strict=True))
     return components(
         Predicted(found.personal, own),
         Predicted(found.pooled, pooled),
-        cohort.decision,
-        cohort.code,
-        cohort.n_physicians,
+        task.y,
+        task.code,
+        len(task.panels),
     )

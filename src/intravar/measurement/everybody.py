@@ -11,7 +11,7 @@ import polars as pl
 from intravar.buckets.going_through import read_others
 from intravar.buckets.means import Means
 from intravar.buckets.readings import Others, panel_table, told_apart
-from intravar.estimators import Estimator
+from intravar.estimators import CommonEstimator
 from intravar.estimators.evidence import EligibleRates, Predictions
 from intravar.inference import Interval
 from intravar.measurement.alike import AlikeScale
@@ -49,7 +49,7 @@ def with_everybody(
     models = {
         name: each.estimator
         for name, each in fitted.items()
-        if isinstance(each.estimator, Estimator)
+        if isinstance(each.estimator, CommonEstimator)
     }
     prepared = found.prepared
     look = CaseFinder(
@@ -92,7 +92,7 @@ def of_everybody(
         The sample, and everybody.
     """
     model, evidence, observed = fitted.estimator, fitted.evidence, prepared.observed
-    assert isinstance(model, Estimator)
+    assert isinstance(model, CommonEstimator)
     census = beyond.census
     place = {str(each): code for code, each in enumerate(census.named.to_list())}
     sampled = np.array([place[str(each)] for each in observed.physicians], dtype=np.int64)
