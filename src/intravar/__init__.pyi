@@ -1,4 +1,5 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
+from . import review
 from .buckets.means import Means
 from .errors import InputError
 from .estimators.euclidean import Euclidean
@@ -70,6 +71,7 @@ __all__ = [
     "oracle",
     "oracle_by_group",
     "oracle_several",
+    "review",
     "several",
     "simulate",
     "write_measurement",
