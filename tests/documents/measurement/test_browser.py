@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from pages.measurement.many_physicians import many_physicians
 
 import intravar
 from browsing import AXE, CHROMIUM, all_problems, launched
+from documents.measurement.many_physicians import many_physicians
 from intravar.documents.measurement.handover import stored_outputs, write_measurement
 from intravar.documents.measurement.measurement_page import render_annex, render_page
 from intravar.text import clean_name

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from pages.measurement.many_physicians import many_physicians
 
+from documents.measurement.many_physicians import many_physicians
 from intravar.documents.measurement.first_page import MAY_BE_READ, FirstPage, first_page
 from intravar.documents.measurement.measurement_page import render_page
 from intravar.publication.outputs import Outputs

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from pages.measurement.made_several import DECISIONS, made_several
 
 from browsing import AXE, CHROMIUM, all_problems, launched
+from documents.measurement.made_several import DECISIONS, made_several
 from intravar.documents.measurement.several_handover import render_several
 
 pytest.importorskip(

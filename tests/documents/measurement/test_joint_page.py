@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from pages.measurement.made_several import made_several
 
 import intravar
+from documents.measurement.made_several import made_several
 from intravar.cli import main
 from intravar.documents.files.measurement_files import MEASUREMENT_FORMATS, write_measurement_files
 from intravar.documents.measurement.joint_register import JOINT_PICTURES

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from pages.measurement.many_physicians import many_physicians
 
+from documents.measurement.many_physicians import many_physicians
 from intravar.documents.measurement.measurement_page import render_annex, render_page
 from intravar.documents.measurement.physician_table import physician_table
 from intravar.measurement.columns import COLUMNS

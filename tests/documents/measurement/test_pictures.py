@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from pages.measurement.many_physicians import many_physicians
 
 import intravar.documents.measurement.picture_register as register
+from documents.measurement.many_physicians import many_physicians
 from intravar.documents.measurement import render_page
 from intravar.documents.measurement.picture_register import PICTURES, Picture, pictures_of
 from intravar.documents.measurement.plot import NARROW, WIDE, Plot

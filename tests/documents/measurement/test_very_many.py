@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from pages.measurement.many_physicians import many_physicians
-from pages.measurement.test_pictures import only
 
+from documents.measurement.many_physicians import many_physicians
+from documents.measurement.test_pictures import only
 from intravar.documents.files.measurement_document import measurement_document
 from intravar.documents.files.parts import Passage, PlainTable
 from intravar.documents.measurement.binned_pictures import MOST_MARKS, MOST_SINGLE, in_bins

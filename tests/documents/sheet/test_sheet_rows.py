@@ -9,10 +9,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from pages.measurement.made_several import DECISIONS, made_several
-from pages.measurement.many_physicians import many_physicians
 
 import intravar
+from documents.measurement.made_several import DECISIONS, made_several
+from documents.measurement.many_physicians import many_physicians
 from intravar.documents.files.measurement_document import measurement_document
 from intravar.documents.files.parts import FramedPicture, PlainTable, SectionHeading
 from intravar.documents.sheet.several_sheet import several_sheet

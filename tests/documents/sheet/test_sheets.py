@@ -258,8 +258,6 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
     table = pl.DataFrame([row | cells | {"decided_against": None} for row in rows])
     name = "intravar.documents.sheet.sheet_cases.explain"
     monkeypatch.setattr(name, lambda *_args, **_most: table)
-        "intravar.documents.sheet.sheet_cases.explain", lambda *_args, **_most: table
-    )
     told = surprising(Path(), "P-1", {"request": {"columns": {"decision": "statin"}}})
     assert [case.line for case in told] == [
         "You decided against data row 5; a yes was expected in 90 of 100 such patients: data row 7 "
