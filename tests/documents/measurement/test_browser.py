@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import intravar
-from browsing import AXE, CHROMIUM, all_problems, launched
+from browsing import CHROMIUM, all_problems, launched
 from documents.measurement.many_physicians import many_physicians
 from intravar.documents.measurement.handover import stored_outputs, write_measurement
 from intravar.documents.measurement.measurement_page import render_annex, render_page
@@ -335,7 +335,6 @@ def test_pictures_of_very_many_do_not_collide(
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is missing; get it with: make browser")
 def test_axe_finds_nothing_among_very_many(browser: Any, large: dict[int, Path]) -> None:
     with Visit(browser, large[20_000], color_scheme="dark") as visit:
         visit.page.get_by_role("button", name="next").click()
@@ -366,7 +365,6 @@ def test_twenty_thousand_physicians_open_at_once(browser: Any, large: dict[int, 
     assert 0 < seconds["TaskDuration"] < 2
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is missing; get it with: make browser")
 @pytest.mark.parametrize(
     ("hostile", "width", "file", "scheme"),
     [
