@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -169,7 +170,7 @@ def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
 
 def _form(pairs: Sequence[ReviewPair], design: Design, opened: Folder) -> bytes:
     """Return the form: one page that needs no network, with all pairs in it."""
-    content = {
+    content: dict[str, Any] = {
         "reviewers": list(design.reviewers),
         "names": list(pairs[0].names) if pairs else [],
         "answers": list(ANSWERS),
@@ -185,6 +186,10 @@ def _form(pairs: Sequence[ReviewPair], design: Design, opened: Folder) -> bytes:
             }
             for p in pairs
         ],
+    }
+    content["given"] = {
+        who: {p.pair: p.answers[who].__dict__ for p in pairs if who in p.answers}
+        for who in design.reviewers
     }
     # Answers that a browser keeps belong to these pairs and no others.
     digest = hashlib.sha256(json.dumps(content["pairs"]).encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from intravar import pages
+from intravar import documents
 from intravar.publication.folders import SUMMARY, add_files
 from intravar.publication.rounding import coarse
 from intravar.publication.suppression import is_few
@@ -40,10 +40,10 @@ def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
     text = json.dumps(summary, indent=1, ensure_ascii=False, default=str)
     add_files(opened.out, {SUMMARY: text.encode()})
     present = [
-        each for each in pages.MEASUREMENT_FORMATS if (opened.out / f"report.{each}").exists()
+        each for each in documents.MEASUREMENT_FORMATS if (opened.out / f"report.{each}").exists()
     ]
-    pages.write_measurement_files(
-        opened.out, [each for each in present if not pages.lacking([each])]
+    documents.write_measurement_files(
+        opened.out, [each for each in present if not documents.lacking([each])]
     )
     return replace(found, published=True)
 
