@@ -1,5 +1,4 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
-from . import review
 from .buckets.means import Means
 from .documents.measurement.handover import write_measurement
 from .documents.measurement.several_handover import write_several
@@ -69,7 +68,6 @@ __all__ = [
     "oracle",
     "oracle_by_group",
     "oracle_several",
-    "review",
     "several",
     "simulate",
     "write_measurement",

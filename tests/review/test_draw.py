@@ -122,7 +122,7 @@ def test_no_file_of_a_packet_holds_decision_physician_or_kind(tmp_path: Path) ->
 
 
 def review_files(opened: object, design: Design) -> dict[str, bytes]:
-    from intravar.review.draw import pairs_of
+    from intravar.review.drawing import pairs_of
     from intravar.review.store import Stored
 
     pairs = pairs_of(opened, Stored(design))  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-from .draw import Patient, ReviewPair, draw, pairs
+from .drawing import Patient, ReviewPair, draw, pairs
 from .packet import NOTE, QUESTION
-from .plan import Plan, Planned, plan
-from .read import Review, read, results
+from .planning import Plan, Planned, plan
+from .reading import Review, read, results
 from .store import ANSWERS, REASONS, Answer, answer
 
 __all__ = [

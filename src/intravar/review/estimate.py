@@ -37,7 +37,7 @@ _WORTH = np.geomspace(0.5, 500, 40)
 
 
 @dataclass(frozen=True)
-class Counts:
+class JudgedCounts:
     """Pairs of one kind, all decided differently or all alike.
 
     Attributes
@@ -52,13 +52,13 @@ class Counts:
     judged: float
 
     @classmethod
-    def of(cls, comparable: FloatArray, weight: FloatArray) -> Counts:
+    def of(cls, comparable: FloatArray, weight: FloatArray) -> JudgedCounts:
         """Count pairs that stand for unequal numbers of others.
 
         Examples
         --------
-        >>> Counts.of(np.array([1.0, 0.0, 1.0, 1.0]), np.full(4, 5.0))
-        Counts(comparable=3.0, judged=4.0)
+        >>> JudgedCounts.of(np.array([1.0, 0.0, 1.0, 1.0]), np.full(4, 5.0))
+        JudgedCounts(comparable=3.0, judged=4.0)
         """
         if not len(weight):
             return cls(0.0, 0.0)
@@ -112,7 +112,9 @@ def discordance_of(
     return tuple(np.where(undefined, np.nan, each) for each in (middle, low, high))  # type: ignore[return-value]
 
 
-def estimate(record: float, different: Counts, alike: Counts, n_frame: float) -> Estimate:
+def estimate(
+    record: float, different: JudgedCounts, alike: JudgedCounts, n_frame: float
+) -> Estimate:
     """Return the estimate of one group of pairs, see :func:`discordance_of`."""
     return Estimate(
         *(
@@ -180,11 +182,11 @@ def _drawn_shares(
 
 def counted(
     comparable: FloatArray, weight: FloatArray, different: BoolArray
-) -> tuple[Counts, Counts]:
+) -> tuple[JudgedCounts, JudgedCounts]:
     """Count judged pairs of both kinds: decided differently, and alike."""
     return (
-        Counts.of(comparable[different], weight[different]),
-        Counts.of(comparable[~different], weight[~different]),
+        JudgedCounts.of(comparable[different], weight[different]),
+        JudgedCounts.of(comparable[~different], weight[~different]),
     )
 
 

@@ -19,7 +19,7 @@ from intravar.errors import InputError, option
 from intravar.publication.exports import escaped, safe_csv
 from intravar.review.answers import COLUMNS, SHEET
 from intravar.review.design import Design
-from intravar.review.draw import ReviewPair
+from intravar.review.drawing import ReviewPair
 from intravar.review.store import ANSWERS, REASONS, Folder
 from intravar.writing import check_writable, write_private
 

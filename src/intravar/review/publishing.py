@@ -14,8 +14,8 @@ from intravar.publication.rounding import coarse
 from intravar.publication.suppression import is_few
 from intravar.review.agreement import by_pair, judgement
 from intravar.review.disclosure import Kind, Told, publishable, why_not_yet
-from intravar.review.estimate import Counts, counted
-from intravar.review.read import Judged, Review, judged_pairs
+from intravar.review.estimate import JudgedCounts, counted
+from intravar.review.reading import Judged, Review, judged_pairs
 from intravar.review.store import Folder, Stored, drawn, write_stored
 
 #: Shares besides the figure are rounded to this.
@@ -81,7 +81,7 @@ def _kinds(judged: Judged) -> tuple[Kind, Kind]:
     return _kind(judged, sums[0], different=True), _kind(judged, sums[1], different=False)
 
 
-def _kind(judged: Judged, sums: Counts, *, different: bool) -> Kind:
+def _kind(judged: Judged, sums: JudgedCounts, *, different: bool) -> Kind:
     own = judged.different == different
     share = sums.comparable / sums.judged if sums.judged else 0.0
     return Kind(float(judged.comparable[own].sum()), int(own.sum()), share, sums.judged)

@@ -9,8 +9,8 @@ from intravar.errors import InputError
 from intravar.review.agreement import by_pair, judgement
 from intravar.review.design import GUESS, share_different
 from intravar.review.disclosure import Kind, publishable
-from intravar.review.estimate import Counts, counted, estimate
-from intravar.review.read import judged_pairs
+from intravar.review.estimate import JudgedCounts, counted, estimate
+from intravar.review.reading import judged_pairs
 from intravar.review.store import Folder, open_folder, read_stored
 
 SIZES = (30, 60, 120, 240)
@@ -97,7 +97,7 @@ def _planned(
     different: tuple[float, int],
     alike: tuple[float, int],
 ) -> Planned:
-    value = estimate(record, Counts(*different), Counts(*alike), n_frame)
+    value = estimate(record, JudgedCounts(*different), JudgedCounts(*alike), n_frame)
     kinds = [Kind.whole(round(c), n) for c, n in (different, alike)]
     told = publishable(kinds[0], kinds[1], record, n_frame, opened.smallest_cell)
     low, high = (None, None) if told is None else (told.low, told.high)

@@ -154,7 +154,7 @@ def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]]
     files
         Answers as CSV, Excel, or what the form saved; none to use those kept already.
     """
-    from intravar.review.publish import publish_review
+    from intravar.review.publishing import publish_review
 
     opened = open_folder(folder)
     with changing(opened.private) as stored:
