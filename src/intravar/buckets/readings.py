@@ -13,7 +13,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import counted_among
 from intravar.estimators.base import Estimator, Reader
-from intravar.estimators.evidence import EligibleRates, Evidence, Predictions, no_differences
+from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
 from intravar.preparation.census import CODE, DECIDED
 from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe
@@ -118,7 +118,7 @@ def read_bucket(task: BucketTask) -> BucketRead:
         panels.append(panel_table(name, read, evidence, observed))
         if seen is None:
             seen = task.look(evidence, portion, source)
-        if isinstance(evidence, Predictions):
+        if evidence.differences is not None:
             differences = told_apart(evidence.differences, observed)
     assert seen is not None
     table = pl.concat(panels, how="diagonal")
@@ -154,8 +154,6 @@ def panel_table(
         **ends._asdict(),
     }
     table = pl.DataFrame(columns).cast(SCHEMA)  # type: ignore[arg-type]
-    if not isinstance(evidence, EligibleRates | Predictions):
-        return table
     return table.with_columns(
         pl.Series(name, list(values), dtype=dtype)
         for name, (values, dtype) in evidence.by_physician().items()

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
+from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
 from intravar.inference.intervals import LEVEL
 from intravar.inference.shrinkage import between_variance
@@ -258,7 +258,7 @@ def widen(score: FloatArray, interval: Interval, fall: FloatArray, doubt: float)
 
 def own_interval(evidence: Evidence, interval: Interval) -> Interval:
     """Return a method's intervals, with the range of levels that fit equally well in them."""
-    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
+    if evidence.anchors is None:
         return interval
     return Interval(
         np.minimum(interval.low, evidence.anchors.identified_low),
@@ -277,7 +277,7 @@ def _fitted(model: Estimator, part: Observed, observed: Observed) -> Half:
         _placed(np.asarray(values), np.array(at), len(observed.physicians))
         for values in (model.score_, *own_interval(evidence, model.ends()))
     ]
-    return Half(columns[0], Interval(*columns[1:]), isinstance(evidence, Predictions))
+    return Half(columns[0], Interval(*columns[1:]), evidence.upper_limit)
 
 
 def _rank_correlation(first: Half, second: Half) -> float:
