@@ -13,9 +13,9 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.checks import TRUTH_COLUMNS
 from intravar.errors import InputError, counted_among, option
-from intravar.observed import Observed, in_natural_order
+from intravar.observed import Observed
 from intravar.preparation.decisions import CodedDecision, code_decision
-from intravar.preparation.duplicates import each_once, learn_copies
+from intravar.preparation.duplicates import AGAIN, COPIES, each_once, learn_copies
 from intravar.preparation.encoding import Encoded, complete_rows, encode_with, learn_codings
 from intravar.preparation.kinds import Column, understand, without_blanks
 from intravar.preparation.leaks import Leak, find_leaks
@@ -27,6 +27,8 @@ from intravar.request import Missing, Repeated
 from intravar.text import shortened
 
 _UNUSABLE = ("constant", "empty", "identifier", "other")
+#: A table is said to be thinned if it loses more rows than this share to copies.
+THINNED = 0.01
 WITHIN_PHYSICIAN = "the same for all patients of each physician; it cannot tell them apart"
 
 
@@ -89,6 +91,8 @@ class Prepared:
         Patients dealt by the levels of a column, and by periods.
     recipe
         How to prepare more patients of the same table in the same way.
+    about_copies
+        What was decided about rows that are alike; "" where no row comes twice.
     """
 
     observed: Observed
@@ -106,6 +110,18 @@ class Prepared:
     by: Dealt | None = None
     period: Dealt | None = None
     recipe: Recipe | None = None
+    about_copies: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever reads the results must know of the preparation."""
+        share = sum(self.dropped.get(why, 0) for why in (COPIES, AGAIN)) / max(self.n_rows, 1)
+        if share < THINNED:
+            return ()
+        return (
+            f"{share:.0%} of the table's rows were left out, because they copy another row or are "
+            "further rows of a patient",
+        )
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -147,10 +163,10 @@ def prepare(
     coded = code_decision(table[roles.decision], decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
     cases = None if roles.case is None else _cases(table[roles.case], physician, coded, rows)
-    copies = None
+    copies, about_copies = None, ""
     if repeated == "once":
         decided = table.with_columns(coded.values.alias(roles.decision))
-        copies = learn_copies(decided[rows], roles, part)
+        copies, about_copies = learn_copies(decided[rows], roles, part)
         rows, again = each_once(decided, roles, rows, copies)
         dropped |= again
     with counted_among(rows):
@@ -174,10 +190,11 @@ def prepare(
         repeated,
         copies,
     )
-    order = _canonical_order(encoded, physician[rows], coded.values[rows])
-    rows, understood = rows[order], [_taken(column, order) for column in understood]
     decision = coded.values[rows].to_numpy().astype(np.int8)
-    observed = Observed.of(encoded.table[order], decision, physician[rows], encoded.blocks)
+    observed, order = Observed.of(
+        encoded.table, decision, physician[rows], encoded.blocks
+    ).in_canonical_order()
+    rows, understood = rows[order], [_taken(column, order) for column in understood]
     return Prepared(
         observed=replace(observed, as_pandas=as_pandas),
         rows=rows,
@@ -193,7 +210,7 @@ def prepare(
                 encoded,
             )
         ),
-        leaks=tuple(find_leaks(understood, decision, roles.decision)),
+        leaks=tuple(find_leaks(understood, observed.decision, roles.decision)),
         decision=(roles.decision, coded.positive, coded.negative),
         dropped={reason: count for reason, count in dropped.items() if count},
         filled=encoded.filled,
@@ -203,19 +220,8 @@ def prepare(
         by=None if roles.by is None else by_level(table[roles.by][rows]),
         period=None if roles.date is None else by_period(table[roles.date][rows], period or "year"),
         recipe=recipe,
+        about_copies=about_copies,
     )
-
-
-def _canonical_order(encoded: Encoded, physician: pl.Series, decision: pl.Series) -> IntArray:
-    """Order the rows by what they hold: a result depends on the patients, not on their order."""
-    # By their place among all: the text "10" comes after "2", as the number does.
-    named = in_natural_order(physician.unique())
-    place = physician.replace_strict(named, np.arange(len(named)), return_dtype=pl.Int64)
-    keys = [place, *encoded.columns, decision]
-    # Names by position: a covariate may be called anything.
-    table = pl.DataFrame([key.alias(str(position)) for position, key in enumerate(keys)])
-    order = table.with_row_index("row").sort(*table.columns, "row")["row"]
-    return order.to_numpy().astype(np.int64)
 
 
 def _taken(column: Column, order: IntArray) -> Column:

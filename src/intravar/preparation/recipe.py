@@ -6,8 +6,7 @@ everything common is learned. Others are then prepared panel by panel: nothing i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -20,7 +19,8 @@ from intravar.preparation.encoding import Coding, complete_rows, encode_with
 from intravar.preparation.kinds import Kind, understand_as
 from intravar.preparation.roles import Roles
 from intravar.request import Missing, Repeated
-from intravar.sources.plain_columns import Habits, plain_table
+from intravar.sources.forms import Forms
+from intravar.sources.plain_columns import plain_table
 
 #: Why a row is left out whose patients are prepared with the policy to drop.
 INCOMPLETE = "a covariate is missing"
@@ -44,8 +44,8 @@ class Recipe:
         Policies for missing values, and for copies and patients who come again.
     copies
         By what copies of rows are known; None if rows that agree are none.
-    habits
-        How numbers and dates are written in text, by column.
+    forms
+        How numbers and dates are written in text, where a larger table has told.
     """
 
     roles: Roles
@@ -55,7 +55,7 @@ class Recipe:
     missing: Missing
     repeated: Repeated
     copies: CopyRule | None
-    habits: Mapping[str, Habits] = field(default_factory=dict)
+    forms: Forms | None = None
 
     def apply(self, table: pl.DataFrame) -> Portion | None:
         """Prepare more patients; None if nobody is left.
@@ -67,7 +67,7 @@ class Recipe:
         """
         texts = [name for name, kind in self.kinds if kind == "category"]
         named = [self.roles.physician, self.roles.decision, *texts]
-        plain, _ = plain_table(table, named, known=self.habits)
+        plain, _ = plain_table(table, named, forms=self.forms)
         rows = np.arange(plain.height)
         dropped: dict[str, int] = {}
         if self.repeated == "once":
