@@ -258,7 +258,7 @@ def test_measured_to_the_bit_as_a_table_filtered_before() -> None:
 
 
 #: Columns of texts that other rows, or other columns, decide how to read.
-AMBIGUOUS = {
+AMBIGUOUS: dict[str, list[str | None]] = {
     "cost": ["5,6", "1.234", "2.500", "7", "NA"],
     "price": ["1,234", "2,500", "950", "1500", "2.5"],
     "seen": ["01/02/2024", "03/04/2024", "25/02/2024", "2/28/2024", None],
@@ -272,14 +272,14 @@ ASKED = ["cost > 2", "price < 2000", "seen >= '2024-03-01'", "code = 1", "code =
 def ambiguous(draw: st.DrawFn) -> tuple[pl.DataFrame, str]:
     n = 40
     order = np.random.default_rng(draw(st.integers(0, 2**16)))
-    columns = {
-        name: order.choice(np.array(draw(st.lists(st.sampled_from(pool), min_size=1)), object), n)
-        for name, pool in AMBIGUOUS.items()
-    }
+    columns = {}
+    for name, pool in AMBIGUOUS.items():
+        some = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=6))
+        columns[name] = [some[place] for place in order.integers(0, len(some), n)]
     table = pl.DataFrame(
         {"doctor": ["007", "7"] * (n // 2), "drug": order.integers(0, 2, n), "row": range(n)}
         | {"age": order.integers(50, 70, n)}
-        | {name: values.tolist() for name, values in columns.items()},
+        | columns,
         schema_overrides=dict.fromkeys(AMBIGUOUS, pl.String),
     )
     first, second = draw(st.sampled_from(["age >= 60", *ASKED])), draw(st.sampled_from(ASKED))

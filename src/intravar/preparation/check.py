@@ -98,13 +98,20 @@ class Check:
             f"{len(covariates)} covariates: {', '.join(words.label(name) for name in covariates)}",
             f"measuring with {self.method} will take {self.cost.in_words()}",
             *(f"possible leak: {line}" for line in self.leak_lines()),
+            *self.same_lines(),
         ]
         return "\n".join(lines)
 
     def leak_lines(self) -> list[str]:
         """Name the columns that may give the decision away, the certain ones first."""
-        ordered = sorted(self.prepared.leaks, key=lambda leak: not leak.certain)
-        return [f"{leak.column}: {leak.why}" for leak in ordered]
+        return [f"{leak.column}: {leak.why}" for leak in self.prepared.leaks]
+
+    def same_lines(self) -> list[str]:
+        """Name the sets of covariates that say the same."""
+        return [
+            f"{', '.join(names)} say the same; is one of them enough (--exclude)?"
+            for names in self.prepared.same
+        ]
 
 
 @takes_request

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.canonical_order import HashArray
-from intravar.errors import InputError, option
+from intravar.errors import InputError
 from intravar.preparation.identifiers import identifier
 from intravar.preparation.roles import Roles
 from intravar.sources.plain_columns import plain_column
@@ -282,11 +282,11 @@ def learn_copies(
     if alike > SURELY * by_chance + 3 * np.sqrt(by_chance):
         return CopyRule(tuple(described)), (
             f"{many}, where chance would give {_about(by_chance)}: they count as copies; keep them "
-            f"with {option('repeated', 'all')}"
+            "with --repeated all"
         )
     return None, (
         f"{many}, about as many as chance gives: they count as different patients; name the "
-        f"patient with {option('patient')} if they are not"
+        "patient with --patient if they are not"
     )
 
 

@@ -24,6 +24,8 @@ MOSTLY_DISTINCT = 0.5
 CODE_LIKE = 20
 #: Squares of larger numbers, and single-precision copies of them, overflow.
 LARGEST_NUMBER = 1e30
+#: Microseconds.
+DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ def _date(column: pl.Series) -> Column:
     if column.dtype == pl.Time:
         hours = column.cast(pl.Int64) / 3.6e12
         return Column(column.name, "number", hours.cast(pl.Float64), "a time, in hours")
-    days = column.cast(pl.Datetime("us")).dt.epoch("us") / 86_400_000_000
+    days = column.cast(pl.Datetime("us")).dt.epoch("us") / DAY
     return Column(column.name, "date", days.cast(pl.Float64), "days since 1970-01-01")
 
 

@@ -18,7 +18,7 @@ from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.duplicates import AGAIN, COPIES, each_once, learn_copies
 from intravar.preparation.encoding import Encoded, complete_rows, encode_with, learn_codings
 from intravar.preparation.kinds import Column, understand, without_blanks
-from intravar.preparation.leaks import Leak, find_leaks
+from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
 from intravar.preparation.periods import Dealt, by_level, by_period
 from intravar.preparation.physician_names import physician_names
 from intravar.preparation.recipe import INCOMPLETE, Recipe
@@ -75,6 +75,8 @@ class Prepared:
         What became of every column.
     leaks
         Columns that may give the decision away.
+    same
+        Sets of covariates that say the same.
     decision
         Name of the decision, and what was counted as 1 and 0.
     dropped
@@ -111,6 +113,7 @@ class Prepared:
     period: Dealt | None = None
     recipe: Recipe | None = None
     about_copies: str = ""
+    same: tuple[tuple[str, ...], ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -210,7 +213,15 @@ def prepare(
                 encoded,
             )
         ),
-        leaks=tuple(find_leaks(understood, observed.decision, roles.decision)),
+        leaks=tuple(
+            find_leaks(
+                understood,
+                observed.decision,
+                roles.decision,
+                None if roles.date is None else _moments(table[roles.date][rows]),
+            )
+        ),
+        same=tuple(columns_that_say_the_same(understood)),
         decision=(roles.decision, coded.positive, coded.negative),
         dropped={reason: count for reason, count in dropped.items() if count},
         filled=encoded.filled,
@@ -222,6 +233,11 @@ def prepare(
         recipe=recipe,
         about_copies=about_copies,
     )
+
+
+def _moments(date: pl.Series) -> pl.Series | None:
+    """Return when decisions were taken; None where the column does not hold dates."""
+    return date if date.dtype == pl.Date or isinstance(date.dtype, pl.Datetime) else None
 
 
 def _taken(column: Column, order: IntArray) -> Column:
