@@ -105,7 +105,7 @@ def find_leaks(
     if len(rows) > SAMPLE:
         rows = np.sort(stream(0, "leaks").choice(rows, SAMPLE, replace=False))
     decided = decision[rows]
-    sampled = [Column(each.name, each.kind, each.values[rows]) for each in columns]
+    sampled = [each.taken(rows) for each in columns]
     days = None if date is None else date[rows]
     aucs = np.array([_auc([column], decided) for column in sampled])
     certain, asked = [], []
@@ -169,7 +169,7 @@ def columns_that_say_the_same(columns: Sequence[Column]) -> list[tuple[str, ...]
     rows = np.arange(len(columns[0].values))
     if len(rows) > SAMPLE_FOR_SAME:
         rows = np.sort(stream(0, "same").choice(rows, SAMPLE_FOR_SAME, replace=False))
-    some = [Column(each.name, each.kind, each.values[rows]) for each in columns]
+    some = [each.taken(rows) for each in columns]
     links = np.eye(len(some), dtype=np.bool_)
     ranks = [place for place, each in enumerate(some) if each.kind != "category"]
     if len(ranks) > 1:
