@@ -19,14 +19,13 @@ from intravar.pages.measurement.handover import (
     REQUEST,
     damaged,
     from_folder,
-    parquet_bytes,
     pseudonyms_of,
     write_measurement,
 )
 from intravar.pages.measurement.joint_register import JOINT_PICTURES
 from intravar.pages.measurement.measurement_page import LOOKS
 from intravar.pages.measurement.picture_register import pictures_of
-from intravar.publication.exports import safe_csv
+from intravar.publication.files import parquet_bytes, safe_csv
 from intravar.publication.folders import SEVERAL, checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE
 from intravar.publication.several_outputs import (
