@@ -91,6 +91,7 @@ def published_strata(strata: MeasuredStrata, smallest: int, *, hidden: bool = Fa
         strata=tuple(
             Stratum(
                 row["stratum"],
+                noise=None,
                 **{
                     name: _rounding(row["n_patients"], smallest, hidden=hidden)(row[name])
                     for name in _NUMBERS
