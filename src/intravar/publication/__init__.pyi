@@ -1,3 +1,4 @@
+from .case_words import NO_CASES, NOBODY_ALIKE, cases_shown
 from .check_words import check_json, check_lines, column_rows, unmeasurable
 from .explain import WARNING, measurement_folders
 from .exports import safe_csv
@@ -15,11 +16,14 @@ from .several_outputs import NOT_SHOWN, SeveralOutputs, joint_lines
 from .suppression import shown
 
 __all__ = [
+    "NOBODY_ALIKE",
     "NOT_SHOWN",
+    "NO_CASES",
     "WARNING",
     "Outputs",
     "Pseudonyms",
     "SeveralOutputs",
+    "cases_shown",
     "check_json",
     "check_lines",
     "checked_out",
