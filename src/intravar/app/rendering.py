@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from intravar.app.draft import CONDITIONS, OPERATORS, USES
 from intravar.app.places import key_of, size_words
-from intravar.pages.colours import INKS, style_of
+from intravar.documents.colours import INKS, style_of
 from intravar.version import __version__
 
 #: The steps of the way, for whoever wants to know where they are.
@@ -50,7 +50,7 @@ def screen(name: str, /, status: int = 200, **content: Any) -> HTMLResponse:
 @cache
 def style() -> str:
     """Return the style of all screens: that of the pages, and the app's own."""
-    base = files("intravar.pages").joinpath("templates", "base.css").read_text("utf-8")
+    base = files("intravar.documents").joinpath("templates", "base.css").read_text("utf-8")
     return style_of(INKS) + base + _own("app.css")
 
 

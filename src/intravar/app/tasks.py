@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import intravar
-from intravar import pages, publication, sources
+from intravar import documents, publication, sources
 from intravar.app.guess import at_first_sight
 from intravar.preparation.check import folder_for_now
 from intravar.request import Request
@@ -77,16 +77,16 @@ def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[st
 
 def report(folder: str, name: str) -> str:
     """Write the report of a measurement in a format; return the file."""
-    written = pages.write_measurement_files(folder, [name])
+    written = documents.write_measurement_files(folder, [name])
     return str(written[0])
 
 
 def sheets(folder: str, out: str, physician: str | None) -> str:
     """Write the sheet of one physician, or those of all in an archive; return the file."""
-    formats = [name for name in pages.SHEET_FORMATS if not pages.lacking([name])]
+    formats = [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]
     place = make_private_folder(Path(out))
     chosen = formats[-1:] if physician else formats
-    written = pages.write_sheets(folder, place, physician=physician, formats=chosen)
+    written = documents.write_sheets(folder, place, physician=physician, formats=chosen)
     if physician:
         return str(written.files[0])
     archive = place.with_suffix(".zip")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from intravar.pages.colours import Look
+from intravar.documents.colours import Look
 
 STAR = (
     "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4"
@@ -33,7 +33,6 @@ LOOKS = {
     "lpa-guided": Look("#3b2f94", "#a79df5", "diamond"),
     "mutual-information": Look("#008a64", "#3fd0a4", "triangle-down"),
     "glmm": Look("#5c5c5c", "#c4c4c4", HEXAGON),
-    "genetic-matching": Look("#882255", "#d67aa8", "triangle-left"),
     "latent-rule": Look("#b07a00", "#f7c04a", STAR),
     "constant": Look("#8a8a8a", "#8f8f8f", RING),
 }

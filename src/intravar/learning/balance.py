@@ -1,0 +1,198 @@
+"""The weight search of Genetic Mahalanobis matching.
+
+Diamond and Sekhon (2013) search covariate weights under which treated patients and their matched
+controls are alike. Here the candidates are drawn and selected by SciPy's differential evolution,
+and each is judged by the largest mean difference that is left after matching every treated patient
+to the nearest control.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import differential_evolution
+from threadpoolctl import threadpool_limits
+
+from intravar.arrays import BoolArray, FloatArray
+from intravar.learning.nearest_control import NearestControl
+
+LARGEST_WEIGHT = 10.0
+POPULATION_PER_COVARIATE = 15
+GENERATIONS = 10
+
+
+@dataclass(frozen=True)
+class BalanceSearch:
+    """What the search found.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (p,)
+        The best weights, scaled to sum to one; equal weights if there was nothing to search.
+    loss : float
+        The largest absolute mean difference under these weights, NaN if there was nothing to
+        search.
+    trace : ndarray
+        The best loss so far: of the first population, then after each generation.
+    n_evaluations : int
+        Number of weightings tried.
+    converged : bool
+        Whether the population agreed before the last generation. Ten generations rarely suffice
+        for that.
+    message : str
+        Why the search ended.
+    """
+
+    weights: FloatArray
+    loss: float
+    trace: FloatArray
+    n_evaluations: int
+    converged: bool
+    message: str
+
+
+def search_balance(
+    covariates: ArrayLike,
+    decisions: ArrayLike,
+    *,
+    balance: ArrayLike | None = None,
+    seed: int | np.random.Generator,
+    generations: int = GENERATIONS,
+    workers: int = 1,
+) -> BalanceSearch:
+    """Search weights that balance treated patients and their nearest controls.
+
+    Parameters
+    ----------
+    covariates : array-like of shape (n, p)
+        Standardised covariates without missing values.
+    decisions : array-like of shape (n,)
+        1 for treated patients, 0 for controls.
+    balance : array-like of shape (n, q), optional
+        Covariates whose balance is judged, if not those by which patients are matched.
+    seed : int or numpy.random.Generator
+        Where the random numbers of the search come from.
+    generations : int
+        Number of generations after the first population of 15 p weightings.
+    workers : int
+        Number of threads that evaluate one population. The result does not depend on it.
+
+    Returns
+    -------
+    BalanceSearch
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from intravar.learning.balance import search_balance
+    >>> covariates = np.random.default_rng(0).normal(size=(60, 2))
+    >>> found = search_balance(covariates, covariates[:, 0] > 0, seed=1, generations=2)
+    >>> found.n_evaluations, len(found.trace)
+    (90, 3)
+    """
+    array, treated = _checked(covariates, decisions)
+    judged = array if balance is None else np.asarray(balance, dtype=np.float64)
+    p = array.shape[1]
+    if p == 0 or not treated.any() or treated.all():
+        what = "covariates" if p == 0 else "treated patients" if not treated.any() else "controls"
+        equal = np.full(p, 1.0 / max(p, 1))
+        return BalanceSearch(equal, float("nan"), np.empty(0), 0, False, f"there are no {what}")
+    trace: list[float] = []
+    # The products are small: threads of BLAS would only get in each other's way.
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+
+        def evaluate(
+            loss: Callable[[FloatArray], float], population: Iterable[FloatArray]
+        ) -> list[float]:
+            losses = list(pool.map(loss, population) if workers > 1 else map(loss, population))
+            trace.append(min([*losses, *trace[-1:]]))
+            return losses
+
+        found = differential_evolution(
+            BalanceLoss(array[treated], array[~treated], judged[treated], judged[~treated]),
+            bounds=[(0.0, LARGEST_WEIGHT)] * p,
+            popsize=POPULATION_PER_COVARIATE,
+            maxiter=generations,
+            polish=False,
+            # A whole generation is drawn before it is judged: the path cannot depend on the
+            # workers.
+            updating="deferred",
+            workers=evaluate,
+            rng=np.random.default_rng(seed),
+        )
+    return BalanceSearch(
+        normalised(found.x),
+        float(found.fun),
+        np.array(trace),
+        int(found.nfev),
+        bool(found.success),
+        str(found.message),
+    )
+
+
+class BalanceLoss:
+    """The largest absolute mean difference between treated patients and their nearest controls.
+
+    Parameters
+    ----------
+    treated, controls : ndarray of shape (n, p)
+        Covariates by which patients are matched, at least one patient in each.
+    judged_treated, judged_controls : ndarray of shape (n, q), optional
+        Covariates whose difference is judged, if others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from intravar.learning.balance import BalanceLoss
+    >>> loss = BalanceLoss(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
+    >>> loss(np.array([9.0, 1.0])), loss(np.array([1.0, 9.0]))
+    (2.0, 1.0)
+    """
+
+    def __init__(
+        self,
+        treated: FloatArray,
+        controls: FloatArray,
+        judged_treated: FloatArray | None = None,
+        judged_controls: FloatArray | None = None,
+    ) -> None:
+        self._target = (treated if judged_treated is None else judged_treated).mean(axis=0)
+        self._controls = controls if judged_controls is None else judged_controls
+        self._nearest = NearestControl(treated, controls)
+
+    def __call__(self, weights: FloatArray) -> float:
+        """Return the loss under these weights, whatever their scale."""
+        matched = self._controls[self._nearest(normalised(weights))]
+        return float(np.abs(self._target - matched.mean(axis=0)).max())
+
+
+def normalised(weights: FloatArray) -> FloatArray:
+    """Scale weights to sum to one; weights that are all zero become equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from intravar.learning.balance import normalised
+    >>> normalised(np.array([1.0, 3.0])), normalised(np.zeros(2))
+    (array([0.25, 0.75]), array([0.5, 0.5]))
+    """
+    total = weights.sum()
+    if total == 0.0:
+        return np.full(len(weights), 1.0 / len(weights))
+    return np.asarray(weights / total, dtype=np.float64)
+
+
+def _checked(covariates: ArrayLike, decisions: ArrayLike) -> tuple[FloatArray, BoolArray]:
+    array = np.ascontiguousarray(covariates, dtype=np.float64)
+    outcome = np.asarray(decisions)
+    if array.ndim != 2 or outcome.shape != array.shape[:1]:
+        raise ValueError(
+            f"covariates need one row per decision, got shapes {array.shape} and {outcome.shape}"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError("covariates must be finite: impute or drop missing values before matching")
+    if not np.isin(outcome, (0, 1)).all():
+        raise ValueError("decisions must be 0 or 1")
+    return array, outcome == 1

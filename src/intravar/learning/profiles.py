@@ -1,0 +1,320 @@
+"""Latent profiles: a Gaussian mixture whose number of components is chosen by BIC.
+
+For every candidate number of profiles a full-covariance mixture is fitted from several k-means
+starts; the lowest BIC among the converged candidates wins. The numbers are those of
+``sklearn.mixture.GaussianMixture`` with the same ``random_state``: the k-means starts are drawn by
+scikit-learn itself from the same random stream, and the iterations, the stopping rule and the
+choice of the best start are the same. Only the arithmetic is arranged differently.
+"""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+from threadpoolctl import ThreadpoolController
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.learning.mixtures import (
+    MixtureParameters,
+    QuadraticFeatures,
+    StartResult,
+    em_pass,
+    parameters_from_labels,
+    run_starts,
+)
+
+# The defaults of scikit-learn, named because the starts and stops depend on them.
+EM_TOLERANCE = 1e-3
+EM_MAX_ITERATIONS = 100
+
+# Moments are taken around the cohort's centre, so a covariance carries an error of about
+# eps * max(z^2), to be small against its smallest possible eigenvalue, reg_covar.
+_MOMENT_ERROR_LIMIT = 1e-6
+# Two starts that end this close (relative) are the same solution with its profiles in another
+# order; the earlier one is kept, so that rounding does not decide.
+_SAME_BOUND = 1e-10
+
+
+def checked_matrix(z: npt.ArrayLike) -> FloatArray:
+    """Give ``z`` as a finite matrix of patients by covariates, or say what is wrong with it."""
+    rows = np.ascontiguousarray(z, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise ValueError(
+            f"z must have two dimensions (patients, covariates), got shape {rows.shape}"
+        )
+    if not np.isfinite(rows).all():
+        column = int(np.flatnonzero(~np.isfinite(rows).all(axis=0))[0])
+        raise ValueError(f"z holds a missing or infinite value in column {column}")
+    return rows
+
+
+@dataclass(frozen=True)
+class ProfileModel:
+    """The retained mixture, and how it was chosen.
+
+    Attributes
+    ----------
+    n_profiles : int
+        Number of profiles K of the retained mixture.
+    weights : ndarray of shape (K,)
+        Share of each profile.
+    means : ndarray of shape (K, p)
+        Centre of each profile.
+    covariances : ndarray of shape (K, p, p)
+        Covariance of each profile, regularisation included.
+    precisions_cholesky : ndarray of shape (K, p, p)
+        Upper factors U with ``U U' = inv(covariance)``.
+    bic : dict of int to float
+        BIC of every candidate that could be fitted.
+    converged : dict of int to bool
+        Whether the best start of the candidate converged.
+    skipped : dict of int to str
+        Candidates that could not be fitted, with the reason.
+    fallback : bool
+        True when no candidate converged and the smallest one was kept all the same.
+    """
+
+    n_profiles: int
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+    precisions_cholesky: FloatArray
+    bic: dict[int, float]
+    converged: dict[int, bool]
+    skipped: dict[int, str] = field(default_factory=dict)
+    fallback: bool = False
+
+    def log_densities(self, z: npt.ArrayLike) -> FloatArray:
+        """Log of weight times density, per row and profile, shape (n, K)."""
+        rows = checked_matrix(z)
+        if rows.shape[1] != self.means.shape[1]:
+            raise ValueError(
+                f"z has {rows.shape[1]} columns, the profiles were fitted on {self.means.shape[1]}"
+            )
+        result = np.empty((rows.shape[0], self.n_profiles))
+        constant = -0.5 * rows.shape[1] * np.log(2.0 * np.pi)
+        for k, factor in enumerate(self.precisions_cholesky):
+            whitened = (rows - self.means[k]) @ factor
+            result[:, k] = -0.5 * np.einsum("ij,ij->i", whitened, whitened)
+            result[:, k] += constant + np.log(np.diag(factor)).sum() + np.log(self.weights[k])
+        return result
+
+    def memberships(self, z: npt.ArrayLike) -> FloatArray:
+        """Posterior probability of each profile, per row, shape (n, K); rows sum to one."""
+        result = self.log_densities(z)
+        result -= result.max(axis=1, keepdims=True)
+        np.exp(result, out=result)
+        result /= result.sum(axis=1, keepdims=True)
+        return result
+
+
+@dataclass(frozen=True)
+class _Starts:
+    """How every candidate is started and kept from collapsing."""
+
+    n_init: int
+    reg_covar: float
+    random_state: int
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """One number of profiles: its mixture in the original coordinates, or why there is none."""
+
+    n_profiles: int
+    parameters: MixtureParameters | None = None
+    bic: float = np.nan
+    converged: bool = False
+    reason: str = ""
+
+
+def _free_parameters(n_profiles: int, n_columns: int) -> int:
+    return n_profiles * (n_columns * (n_columns + 1) // 2 + n_columns + 1) - 1
+
+
+def kmeans_labels(z: FloatArray, n_profiles: int, n_init: int, random_state: int) -> IntArray:
+    """Labels of ``n_init`` k-means runs that share one random stream, as GaussianMixture does."""
+    stream = np.random.RandomState(random_state)
+    runs = [KMeans(n_profiles, n_init=1, random_state=stream).fit(z) for _ in range(n_init)]
+    return np.array([run.labels_ for run in runs], dtype=np.int64)
+
+
+def _best_start(results: list[StartResult]) -> StartResult:
+    best = results[0]
+    for result in results[1:]:
+        margin = _SAME_BOUND * max(1.0, abs(best.lower_bound))
+        if result.lower_bound > best.lower_bound + margin:
+            best = result
+    return best
+
+
+def _fit_batched(
+    z: FloatArray, features: QuadraticFeatures, n_profiles: int, starts: _Starts
+) -> _Candidate:
+    labels = kmeans_labels(z, n_profiles, starts.n_init, starts.random_state)
+    start = parameters_from_labels(labels, n_profiles, features, starts.reg_covar)
+    results = run_starts(
+        start,
+        features,
+        reg_covar=starts.reg_covar,
+        tolerance=EM_TOLERANCE,
+        max_iterations=EM_MAX_ITERATIONS,
+    )
+    best = _best_start(results)
+    log_likelihood, _ = em_pass(best.parameters, features)
+    n_rows, n_columns = z.shape
+    bic = -2.0 * n_rows * float(log_likelihood[0])
+    bic += _free_parameters(n_profiles, n_columns) * np.log(n_rows)
+    original = MixtureParameters(
+        best.parameters.weights[0],
+        best.parameters.means[0] + features.centre,
+        best.parameters.covariances[0],
+        best.parameters.precisions_cholesky[0],
+    )
+    return _Candidate(n_profiles, original, float(bic), best.converged)
+
+
+def _fit_directly(z: FloatArray, n_profiles: int, starts: _Starts) -> _Candidate:
+    """Fit through scikit-learn, which centres on every component: slower, safe at any scale."""
+    mixture = GaussianMixture(
+        n_components=n_profiles,
+        n_init=starts.n_init,
+        reg_covar=starts.reg_covar,
+        random_state=starts.random_state,
+    ).fit(z)
+    parameters = MixtureParameters(
+        mixture.weights_, mixture.means_, mixture.covariances_, mixture.precisions_cholesky_
+    )
+    return _Candidate(n_profiles, parameters, float(mixture.bic(z)), bool(mixture.converged_))
+
+
+def _fit_candidate(
+    z: FloatArray,
+    features: QuadraticFeatures | None,
+    n_profiles: int,
+    starts: _Starts,
+    threads: ThreadpoolController,
+) -> _Candidate:
+    if n_profiles > z.shape[0]:
+        reason = f"{n_profiles} profiles asked from {z.shape[0]} patients"
+        return _Candidate(n_profiles, reason=reason)
+    # OpenMP counts its threads per calling thread, so the limit must be set in the worker itself.
+    with threads.limit(limits=1, user_api="openmp"), np.errstate(under="ignore"):
+        try:
+            if features is None:
+                return _fit_directly(z, n_profiles, starts)
+            return _fit_batched(z, features, n_profiles, starts)
+        except (np.linalg.LinAlgError, ValueError) as error:
+            reason = f"a profile collapsed to a singular covariance ({error})"
+            return _Candidate(n_profiles, reason=reason)
+
+
+def _needs_direct_fit(z: FloatArray, reg_covar: float) -> bool:
+    largest = float(np.abs(z - z.mean(axis=0)).max())
+    return float(np.finfo(np.float64).eps) * largest**2 > _MOMENT_ERROR_LIMIT * reg_covar
+
+
+def _choose(candidates: list[_Candidate]) -> tuple[_Candidate, bool]:
+    fitted = [candidate for candidate in candidates if candidate.parameters is not None]
+    if not fitted:
+        reasons = "; ".join(f"K = {item.n_profiles}: {item.reason}" for item in candidates)
+        raise ValueError(f"no number of latent profiles could be fitted ({reasons})")
+    converged = [candidate for candidate in fitted if candidate.converged]
+    if converged:
+        return min(converged, key=lambda candidate: candidate.bic), False
+    return min(fitted, key=lambda candidate: candidate.n_profiles), True
+
+
+def select_profiles(
+    z: npt.ArrayLike,
+    *,
+    candidates: Iterable[int] = range(2, 11),
+    n_init: int = 10,
+    reg_covar: float = 1e-6,
+    random_state: int,
+    n_jobs: int | None = 1,
+) -> ProfileModel:
+    """Fit a Gaussian mixture per candidate number of profiles and keep the lowest BIC.
+
+    Parameters
+    ----------
+    z : array-like of shape (n, p)
+        Scaled covariates, one row per patient, no missing value.
+    candidates : iterable of int, default 2 to 10
+        Numbers of profiles to try. One that cannot be fitted is skipped, with the reason kept.
+    n_init : int, default 10
+        Number of k-means starts per candidate.
+    reg_covar : float, default 1e-6
+        Added to the diagonal of every covariance.
+    random_state : int
+        Seed of the k-means starts; every candidate begins from this same seed.
+    n_jobs : int or None, default 1
+        Threads over the candidates. The result does not depend on it.
+
+    Returns
+    -------
+    ProfileModel
+        The candidate with the lowest BIC among those that converged; when none did, the smallest
+        fitted one (K = 2 by default), with ``fallback`` set.
+
+    Raises
+    ------
+    ValueError
+        If ``z`` is not a finite matrix of at least two rows, or no candidate can be fitted.
+
+    Notes
+    -----
+    Data whose spread is too large for ``reg_covar`` in double precision (beyond about 70 units
+    from the centre at the default) goes through scikit-learn's own, slower iterations. When
+    several starts end in the same solution with the profiles in another order, the first is kept;
+    memberships then equal those of scikit-learn up to that order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> z = np.vstack([rng.normal(0, 1, (200, 2)), rng.normal(8, 1, (100, 2))])
+    >>> model = select_profiles(z, candidates=range(2, 5), random_state=0)
+    >>> model.n_profiles
+    2
+    >>> model.memberships(z[:1]).round(3).max()
+    np.float64(1.0)
+    """
+    rows = checked_matrix(z)
+    sizes = sorted({int(size) for size in candidates})
+    if rows.shape[0] < 2 or not sizes or sizes[0] < 1:
+        raise ValueError(
+            f"latent profiles need at least two patients and positive candidates, "
+            f"got {rows.shape[0]} patients and candidates {sizes}"
+        )
+    features = None if _needs_direct_fit(rows, reg_covar) else QuadraticFeatures(rows)
+    starts = _Starts(n_init, reg_covar, random_state)
+    threads = ThreadpoolController()
+    # Many small products: one BLAS thread per candidate beats all threads on each product.
+    with threads.limit(limits=1, user_api="blas"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        # The largest candidates take longest, so they go first.
+        fits = Parallel(n_jobs=n_jobs, backend="threading", batch_size=1)(
+            delayed(_fit_candidate)(rows, features, size, starts, threads)
+            for size in reversed(sizes)
+        )
+    best, fallback = _choose(fits)
+    fitted = [fit for fit in reversed(fits) if fit.parameters is not None]
+    assert best.parameters is not None
+    return ProfileModel(
+        n_profiles=best.n_profiles,
+        weights=best.parameters.weights,
+        means=best.parameters.means,
+        covariances=best.parameters.covariances,
+        precisions_cholesky=best.parameters.precisions_cholesky,
+        bic={fit.n_profiles: fit.bic for fit in fitted},
+        converged={fit.n_profiles: fit.converged for fit in fitted},
+        skipped={fit.n_profiles: fit.reason for fit in reversed(fits) if fit.reason},
+        fallback=fallback,
+    )
