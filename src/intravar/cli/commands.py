@@ -20,6 +20,7 @@ from intravar.cli import (
     measure,
     omop,
     report,
+    review,
     sheet,
     simulation,
 )
@@ -69,6 +70,7 @@ omop.register(app)
 report.register(app)
 sheet.register(app)
 app_command.register(app)
+review.register(app)
 
 
 def _print_version(wanted: bool) -> None:
