@@ -63,7 +63,7 @@ def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[st
     for decision, alone in Request(**asked).of_each().items():
         found = intravar.check(source, alone)
         told.append(
-            publication.check_json(found)
+            publication.plain(publication.published_check(found))
             | {
                 "decision": decision,
                 "lines": publication.check_lines(found),
