@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from intravar.errors import InputError
-from intravar.publication.folders import private_folder, read_several, read_summary
+from intravar.publication.folders import SUMMARY, private_folder, read_summary
 from intravar.writing import make_folder, make_private_folder
 
 #: Endings of files that are offered as tables; a request's file holds all choices.
@@ -28,6 +28,7 @@ LEFT_FREE = 500_000_000
 #: Entries of a folder that are listed.
 MOST_LISTED = 500
 RESULTS = "intravar-results"
+SEVERAL = "several decisions together"
 _NAME = re.compile(r"[^\w .,()+-]+")
 
 
@@ -153,7 +154,7 @@ class Places:
     def opened(self, key: str) -> tuple[Path, dict[str, Any]]:
         """Return the folder of an address and its summary, of one decision or several."""
         folder = self.allowed(path_of(key))
-        summary = read_summary(folder) or read_several(folder)
+        summary = _stored(folder)
         if summary is None:
             raise InputError(f"'{folder}' is not the folder of a measurement; choose another")
         return folder, summary
@@ -198,18 +199,26 @@ def plain_name(name: str) -> str:
 
 def is_measurement(folder: Path) -> bool:
     """Tell whether a folder holds a measurement."""
-    return any((folder / name).is_file() for name in ("summary.json", "several.json"))
+    return (folder / SUMMARY).is_file()
 
 
 def _measured_in(folder: Path) -> Iterator[Measured]:
     for path in folder.iterdir():
         if path.name.startswith(".") or not is_measurement(path):
             continue
-        summary, several = read_summary(path), read_several(path)
-        stored = summary or several
+        stored = _stored(path)
         if stored is not None:
-            verdict = str(stored.get("verdict") or "several decisions together")
-            yield Measured(path, path.name, _when(path), verdict, summary is None)
+            listed = stored["decisions"]
+            verdict = str(listed[0].get("verdict", "")) if len(listed) == 1 else SEVERAL
+            yield Measured(path, path.name, _when(path), verdict, len(listed) > 1)
+
+
+def _stored(folder: Path) -> dict[str, Any] | None:
+    """Return what a folder says of its measurement; None where there is none that can be read."""
+    stored = read_summary(folder)
+    listed = None if stored is None else stored.get("decisions")
+    usable = isinstance(listed, list) and all(isinstance(each, dict) for each in listed) and listed
+    return stored if usable else None
 
 
 def _when(path: Path) -> str:

@@ -40,7 +40,7 @@ async def result(request: Request) -> Response:
         key=key,
         folder=folder,
         summary=summary,
-        several=summary.get("what") == "several",
+        several=len(summary["decisions"]) > 1,
         words=Words.in_summary(summary),
         page=f"{desk.sealed(key)}/report.html",
         downloads=DOWNLOADS,
@@ -138,7 +138,7 @@ async def explain(request: Request) -> Response:
     desk = desk_of(request)
     key = request.path_params["key"]
     folder, summary = desk.places.opened(key)
-    if summary.get("what") == "several":
+    if len(summary["decisions"]) > 1:
         raise InputError("this holds several decisions together; open one of them and ask there")
     asked: dict[str, Any] = dict(request.query_params)
     if request.method == "POST":

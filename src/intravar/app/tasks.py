@@ -116,7 +116,8 @@ def explain(folder: str, physician: str) -> dict[str, Any]:
     words = Words.in_summary(summary)
     with words.in_errors():
         table = intravar.explain(folder, physician)
-    cases = publication.cases_shown(table, summary, 3)
+    decision = summary["request"]["columns"]["decision"]
+    cases = publication.cases_shown(table, decision, words, 3)
     return {
         "warning": words.said(publication.WARNING),
         "none": words.said(publication.NO_CASES),

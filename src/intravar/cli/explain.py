@@ -105,7 +105,8 @@ def _print_cases(console: Console, table: pl.DataFrame, summary: dict[str, Any])
     console.print(cli.Text(words.said(publication.WARNING), style="bold red"))
     if not table.height:
         console.print(cli.Text(words.said(publication.NO_CASES)))
-    for case in publication.cases_shown(table, summary, 2 if console.width < 80 else 3):
+    decision, most = summary["request"]["columns"]["decision"], 2 if console.width < 80 else 3
+    for case in publication.cases_shown(table, decision, words, most):
         console.print()
         console.print(cli.Text(case.heading))
         if case.alone:

@@ -38,24 +38,22 @@ class CaseShown:
     alone: bool
 
 
-def cases_shown(table: pl.DataFrame, summary: dict[str, Any], most: int) -> list[CaseShown]:
+def cases_shown(table: pl.DataFrame, decision: str, words: Words, most: int) -> list[CaseShown]:
     """Put the cases of :func:`intravar.explain` side by side.
 
     Parameters
     ----------
     table
         What `explain` returned.
-    summary
-        Of the measurement; it holds the words.
+    decision, words
+        Column of the decision, and what things are called.
     most
         Others to set beside a patient.
     """
-    words = Words.in_summary(summary)
-    decision = words.decision or summary["request"]["columns"]["decision"]
     found = []
     for _, rows in table.group_by("case", maintain_order=True):
         pairs = [pair.to_dicts() for _, pair in rows.group_by("pair", maintain_order=True)]
-        found.append(_case(pairs[:most], decision, words))
+        found.append(_case(pairs[:most], words.decision or decision, words))
     return found
 
 
