@@ -8,7 +8,7 @@ nor names, nor units can reach a result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -186,6 +186,31 @@ class Layout:
             decided[physicians],
             self.copies,
         )
+
+
+def in_content_order(observed: Observed) -> tuple[Observed, IntArray]:
+    """Return the same with patients and physicians sorted by what they hold, and the rows.
+
+    What is drawn by lot then depends neither on the order of a table nor on what its physicians
+    are called.
+
+    Examples
+    --------
+    >>> one, _ = in_content_order(Observed.of([[1.0], [2.0]], [0, 1], ["a", "b"]))
+    >>> other, _ = in_content_order(Observed.of([[1.0], [2.0]], [0, 1], ["z", "b"]))
+    >>> bool((one.covariates == other.covariates).all())
+    True
+    """
+    panels = Layout.of(observed).panels(observed)
+    sorted_by_content = replace(
+        observed,
+        covariates=observed.covariates[panels.rows],
+        decision=observed.decision[panels.rows],
+        code=panels.code,
+        named=observed.named[panels.physicians],
+        _learned={},
+    )
+    return sorted_by_content, panels.rows
 
 
 def _patterns(X: FloatArray, bins: Bins, code: IntArray) -> HashArray:

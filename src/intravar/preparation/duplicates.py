@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.canonical_order import HashArray
+from intravar.content_order import HashArray
 from intravar.errors import InputError
 from intravar.preparation.identifiers import identifier
 from intravar.preparation.roles import Roles
