@@ -198,7 +198,8 @@ def _measured(
     tell.step("taking noise apart", 5)
     noise = None
     if len(prepared.observed.physicians) > 1:
-        noise = noise_of(prepared.observed if found.beyond is None else _some(prepared.observed))
+        some = prepared.observed if found.beyond is None else _some(prepared.observed)
+        noise = noise_of(some, seed=request.seed)
     group = None if appraised.group is None else replace(appraised.group, noise=noise)
     unrecorded = None
     if repeats is None and group is not None and isinstance(main.evidence, Predictions):
