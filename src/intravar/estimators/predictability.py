@@ -49,6 +49,8 @@ class Predictability(Estimator):
     ----------
     n_folds
         Number of folds, at least three.
+    n_jobs
+        Threads to learn with; results do not depend on it.
     random_state
         Seed of the folds, and of draws of rules; nothing else is random.
 
@@ -110,14 +112,17 @@ class Predictability(Estimator):
     candidates_: dict[str, float]
     _common: CommonPart
 
-    def __init__(self, *, n_folds: int = 5, random_state: int = 0) -> None:
+    def __init__(
+        self, *, n_folds: int = 5, n_jobs: int | None = None, random_state: int = 0
+    ) -> None:
         self.n_folds = n_folds
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _fit(self, observed: Observed) -> None:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
-        found = held_out(observed, self.n_folds, self.random_state)
+        found = held_out(observed, self.n_folds, self.random_state, self.n_jobs or 1)
         cohort, task = found.task.cohort, found.task
         deals = self._deals(observed, found)
         prediction, pooled, gain = self._predictions(deals)
@@ -188,7 +193,10 @@ class Predictability(Estimator):
             return [first]
         # Few patients: which fold they fall into matters, so that several deals are averaged.
         seeds = [self._seed_of(deal) for deal in range(1, REPETITIONS)]
-        return [first, *(held_out(observed, self.n_folds, seed) for seed in seeds)]
+        return [
+            first,
+            *(held_out(observed, self.n_folds, seed, self.n_jobs or 1) for seed in seeds),
+        ]
 
     def _seed_of(self, deal: int) -> int:
         return self.random_state + 1000 * deal
@@ -225,7 +233,7 @@ class Predictability(Estimator):
 
     def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
         """See :class:`intravar.estimators.base.Estimator`."""
-        bounds = half_bounds(observed, self.n_folds, self._seed_of(deal))
+        bounds = half_bounds(observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1)
         if bounds is None:
             return None
         whole, first, second = (

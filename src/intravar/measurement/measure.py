@@ -17,6 +17,7 @@ from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
+from intravar.estimators.predictability import Predictability
 from intravar.estimators.work import Size
 from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
@@ -295,8 +296,8 @@ def fit_method(name: str, observed: Observed, seed: int) -> tuple[Fitted, list[s
     """Fit a method; return it, and what it warned about."""
     estimator = make_estimator(name)
     _set_if_taken(estimator, "random_state", seed)
-    # Threads change the time and nothing else; over a small table they wait for each other.
-    if observed.n_patients >= MANY_PATIENTS:
+    # Threads change the time and nothing else; over a small table most wait for each other.
+    if observed.n_patients >= MANY_PATIENTS or isinstance(estimator, Predictability):
         _set_if_taken(estimator, "n_jobs", joblib.cpu_count())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

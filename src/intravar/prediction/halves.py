@@ -40,7 +40,7 @@ class HalfBound:
 
 
 def half_predictions(
-    observed: Observed, n_folds: int, seed: int
+    observed: Observed, n_folds: int, seed: int, n_threads: int = 1
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return P(yes) of every patient from either half of the other folds: own, and pooled.
 
@@ -48,28 +48,29 @@ def half_predictions(
     """
     return observed.learn(
         ("half predictions", n_folds, seed),
-        lambda: _half_predictions(held_out(observed, n_folds, seed)),
+        lambda: _half_predictions(held_out(observed, n_folds, seed, n_threads), n_threads),
     )
 
 
-def _half_predictions(found: HeldOut) -> list[tuple[FloatArray, FloatArray]]:
+def _half_predictions(found: HeldOut, n_threads: int) -> list[tuple[FloatArray, FloatArray]]:
     if found.fit is None:
         return []
     with threadpool_limits(limits=1, user_api="blas"):
-        return [(expit(own), expit(pooled)) for own, pooled in half_scores(found.task, found.fit)]
+        scores = half_scores(found.task, found.fit, n_threads)
+    return [(expit(own), expit(pooled)) for own, pooled in scores]
 
 
 def half_bounds(
-    observed: Observed, n_folds: int, seed: int
+    observed: Observed, n_folds: int, seed: int, n_threads: int = 1
 ) -> tuple[HalfBound, HalfBound, HalfBound] | None:
     """Return the bounds of all patients and of either half, by one deal into folds.
 
     None where no rule is learned, or where a half holds decisions of one kind alone.
     """
-    found = held_out(observed, n_folds, seed)
+    found = held_out(observed, n_folds, seed, n_threads)
     task, y = found.task, found.task.cohort.decision
     parts = (task.part, ~task.part)
-    predictions = half_predictions(observed, n_folds, seed)
+    predictions = half_predictions(observed, n_folds, seed, n_threads)
     if not predictions or any(len(np.unique(y[part])) < 2 for part in parts):
         return None
     with threadpool_limits(limits=1, user_api="blas"):
