@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from intravar.cli import (
+    app_command,
     benchmark,
     check,
     compare,
@@ -19,6 +20,7 @@ from intravar.cli import (
     measure,
     omop,
     report,
+    review,
     sheet,
     simulation,
 )
@@ -67,6 +69,8 @@ compare.register(app)
 omop.register(app)
 report.register(app)
 sheet.register(app)
+app_command.register(app)
+review.register(app)
 
 
 def _print_version(wanted: bool) -> None:
