@@ -200,7 +200,9 @@ def _measured(
     tell.step("taking noise apart", 5)
     noise = None
     if len(prepared.observed.physicians) > 1:
-        some = prepared.observed if found.beyond is None else _some(prepared.observed)
+        # What predictions learned of halves serves noise as well.
+        learned = found.beyond is None or isinstance(main.evidence, Predictions)
+        some = prepared.observed if learned else _some(prepared.observed)
         noise = noise_of(some, seed=request.seed)
     group = None if appraised.group is None else replace(appraised.group, noise=noise)
     unrecorded = None
