@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.screening import MOST_SEEN, coarse_bins, telling
-from intravar.preparation.encoding import ABSENT
+from intravar.preparation.columns.encoding import ABSENT
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import derived_seed, stream
 from intravar.wording import USUAL, Words
