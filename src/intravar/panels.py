@@ -86,6 +86,22 @@ class Panels:
         given[self.physicians] = values
         return given
 
+    def take(self, rows: IntArray) -> Panels:
+        """Return some of the patients, in rising order, with the physicians who are left."""
+        present, code, size = np.unique(self.code[rows], return_inverse=True, return_counts=True)
+        return replace(
+            self,
+            X=self.X[rows],
+            bins=self.bins[rows],
+            y=self.y[rows],
+            code=code.astype(np.int64),
+            first=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
+            rows=self.rows[rows],
+            physicians=self.physicians[present],
+            pattern=self.pattern[rows],
+            key=self.key[present],
+        )
+
     def deal(self, n_folds: int, seed: int, *names: str) -> IntArray:
         """Deal every panel's patients to folds in turn; decisions break ties and do nothing else.
 

@@ -31,7 +31,7 @@ from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Decisions, Estimand, Evidence
 from intravar.estimators.work import Size, Work, scanning
 from intravar.frames import handed_back
-from intravar.inference.intervals import LEVEL, Interval, checked_level
+from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_level
 from intravar.inference.scales import Scale
 from intravar.observed import Observed
 
@@ -112,6 +112,23 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     @abstractmethod
     def _fit(self, observed: Observed) -> None:
         """Set `score_` and `reason_`, and whatever else the method has to say."""
+
+    def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
+        """Return what either half of the patients says, where that takes less than fitting anew.
+
+        Parameters
+        ----------
+        observed
+            The patients that were fitted.
+        deal
+            Number of the deal into halves, from 0.
+
+        Returns
+        -------
+        halves
+            None where every half must be fitted for itself.
+        """
+        return None
 
     def evidence(self, observed: Observed) -> Evidence:
         """Return what stands behind the scores, for the patients that were fitted."""

@@ -13,10 +13,11 @@ from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator
 from intravar.estimators.evidence import Predictions
 from intravar.estimators.work import Size, Work
-from intravar.inference.intervals import Interval
+from intravar.inference.intervals import LEVEL, Half, Interval, TwoHalves
 from intravar.learning.screening import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions
+from intravar.prediction.halves import half_bounds
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.prediction.weights import in_words, notable
 
@@ -40,6 +41,8 @@ class Predictability(CommonEstimator):
     ----------
     n_folds
         Number of folds, at least three.
+    n_jobs
+        Threads to learn with; results do not depend on it.
     random_state
         Seed of the folds, and of draws of rules; nothing else is random.
 
@@ -99,8 +102,11 @@ class Predictability(CommonEstimator):
     pooled_: FloatArray
     candidates_: dict[str, float]
 
-    def __init__(self, *, n_folds: int = 5, random_state: int = 0) -> None:
+    def __init__(
+        self, *, n_folds: int = 5, n_jobs: int | None = None, random_state: int = 0
+    ) -> None:
         self.n_folds = n_folds
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _learn(self, observed: Observed) -> tuple[PredictionCommon, Predicted]:
@@ -108,8 +114,11 @@ class Predictability(CommonEstimator):
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
         # Few patients: which fold they fall into matters, so that several deals are averaged.
         deals = REPETITIONS if observed.n_patients <= SMALL_COHORT else 1
-        more = [self.random_state + 1000 * number for number in range(1, deals)]
-        return learn_predictions(observed, self.n_folds, self.random_state, more)
+        seeds = [self._seed_of(deal) for deal in range(deals)]
+        return learn_predictions(observed, self.n_folds, seeds, self.n_jobs or 1)
+
+    def _seed_of(self, deal: int) -> int:
+        return self.random_state + 1000 * deal
 
     def _read(
         self, common: PredictionCommon, observed: Observed, handed_in: Predicted | None
@@ -127,6 +136,23 @@ class Predictability(CommonEstimator):
         self.expected_ = np.where(enough, said.expected, np.nan)
         self.ratio_ = self.score_ / self.expected_
         self.gain_ = np.where(enough, said.gain, np.nan)
+
+    def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        bounds = half_bounds(observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1)
+        if bounds is None:
+            return None
+        whole, first, second = (
+            Half.placed(
+                np.where(each.n_patients >= 2, each.bound.score, np.nan),
+                each.bound.interval(LEVEL),
+                each.physician,
+                len(self.physicians_),
+                is_bound=True,
+            )
+            for each in bounds
+        )
+        return TwoHalves(first, second, whole.score)
 
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""

@@ -20,16 +20,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from typing import TypeAlias
 
+import joblib
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri, owens_t
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.engines.threads import in_threads
 from intravar.observed import Observed
-from intravar.prediction.personal import fit_rules, learn_hyper
+from intravar.prediction.personal import Hyper, fit_rules, learn_hyper
 from intravar.prediction.pooled import common_trees
 from intravar.prediction.tasks import Task, View
 from intravar.seeds import stream
@@ -128,10 +132,13 @@ def unrecorded_reasons(
     with threadpool_limits(limits=1, user_api="blas"):
         task = view.task(part, N_FOLDS, seed)
         tasks = [task.dealt(seed + 1000 * deal) for deal in range(deals)]
-        losses = {
-            left_out: _losses(tasks, ~np.isin(owner, left_out))
-            for left_out in ((), *((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2))
-        }
+        whole, starts = _losses(tasks, np.ones(len(owner), dtype=np.bool_), [{} for _ in tasks])
+        sets = [*((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2)]
+        left = in_threads(
+            [partial(_losses, tasks, ~np.isin(owner, names), starts) for names in sets],
+            int(joblib.cpu_count()),
+        )
+        losses = {(): whole} | {names: loss for names, (loss, _) in zip(sets, left, strict=True)}
     return read_strengths(losses, tried, discordance, float(part.decision.mean()))
 
 
@@ -249,22 +256,36 @@ def _sample(observed: Observed, seed: int) -> IntArray:
     return np.sort(rows[:MOST_PATIENTS])
 
 
-def _losses(tasks: Sequence[Task], columns: BoolArray) -> FloatArray:
+#: What was learned of physicians' rates without each fold.
+ByFold: TypeAlias = dict[int, Hyper]
+
+
+def _losses(
+    tasks: Sequence[Task], columns: BoolArray, starts: Sequence[ByFold]
+) -> tuple[FloatArray, list[ByFold]]:
     """Return twice the squared error of held-out predictions, per patient, over the deals."""
     decision = tasks[0].y
-    predicted = [_predictions(task, columns) for task in tasks]
-    return np.asarray(2 * (decision - np.mean(predicted, axis=0)) ** 2)
+    predicted, learned = zip(
+        *(_predictions(task, columns, start) for task, start in zip(tasks, starts, strict=True)),
+        strict=True,
+    )
+    return np.asarray(2 * (decision - np.mean(predicted, axis=0)) ** 2), list(learned)
 
 
-def _predictions(task: Task, columns: BoolArray) -> FloatArray:
-    """Predict every patient from the other folds, by some of the columns."""
+def _predictions(task: Task, columns: BoolArray, starts: ByFold) -> tuple[FloatArray, ByFold]:
+    """Predict every patient from the other folds, by some of the columns.
+
+    The search for what physicians have in common begins where it ended with all columns, without
+    the same fold.
+    """
     bins = np.ascontiguousarray(task.bins[:, columns])
     y, code, n_physicians = task.y, task.code, len(task.panels)
-    found = np.empty(len(y))
+    found, learned = np.empty(len(y)), {}
     for fold in range(task.n_folds):
         own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
         score = common_trees(bins, y, code, others, task.half).crossed(bins, others, task.half)
         Z = np.column_stack([np.ones(len(y)), score])
-        hyper = learn_hyper(Z, y, code, others, n_physicians)
+        hyper = learn_hyper(Z, y, code, others, n_physicians, starts.get(fold))
         found[own] = fit_rules(Z, y, code, others, n_physicians, hyper).predict(Z, code, own)
-    return found
+        learned[fold] = hyper
+    return found, learned

@@ -150,7 +150,7 @@ class PredictionCommon:
 
 
 def learn_predictions(
-    observed: Observed, n_folds: int, seed: int, more_seeds: Sequence[int]
+    observed: Observed, n_folds: int, seeds: Sequence[int], n_threads: int = 1
 ) -> tuple[PredictionCommon, Predicted]:
     """Learn what physicians have in common; return what is predicted of them as well.
 
@@ -158,22 +158,22 @@ def learn_predictions(
     ----------
     observed
         Their patients.
-    n_folds, seed
-        Number of folds, and the seed of how patients are dealt.
-    more_seeds
-        Of further deals, which are averaged; used only where a rule is looked for.
+    n_folds
+        Number of folds.
+    seeds
+        Of how patients are dealt; where a rule is looked for, several deals are averaged.
+    n_threads
+        Threads; the result does not depend on it.
     """
-    first = held_out(observed, n_folds, seed)
+    seed = seeds[0]
+    first = held_out(observed, n_folds, seed, n_threads)
     task, y, code, J = first.task, first.task.y, first.task.code, len(first.task.panels)
     with threadpool_limits(limits=1, user_api="blas"):
         personal, pooled, candidates = first.personal, first.pooled, dict[str, float]()
         deals: dict[int, tuple[Fold, ...]] = {}
         left, own_rules = None, None
         if first.scores is not None:
-            found = {
-                seed: first,
-                **{each: held_out(observed, n_folds, each) for each in more_seeds},
-            }
+            found = {each: held_out(observed, n_folds, each, n_threads) for each in seeds}
             deals = {each: deal.folds for each, deal in found.items() if deal.scores is not None}
             scores = [deal.scores for deal in found.values() if deal.scores is not None]
             personal, pooled = averaged(scores)

@@ -7,13 +7,18 @@ decision of fold k. One model per pair of folds serves both of its folds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from intravar.arrays import FloatArray
+from intravar.engines.threads import in_threads
 from intravar.prediction.candidates import BLIND, Candidates, learn_candidates
+from intravar.prediction.personal import Hyper
 from intravar.prediction.stacking import Level, Stack, fit_stack
 from intravar.prediction.tasks import Task
 
@@ -45,19 +50,40 @@ class FoldScores:
     by_candidate: dict[str, FloatArray]
 
 
-def cross_fit(task: Task) -> tuple[tuple[Fold, ...], FoldScores]:
-    """Learn every fold from the other folds; predict every patient on the way."""
-    folds, columns = [], []
-    pairs: dict[frozenset[int], Level] = {}
-    for k in range(task.n_folds):
-        candidates, score = learn_candidates(task, task.fold != k)
-        folds.append(Fold(candidates, _stack_without(task, k, pairs)))
-        columns.append(score)
-    return tuple(folds), read_folds(folds, task, columns)
+def cross_fit(task: Task, n_threads: int = 1) -> tuple[tuple[Fold, ...], FoldScores]:
+    """Learn every fold from the other folds; predict every patient on the way.
+
+    The result does not depend on the number of threads.
+    """
+    numbers = range(task.n_folds)
+    pairs = list(combinations(numbers, 2))
+    work = [partial(_predict_pair, task, pair) for pair in pairs]
+    levels = dict(zip(pairs, in_threads(work, n_threads), strict=True))
+    learned = in_threads(
+        [partial(learn_candidates, task, task.fold != k) for k in numbers], n_threads
+    )
+    folds = tuple(
+        Fold(candidates, _stack_without(task, k, levels))
+        for k, (candidates, _) in enumerate(learned)
+    )
+    return folds, read_folds(folds, task, [score for _, score in learned], n_threads)
+
+
+def _predict_pair(task: Task, pair: tuple[int, int]) -> Level:
+    """Predict two folds from all others, for the sample alone, to put candidates together.
+
+    Started from nowhere: whatever a fold taught would reach it through its pairs.
+    """
+    out = np.isin(task.fold, pair)
+    candidates, score = learn_candidates(task, ~out)
+    return candidates.predict(task, ~out & task.sampled, out & task.sampled, score)
 
 
 def read_folds(
-    folds: Sequence[Fold], task: Task, columns: Sequence[FloatArray] | None = None
+    folds: Sequence[Fold],
+    task: Task,
+    columns: Sequence[FloatArray] | None = None,
+    n_threads: int = 1,
 ) -> FoldScores:
     """Predict the patients of every fold.
 
@@ -69,58 +95,72 @@ def read_folds(
         The panels.
     columns
         By fold, the common score of all patients, where some of them were learned from.
+    n_threads
+        Threads; the result does not depend on it.
     """
     n = len(task.y)
     score, pooled = np.zeros(n), np.zeros(n)
     by_candidate: dict[str, FloatArray] = {}
-    for k, fold in enumerate(folds):
+    used = [k for k in range(len(folds)) if (task.fold == k).any()]
+    levels = in_threads([partial(_predict_fold, folds, task, columns, k) for k in used], n_threads)
+    for k, level in zip(used, levels, strict=True):
         out = task.fold == k
-        if not out.any():
-            continue
-        handed_in = None if columns is None else columns[k]
-        level = fold.candidates.predict(task, ~out, out, handed_in)
-        score[out], pooled[out] = fold.stack.scores(level)
+        score[out], pooled[out] = folds[k].stack.scores(level)
         for name, values in level.logits.items():
             by_candidate.setdefault(name, np.zeros(n))[out] = values
     return FoldScores(score, pooled, by_candidate)
 
 
-def half_scores(task: Task, folds: Sequence[Fold]) -> list[tuple[FloatArray, FloatArray]]:
+def _predict_fold(
+    folds: Sequence[Fold], task: Task, columns: Sequence[FloatArray] | None, k: int
+) -> Level:
+    out = task.fold == k
+    handed_in = None if columns is None else columns[k]
+    return folds[k].candidates.predict(task, ~out, out, handed_in)
+
+
+def half_scores(
+    task: Task, folds: Sequence[Fold], n_threads: int = 1
+) -> list[tuple[FloatArray, FloatArray]]:
     """Predict every patient from either half of the other folds: scores, and pooled scores.
 
     Held against predictions from all of the other folds, they show what twice as many patients
     teach.
     """
+    parts = (task.part, ~task.part)
+    work = [
+        partial(_predict_from, task, (task.fold != k) & part, k, fold.candidates.hyper)
+        for part in parts
+        for k, fold in enumerate(folds)
+    ]
+    levels = iter(in_threads(work, n_threads))
     found = []
-    for part in (task.part, ~task.part):
-        score, pooled = np.zeros(len(part)), np.zeros(len(part))
+    for _ in parts:
+        score, pooled = np.zeros(len(task.y)), np.zeros(len(task.y))
         for k, fold in enumerate(folds):
             own = task.fold == k
-            known = ~own & part
-            candidates, column = learn_candidates(task, known, fold.candidates.hyper)
-            score[own], pooled[own] = fold.stack.scores(
-                candidates.predict(task, known, own, column)
-            )
+            score[own], pooled[own] = fold.stack.scores(next(levels))
         found.append((score, pooled))
     return found
 
 
-def _stack_without(task: Task, k: int, pairs: dict[frozenset[int], Level]) -> Stack:
+def _predict_from(task: Task, known: npt.NDArray[np.bool_], k: int, start: Hyper) -> Level:
+    """Predict a fold from some patients of the others."""
+    candidates, score = learn_candidates(task, known, start)
+    return candidates.predict(task, known, task.fold == k, score)
+
+
+def _stack_without(task: Task, k: int, pairs: Mapping[tuple[int, int], Level]) -> Stack:
     """Learn how to put candidates together from predictions that never saw fold k."""
     fold, rows, levels = task.fold, [], []
     for other in range(task.n_folds):
         if other == k:
             continue
-        key = frozenset([k, other])
-        out = np.isin(fold, [k, other])
-        asked = np.flatnonzero(out & task.sampled)
-        if key not in pairs:
-            # Started from nowhere: whatever fold k taught would reach fold k through its pairs.
-            candidates, column = learn_candidates(task, ~out)
-            pairs[key] = candidates.predict(task, ~out & task.sampled, out & task.sampled, column)
+        pair = (min(k, other), max(k, other))
+        asked = np.flatnonzero(np.isin(fold, pair) & task.sampled)
         here = np.flatnonzero(fold[asked] == other)
         rows.append(asked[here])
-        levels.append(pairs[key].take(here))
+        levels.append(pairs[pair].take(here))
     all_rows = np.concatenate(rows)
     order = np.argsort(all_rows)
     rows_in_order = all_rows[order]

@@ -80,12 +80,14 @@ class HeldOut:
     pooled: FloatArray
 
 
-def held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:
+def held_out(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> HeldOut:
     """Return the predictions of every patient, learned the first time they are asked for."""
-    return observed.learn(("held-out", n_folds, seed), lambda: _held_out(observed, n_folds, seed))
+    return observed.learn(
+        ("held-out", n_folds, seed), lambda: _held_out(observed, n_folds, seed, n_threads)
+    )
 
 
-def _held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:
+def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> HeldOut:
     view = observed.learn("view", lambda: View.of(observed))
     first = observed.learn(("task", n_folds), lambda: view.task(observed, n_folds, seed))
     task = first.dealt(seed)
@@ -97,5 +99,5 @@ def _held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:
         return HeldOut(view, task, (), None, own, pooled)
     # The products are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
-        folds, scores = cross_fit(task)
+        folds, scores = cross_fit(task, n_threads)
     return HeldOut(view, task, folds, scores, expit(scores.score), expit(scores.pooled))

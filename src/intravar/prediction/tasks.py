@@ -82,6 +82,18 @@ class Task:
         taken[order[np.cumsum(sizes) - sizes < MOST_COMMON]] = True
         return taken[self.code]
 
+    def take(self, rows: IntArray) -> Task:
+        """Return some of the patients; physicians that are learned from stay the same."""
+        some = replace(
+            self,
+            panels=self.panels.take(rows),
+            columns=self.columns[rows],
+            covariates=self.covariates[rows],
+        )
+        # Kept as it is: another set of physicians would be sampled from fewer patients.
+        some.__dict__["sampled"] = self.sampled[rows]
+        return some
+
     def dealt(self, seed: int) -> Task:
         """Return the same with patients dealt by another seed."""
         return self if seed == self.seed else replace(self, seed=seed)

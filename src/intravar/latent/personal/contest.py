@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.engines.threads import in_threads
 from intravar.latent.decided import Decided
 from intravar.latent.personal.heterogeneity import (
     MOST_MULTIPLIED,
@@ -25,7 +26,6 @@ from intravar.latent.personal.heterogeneity import (
 from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.own_rules import OwnRules, read_own_rules
 from intravar.latent.personal.weights import ChainSettings, CommonWeights
-from intravar.latent.threads import in_threads
 from intravar.panels import Panels
 from intravar.seeds import stream
 
