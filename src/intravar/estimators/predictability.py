@@ -48,6 +48,8 @@ class Predictability(Estimator):
     ----------
     n_folds
         Number of folds, at least three.
+    n_deals
+        Deals into folds that are averaged for cohorts of few patients.
     random_state
         Seed of the folds, and of draws of rules; nothing else is random.
 
@@ -109,8 +111,11 @@ class Predictability(Estimator):
     candidates_: dict[str, float]
     _common: CommonPart
 
-    def __init__(self, *, n_folds: int = 5, random_state: int = 0) -> None:
+    def __init__(
+        self, *, n_folds: int = 5, n_deals: int = REPETITIONS, random_state: int = 0
+    ) -> None:
         self.n_folds = n_folds
+        self.n_deals = n_deals
         self.random_state = random_state
 
     def _fit(self, observed: Observed) -> None:
@@ -186,7 +191,7 @@ class Predictability(Estimator):
         if first.fit is None or observed.n_patients > SMALL_COHORT:
             return [first]
         # Few patients: which fold they fall into matters, so that several deals are averaged.
-        seeds = [self.random_state + 1000 * number for number in range(1, REPETITIONS)]
+        seeds = [self.random_state + 1000 * number for number in range(1, self.n_deals)]
         return [first, *(held_out(observed, self.n_folds, seed) for seed in seeds)]
 
     def _predictions(self, deals: list[HeldOut]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -27,7 +27,7 @@ from intravar.seeds import stream
 #: A gap between intervals that nobody would act on.
 NEARLY = 0.005
 #: Deals into halves that are averaged, where patients are no more than this.
-SPLITS = 3
+SPLITS = 2
 FEW_PATIENTS = 4_000
 #: What a bound lies above its limit falls at least with this power of the number of patients.
 SLOWEST = 0.25
@@ -269,6 +269,9 @@ def own_interval(evidence: Evidence, interval: Interval) -> Interval:
 
 def _fitted(model: Estimator, part: Observed, observed: Observed) -> Half:
     """Measure a half and put its results into the places of all physicians."""
+    if "n_deals" in model.get_params():
+        # Halves are averaged over splits: averaging deals of each of them would say the same.
+        model.set_params(n_deals=1)
     model.fit_observed(part)
     evidence = model.evidence(part)
     place = {name: at for at, name in enumerate(observed.physicians)}
