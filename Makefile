@@ -43,7 +43,7 @@ test: lint browser  ## lint, types and tests
 	@$(PY) -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
 
 browser: $(VENV)/.ready-dev  ## set up the browser that the report's tests drive
-	@sh tests/pages/setup_browser.sh '$(VENV)'
+	@sh tests/pages/setup_browser.sh
 
 lint: $(VENV)/.ready-dev  ## ruff, mypy, and the directions of imports
 	@$(PY) -m ruff check .

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from functools import cache
+from importlib import resources
 from typing import Any
 
 CHROMIUM = os.environ.get("INTRAVAR_CHROMIUM") or next(
@@ -18,10 +18,7 @@ CHROMIUM = os.environ.get("INTRAVAR_CHROMIUM") or next(
     ),
     None,
 )
-AXE = Path(
-    os.environ.get("INTRAVAR_AXE")
-    or Path(sys.prefix) / "browser" / "node_modules" / "axe-core" / "axe.min.js"
-)
+
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -57,9 +54,15 @@ def serious_problems(page: Any, left_out: str = "[]", rules: str = "undefined") 
 
 def all_problems(page: Any, left_out: str = "[]", rules: str = "undefined") -> list[Any]:
     """Return all that axe-core finds in an open page, and how grave it is."""
-    page.evaluate(AXE.read_text("utf-8") + "; undefined")
+    page.evaluate(_axe() + "; undefined")
     found = page.evaluate(f"axe.run({{exclude: {left_out}}}, {{runOnly: {rules}}})")
     return [
         (problem["impact"], problem["id"], [node["target"] for node in problem["nodes"]][:3])
         for problem in found["violations"]
     ]
+
+
+@cache
+def _axe() -> str:
+    """Return axe-core; the package from PyPI carries its script."""
+    return resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 import intravar
 from intravar import InputError, Request
 from intravar.cli import app, endings
+from intravar.documents import write_measurement_files
 from intravar.errors import option, theirs
 from intravar.measurement.columns import COLUMNS
-from intravar.pages import write_measurement_files
 from intravar.publication import check_lines, unmeasurable
 from intravar.request import read_request
 from intravar.wording import USUAL, Words

@@ -1,5 +1,7 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
 from .buckets.means import Means
+from .documents.measurement.handover import write_measurement
+from .documents.measurement.several_handover import write_several
 from .errors import InputError
 from .estimators.euclidean import Euclidean
 from .estimators.genetic_mahalanobis import GeneticMahalanobis
@@ -19,8 +21,6 @@ from .estimators.several import Several, several
 from .measurement.measure import measure
 from .measurement.measure_several import SeveralMeasured, measure_several
 from .measurement.result import Measurement
-from .pages.measurement.handover import write_measurement
-from .pages.measurement.several_handover import write_several
 from .preparation.check import check
 from .publication.compare import compare
 from .publication.explain import explain

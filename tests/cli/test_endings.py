@@ -18,7 +18,8 @@ from intravar.cli import endings
 from own_tables import Run
 
 SRC = str(Path(intravar.__file__).parents[1])
-ENVIRONMENT = {**os.environ, "PYTHONPATH": SRC}
+#: Output is kept back until the end, as it is for users, whatever the tests were started with.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": SRC, "PYTHONUNBUFFERED": ""}
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, pipes and limits of POSIX")
 STUDY = ["benchmark", "score2", "--methods", "glmm", "--replicates", "500", "--workers", "2"]
 
@@ -105,12 +106,44 @@ def test_a_closed_pipe_ends_without_a_word(arguments: list[str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["conditions"], ["methods"]])
-def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
+def test_a_full_disk_behind_standard_output(
+    arguments: list[str], unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "PYTHONUNBUFFERED", unbuffered)
     with open("/dev/full", "w") as full:
         process = start(*arguments, stdout=full)
-    assert process.communicate()[1].startswith("intravar: no space is left on the disk")
+    said = process.communicate()[1].splitlines()
+    assert said == ["intravar: no space is left on the disk; make room or write elsewhere"]
     assert process.returncode == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_an_error_that_cannot_be_said_keeps_its_exit_code() -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "intravar", "simulate", "no-such-condition"],
+            env=ENVIRONMENT,
+            stdout=full,
+            stderr=full,
+            check=False,
+        )
+    assert ended.returncode == 2
+
+
+@posix
+@pytest.mark.parametrize("arguments", [["--version"], ["conditions"]])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_lead_nowhere(arguments: list[str], closed: str) -> None:
+    """Somebody who closes standard output wants to read nothing; that is no defect of intravar."""
+    command = " ".join([f"'{sys.executable}' -m intravar", *arguments, closed])
+    ended = subprocess.run(
+        ["sh", "-c", command], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0
+    assert ended.stderr == ""
+    assert (ended.stdout != "") == (closed == "2>&-")
 
 
 @posix

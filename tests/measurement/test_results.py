@@ -13,6 +13,8 @@ import pytest
 
 import intravar
 from intravar import InputError, Measurement
+from intravar.documents.measurement.handover import write_measurement
+from intravar.documents.measurement.measurement_page import render_page
 from intravar.estimators import Euclidean, Observed
 from intravar.estimators.evidence import Decisions, EligibleRates
 from intravar.estimators.work import Size
@@ -20,8 +22,6 @@ from intravar.measurement.diagnostics import SWEEP
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.scores import in_words, result_table
-from intravar.pages.measurement.handover import write_measurement
-from intravar.pages.measurement.measurement_page import render_page
 from intravar.preparation.cost import estimate_cost
 from intravar.publication.explain import explain
 from intravar.publication.outputs import outputs_of

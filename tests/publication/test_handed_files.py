@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.pages.files.measurement_files import write_measurement_files
-from intravar.pages.sheet.sheet_files import write_sheets
+from intravar.documents.files.measurement_files import write_measurement_files
+from intravar.documents.sheet.sheet_files import write_sheets
 from read_files import pages_of, text_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")

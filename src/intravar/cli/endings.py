@@ -53,30 +53,38 @@ def say(text: object, *, err: bool = False) -> None:
 
 def run(command: Callable[[], object]) -> int:
     """Run a command and return the exit code; errors are said, not raised."""
+    _open_closed_streams()
+    try:
+        return _run(command)
+    finally:
+        _drop_unwritten()
+
+
+def _run(command: Callable[[], object]) -> int:
     with _signals() as interrupted:
         try:
             code = _code_of(command)
             sys.stdout.flush()
         except (ClosedPipeError, BrokenPipeError):
-            return _after_closed_pipe()
+            return CLOSED_PIPE  # without a word, as programs in a pipe do
         except KeyboardInterrupt:
             return _interrupted()
         except Stopped as stopped:
             if stopped.number == signal.SIGINT:
                 return _interrupted()
-            say(f"intravar: ended by {signal.Signals(stopped.number).name}", err=True)
+            _complain(f"ended by {signal.Signals(stopped.number).name}")
             return 128 + stopped.number
         except InputError as error:
-            say(f"intravar: {error.on_command_line}", err=True)
+            _complain(error.on_command_line)
             return BAD_INPUT
         except Exception as error:
             # What was being loaded when Ctrl-C came may have turned it into an error of its own.
             if interrupted.is_set():
                 return _interrupted()
             if words := machine_fault(error):
-                say(f"intravar: {words}", err=True)
+                _complain(words)
                 return BAD_INPUT
-            say(_report_defect(error), err=True)
+            _complain(_report_defect(error))
             return DEFECT
         return code
 
@@ -90,15 +98,39 @@ def _code_of(command: Callable[[], object]) -> int:
 
 
 def _interrupted() -> int:
-    say("intravar: interrupted", err=True)
+    _complain("interrupted")
     return INTERRUPTED
 
 
-def _after_closed_pipe() -> int:
-    """Leave without a word, as programs in a pipe do; Python must not try to flush once more."""
-    with suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return CLOSED_PIPE
+def _complain(words: str) -> None:
+    """Say on standard error what ended the command; where that cannot be written, say nothing."""
+    with suppress(OSError):
+        say(f"intravar: {words}", err=True)
+
+
+def _open_closed_streams() -> None:
+    """Let streams that were closed by whoever started us lead nowhere.
+
+    Otherwise Python has no stream to print to, and the next file to be opened would take its place.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+def _drop_unwritten() -> None:
+    """Drop what could not be printed; Python would try, and fail, once more at the end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError, AttributeError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
@@ -137,7 +169,7 @@ def _report_defect(error: Exception) -> str:
     text = "".join(traceback.format_exception(error))
     log = f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n{text}"
     said = sources.scrubbed(f"{type(error).__name__}: {error}", *sys.argv)
-    words = f"intravar: this is a defect of intravar, not of your input: {said}"
+    words = f"this is a defect of intravar, not of your input: {said}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="intravar-", suffix=".log", delete=False, encoding="utf-8"

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from intravar import cli, pages, publication
+from intravar import cli, documents, publication
 from intravar.cli.options import Json
 from intravar.study import report as study_report
 
@@ -42,8 +42,8 @@ def report(
     Of a measurement it reads what was published, never the private folder.
     """
     if publication.read_summary(folder) or publication.read_several(folder):
-        asked = study_report.parse_formats(formats, pages.MEASUREMENT_FORMATS)
-        written = pages.write_measurement_files(folder, asked, paper)
+        asked = study_report.parse_formats(formats, documents.MEASUREMENT_FORMATS)
+        written = documents.write_measurement_files(folder, asked, paper)
     else:
         written = study_report.write_report(folder, study_report.parse_formats(formats))
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from intravar import cli, pages, publication
+from intravar import cli, documents, publication
 from intravar.cli.options import Json
 from intravar.errors import InputError
 from intravar.study import report as study_report
@@ -56,7 +56,7 @@ def sheet(
     if (physician is None) == (not everybody):
         raise InputError("name one with --physician, or ask for everybody's sheet with --all")
     asked = _formats(formats)
-    written = pages.write_sheets(
+    written = documents.write_sheets(
         folder, out, physician=physician, formats=asked, names=names, cases=cases, paper=paper
     )
     if as_json:
@@ -74,5 +74,5 @@ def sheet(
 
 def _formats(asked: str | None) -> list[str]:
     if asked is not None:
-        return study_report.parse_formats(asked, pages.SHEET_FORMATS)
-    return [name for name in pages.SHEET_FORMATS if not pages.lacking([name])]
+        return study_report.parse_formats(asked, documents.SHEET_FORMATS)
+    return [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import intravar
-from intravar import cli, pages, publication, sources
+from intravar import cli, documents, publication, sources
 from intravar.cli import endings
 from intravar.cli.check import print_left_out
 from intravar.request import Request
@@ -37,7 +37,7 @@ def measure_together(
     as_json: bool,
 ) -> None:
     """Measure several decisions, write their folders and print what they say together."""
-    folders = pages.decision_folders(out, request.decisions)
+    folders = documents.decision_folders(out, request.decisions)
     place = sources.without_password(source)
     for name, alone in request.of_each().items():
         publication.checked_out(folders[name], alone, place, replace=written["replace"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from browsing import AXE, CHROMIUM, launched, serious_problems
+from browsing import CHROMIUM, launched, serious_problems
 from study.report.conftest import HOSTILE
 
 pytest.importorskip(
@@ -245,7 +245,6 @@ def test_without_script_the_numbers_are_still_there(browser: Any, score2_folder:
     context.close()
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is missing; get it with: make browser")
 @pytest.mark.parametrize("folder", ["score2_folder", "whole_folder"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessible(browser: Any, folder: str, scheme: str, request: pytest.FixtureRequest) -> None:

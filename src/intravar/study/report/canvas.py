@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import altair as alt
 import polars as pl
 
-from intravar.pages.colours import FONT, INKS
+from intravar.documents.colours import FONT, INKS
 from intravar.study.report.palette import GROUPS, looks_of
 
 #: Any chart of Altair; its own types lose track of which one after a method or two.

@@ -9,8 +9,8 @@ from typing import Any
 
 import vl_convert
 
-from intravar.pages.colours import Look
-from intravar.pages.html import render_html, script_json
+from intravar.documents.colours import Look
+from intravar.documents.html import render_html, script_json
 from intravar.study.benchmark.units import CONSTANT, ORACLE
 from intravar.study.report.canvas import NARROW, WIDE, Canvas, token
 from intravar.study.report.figures import Figure, figures_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from intravar.pages.colours import Look
+from intravar.documents.colours import Look
 
 STAR = (
     "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4"

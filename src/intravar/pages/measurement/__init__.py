@@ -1,5 +1,0 @@
-"""The page of a measurement."""
-
-from intravar.pages.measurement.measurement_page import render_page
-
-__all__ = ["render_page"]

@@ -1,0 +1,65 @@
+"""Every page stands on one base: a strict policy, strict templates, light and dark."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+import intravar.documents
+from intravar.documents.colours import INKS, style_of
+from intravar.documents.html import render_html
+
+PAGES = Path(intravar.documents.__file__).parent
+
+
+TEMPLATES = sorted(PAGES.glob("*/templates/*.j2"))
+STYLES = sorted(PAGES.glob("*/templates/*.css"))
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+def test_templates_are_pages_on_the_base_or_parts_of_one(template: Path) -> None:
+    text = template.read_text("utf-8")
+    assert text.startswith('{% extends "base.html.j2" %}') or any(
+        f'"{template.name}"' in other.read_text("utf-8")
+        for other in TEMPLATES
+        if other.parent == template.parent
+    )
+    # Neither a page of its own, nor text that is not escaped, nor a style that the policy forbids.
+    assert not re.search(r"<!doctype|<html|<head\b|\|\s*safe|\bstyle=", text)
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda path: path.name)
+def test_styles_have_no_colours_but_those_of_the_base(style: Path) -> None:
+    assert not re.search(r"#[0-9a-fA-F]{3,6}\b(?![^{]*\{)", style.read_text("utf-8"))
+
+
+def test_what_a_template_lacks_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="manifest"):
+        render_html("intravar.study.report", "study", {})
+
+
+def test_paper_is_light_and_a_choice_outweighs_the_system() -> None:
+    style = style_of(INKS)
+    assert style.startswith(f":root{{color-scheme:light;--ink:{INKS['ink'].light};")
+    screen = style.partition("@media")[2]
+    assert INKS["ink"].dark in screen
+    assert style.index("prefers-color-scheme") < style.index("[data-theme=light]")
+
+
+def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
+    """typst, docx and xlsxwriter are extras: imported when a file of theirs is made."""
+    late = {
+        (path.name, found)
+        for path in PAGES.rglob("*.py")
+        for found in re.findall(r"^ +(?:from|import) ([\w.]+)", path.read_text("utf-8"), re.M)
+        if found.partition(".")[0] not in ("docx", "typst", "xlsxwriter")
+    }
+    assert late == {
+        ("measurement_files.py", "intravar.documents.files.portable_report"),
+        ("measurement_files.py", "intravar.documents.files.word_document"),
+        ("measurement_files.py", "intravar.documents.files.workbook"),
+        ("measurement_files.py", "intravar.documents.files.several_workbook"),
+    }
