@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._cohorts import Case
+from intravar.buckets.means import Means
 from intravar.estimators import METHODS, Estimator
 from intravar.estimators.evidence import EligibleRates
 from intravar.measurement.appraisal import _over_limits, rule_strength
@@ -24,12 +25,13 @@ from intravar.measurement.everybody import with_everybody
 from intravar.measurement.halves import compare_halves
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
-from intravar.buckets.means import Means
 from intravar.preparation.check import checked
 from intravar.request import Request
 
 
-def kept(cases: Iterable[tuple[int, Case]], methods: list[str], store: Path) -> Iterator[dict[str, Any]]:
+def kept(
+    cases: Iterable[tuple[int, Case]], methods: list[str], store: Path
+) -> Iterator[dict[str, Any]]:
     """Fit what is not in the store yet, and return all that is wanted, in order."""
     known = {}
     if store.exists():

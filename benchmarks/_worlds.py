@@ -1,8 +1,8 @@
 """Worlds that span what is explained, who differs in what, and how many there are.
 
 The chance of "yes" is logistic in a sum of covariates. Physicians differ in their rate (where they
-draw the line), in their consistency (how often they decide regardless of the patient), in both or in
-neither. The steeper the rule, the more of the decisions is explained.
+draw the line), in their consistency (how often they decide regardless of the patient), in both or
+in neither. The steeper the rule, the more of the decisions is explained.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from benchmarks._cohorts import Case, made_case
+from intravar.arrays import FloatArray
 from intravar.seeds import stream
 
 Differ = Literal["neither", "rates", "consistency", "both"]
@@ -78,7 +79,7 @@ class World:
             lapse = random.permutation(np.linspace(LAPSES[0], self.lapses, j))
         rate = np.array([_rate(self.slope, each) for each in line])
 
-        def chance(part: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray:  # type: ignore[type-arg]
+        def chance(part: FloatArray) -> FloatArray:
             own = expit(self.slope * part + line[code])
             return np.asarray((1 - lapse[code]) * own + lapse[code] * rate[code])
 
@@ -87,10 +88,8 @@ class World:
         if self.hidden:
             seen = np.sqrt(1 - self.hidden) * (x @ np.array([0.8, 0.5, -0.3, 0.15, 0.0]))
             nodes, weight = np.polynomial.hermite_e.hermegauss(15)
-            alike = np.sum(
-                [w * chance(seen + np.sqrt(self.hidden) * z) for z, w in zip(nodes, weight, strict=True)],
-                axis=0,
-            ) / weight.sum()
+            parts = [chance(seen + np.sqrt(self.hidden) * each) for each in nodes]
+            alike = np.tensordot(weight / weight.sum(), np.array(parts), axes=1)
         case = made_case(self.name, x, code, known, random, alike=alike)
         return replace(case, rates_alone=self.differ == "rates" and self.slope <= 1.0)
 

@@ -80,6 +80,6 @@ def test_without_a_rule_any_two_patients_are_compared() -> None:
     assert outputs.summary["compared"] == told
     summary = outputs.summary
     lines = group_lines(summary["group"], 3, summary["claim"], found.request.words, told)
-    assert f"All 3 judges together: of 100 {told}, at most about" in lines[0]
+    assert f"All 3 judges together: of 100 {told}, at most" in lines[0]
     no_rule = Verdict("group only", (), 0.0)
     assert compared_in(RepeatedCases(*np.ones((2, 3), int)), no_rule) == "cases seen twice"

@@ -49,7 +49,7 @@ class Predictability(Estimator):
     n_folds
         Number of folds, at least three.
     n_deals
-        Deals into folds that are averaged for cohorts of few patients.
+        Deals into folds that are averaged; by default three for cohorts of few patients, else one.
     random_state
         Seed of the folds, and of draws of rules; nothing else is random.
 
@@ -112,7 +112,7 @@ class Predictability(Estimator):
     _common: CommonPart
 
     def __init__(
-        self, *, n_folds: int = 5, n_deals: int = REPETITIONS, random_state: int = 0
+        self, *, n_folds: int = 5, n_deals: int | None = None, random_state: int = 0
     ) -> None:
         self.n_folds = n_folds
         self.n_deals = n_deals
@@ -160,7 +160,7 @@ class Predictability(Estimator):
 
     def common(self) -> Self:
         """See :class:`intravar.estimators.base.Estimator`."""
-        light = self.__class__(n_folds=self.n_folds, random_state=self.random_state)
+        light = self.__class__(**self.get_params())
         light._common = self._learned_in_common()
         return light
 
@@ -171,7 +171,7 @@ class Predictability(Estimator):
         same to the bit whoever else is read, and in whichever order.
         """
         common = self._learned_in_common()
-        found = self.__class__(n_folds=self.n_folds, random_state=self.random_state)
+        found = self.__class__(**self.get_params())
         found._describe(observed)
         # The products are many and small: threads of BLAS would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
@@ -188,10 +188,13 @@ class Predictability(Estimator):
 
     def _deals(self, observed: Observed, first: HeldOut) -> list[HeldOut]:
         """Return the predictions of every deal."""
-        if first.fit is None or observed.n_patients > SMALL_COHORT:
+        n_deals = self.n_deals
+        if n_deals is None:
+            # Few patients: which fold they fall into matters, so that several deals are averaged.
+            n_deals = REPETITIONS if observed.n_patients <= SMALL_COHORT else 1
+        if first.fit is None:
             return [first]
-        # Few patients: which fold they fall into matters, so that several deals are averaged.
-        seeds = [self.random_state + 1000 * number for number in range(1, self.n_deals)]
+        seeds = [self.random_state + 1000 * number for number in range(1, n_deals)]
         return [first, *(held_out(observed, self.n_folds, seed) for seed in seeds)]
 
     def _predictions(self, deals: list[HeldOut]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -12,11 +12,12 @@ from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions
+from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
 from intravar.inference import Interval
 from intravar.latent.decided import Decided
 from intravar.latent.leniency import rates_over_limits
 from intravar.measurement.diagnostics import case_mix
+from intravar.measurement.explained import any_two, explained_of_all, explained_of_each
 from intravar.measurement.group import Group, group_of
 from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
 from intravar.measurement.result import Fitted
@@ -24,7 +25,6 @@ from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import (
     ANCHORED,
-    DIFFER,
     RULE_FOUND,
     Grounds,
     Verdict,
@@ -33,6 +33,8 @@ from intravar.measurement.verdict import (
 from intravar.observed import Observed
 from intravar.preparation.check import Check
 
+#: Below it a method tells physicians apart.
+DIFFER_P = 0.05
 _TINY = 1e-9
 
 
@@ -90,14 +92,21 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         scores = replace(scores.between(*ends), interval=holding)
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
     closer = halves.pull if halves is not None and isinstance(main.evidence, Pairs) else 0.0
+    doubt = 0.0 if halves is None else halves.common_doubt
     group = group_of(
         scores.discordance,
         scores.interval.standard_error,
         scores.n_patients,
         ends,
         fall=falls(scores.discordance, pull + closer),
-        doubt=0.0 if halves is None else halves.common_doubt,
+        doubt=doubt,
+        matters=check.request.matters,
     )
+    if group is not None and isinstance(main.evidence, Predictions):
+        told = (scores.discordance, scores.interval.standard_error, scores.n_patients, scores.n_for)
+        group = replace(group, explained=explained_of_all(*told, doubt))
+        columns = {**scores.columns, **explained_of_each(*told)}
+        scores = replace(scores, columns=columns)
     leaks = [each.column for each in check.prepared.leaks if each.certain]
     grounds = Grounds(
         main.evidence,
@@ -107,6 +116,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         leaks[0] if leaks and check.request.covariates is None else None,
         case_mix(observed, rule.probability),
         agreement_with(scores, [each.scores for each in others]),
+        order_of_rates(scores),
         _over_limits(main.evidence, observed, check.request.seed),
     )
     judged = judge(grounds)
@@ -169,6 +179,15 @@ def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] 
     return low, high
 
 
+def order_of_rates(scores: Scores) -> float | None:
+    """Return the rank correlation of scores with what the rates alone would give, 2 r (1 - r)."""
+    alone = any_two(scores.n_patients, scores.n_for)
+    known = np.isfinite(scores.discordance) & np.isfinite(alone)
+    if known.sum() < 3 or min(np.ptp(scores.discordance[known]), np.ptp(alone[known])) == 0:
+        return None
+    return float(spearmanr(scores.discordance[known], alone[known])[0])
+
+
 def agreement_with(main: Scores, others: list[Scores]) -> float | None:
     """Return the median rank correlation with the methods that tell physicians apart."""
     found = []
@@ -177,7 +196,7 @@ def agreement_with(main: Scores, others: list[Scores]) -> float | None:
             continue
         both = np.isfinite(main.discordance) & np.isfinite(other.discordance)
         group = group_of(other.discordance, other.interval.standard_error, other.n_patients)
-        if group is None or not group.differ >= DIFFER or both.sum() < 3:
+        if group is None or group.p_value >= DIFFER_P or both.sum() < 3:
             continue
         found.append(float(spearmanr(main.discordance[both], other.discordance[both])[0]))
     return float(np.nanmedian(found)) if np.isfinite(found).any() else None
@@ -194,6 +213,8 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule) -
         return float("inf") if evidence.anchors is not None else 0.0
     if isinstance(evidence, Pairs):
         return _ranked_better(rule)
+    if isinstance(evidence, Decisions):
+        return 0.0
     if not isinstance(evidence, Predictions):
         return float("inf")
     y = observed.decision.astype(np.float64)

@@ -106,6 +106,18 @@ COLUMNS = (
     ),
     ResultColumn("identified_high", pl.Float64, 3, "level to", "highest level that fits as well"),
     ResultColumn("rate", pl.Float64, 3, "rate", "share of the patients decided for", "rates"),
+    ResultColumn(
+        "explained",
+        pl.Float64,
+        2,
+        "explained",
+        "share of how the decisions vary that is explained by what is recorded",
+        "rates",
+    ),
+    ResultColumn("explained_low", pl.Float64, 2, "low", "lower end of its 95 % interval", "rates"),
+    ResultColumn(
+        "explained_high", pl.Float64, 2, "high", "upper end of its 95 % interval", "rates"
+    ),
     ResultColumn("p_high", pl.Float64, 3, "p high", "how often eligible patients are decided for"),
     ResultColumn(
         "p_low", pl.Float64, 3, "p low", "how often the other patients are decided for", "others"

@@ -11,8 +11,8 @@ from intravar.measurement.estimand import rates_in_words, with_rates
 from intravar.measurement.group import Group
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import COMPARABLE
-from intravar.measurement.verdict import DIFFER
-from intravar.publication.rounding import coarse, coarse_step, fraction
+from intravar.measurement.sentences import about, differences_sentence, explained_sentence
+from intravar.publication.rounding import coarse, coarse_step, fraction, two_digits
 from intravar.wording import USUAL, Words
 
 #: Digits of what is told of everybody, hidden physicians included.
@@ -42,10 +42,11 @@ def group_json(
         return None
     digits = group_digits(measurement.request.smallest_cell)
     alike = with_rates(measurement.main.scores.take(measured))
-    told = ("discordance", "low", "high", "spread", "spread_low", "spread_high", "differ")
+    whole = measurement.group
     return {
-        **{name: fraction(getattr(group, name), digits) for name in told},
-        "p_value": None if group.p_value != group.p_value else float(f"{group.p_value:.1g}"),
+        **{name: fraction(getattr(group, name), digits) for name in ("discordance", "low", "high")},
+        **_differences(group, whole, measurement.request.matters),
+        "explained": None if whole is None else _explained(measurement, whole),
         "noise": None if measurement.noise is None else _noise(measurement, measurement.noise),
         "repeats": _repeats(measurement, digits),
         "with_rate": None if alike is None else fraction(alike[0], 1),
@@ -53,11 +54,45 @@ def group_json(
     }
 
 
-def _noise(measurement: Measurement, noise: Noise) -> dict[str, Any]:
+def _differences(group: Group, whole: Group | None, matters: float) -> dict[str, Any]:
+    """Return whether physicians differ: in a word over all, in figures from what may be told.
+
+    The word is that of the verdict. Where bands stand for scores the figures know less than it,
+    and keep within what it says.
+    """
+    word = None if whole is None else whole.differences
+    spread, low, high = group.spread, group.spread_low, group.spread_high
+    if word == "less than matters":
+        spread, low, high = (min(each, matters) for each in (spread, low, high))
+    return {
+        "differences": word,
+        "matters": matters,
+        "spread": fraction(spread, 3),
+        "spread_low": fraction(low, 3),
+        "spread_high": fraction(high, 3),
+        "needed": None if whole is None or whole.needed is None else two_digits(whole.needed),
+    }
+
+
+def _explained(measurement: Measurement, whole: Group) -> dict[str, Any] | None:
+    """Return the explained share over all patients, rounded to what two dozen of them move."""
+    if whole.explained is None:
+        return None
+    found, step = whole.explained, max(_step(measurement), 0.01)
+    ends = {"share": found.share, "low": found.low, "high": found.high}
+    return {name: coarse(max(value, 0.0), step) for name, value in ends.items()}
+
+
+def _step(measurement: Measurement) -> float:
+    """Return the step to which figures over all patients are rounded."""
     smallest = measurement.request.smallest_cell
-    # Few exceptions of one physician move a variance by their share of all patients.
+    # Few exceptions of one physician move a share by their part of all patients.
     moved = 2 * (smallest + 1) / int(measurement.main.scores.n_patients.sum())
-    step = coarse_step(moved) if smallest > 1 else 1e-6
+    return coarse_step(moved) if smallest > 1 else 1e-6
+
+
+def _noise(measurement: Measurement, noise: Noise) -> dict[str, Any]:
+    step = _step(measurement)
     return {
         row["component"]: {name: coarse(row[name], step) for name in ("value", "low", "high")}
         for row in noise.table.iter_rows(named=True)
@@ -99,22 +134,24 @@ def group_lines(
 
     Examples
     --------
-    >>> told = {"discordance": 0.2, "low": 0.17, "high": 0.23, "differ": None}
+    >>> told = {"discordance": 0.2, "low": 0.17, "high": 0.23, "differences": None}
     >>> told |= {"noise": None, "repeats": None}
     >>> group_lines(told, 7)[0].split(": ")[1]
     'of 100 pairs of comparable patients, about 20 [17, 23] get different decisions.'
     """
     if group is None:
         return []
-    about, low, high = (_percent(group[name]) for name in ("discordance", "low", "high"))
+    ends = (group[name] for name in ("discordance", "low", "high"))
     who = "The one physician" if n_physicians == 1 else f"All {n_physicians:,} physicians together"
     lines = [
         f"{who}: of 100 "
-        f"{COMPARABLE if compared is None else theirs(compared)}, {claim} {about} [{low}, {high}] "
-        "get different decisions."
+        f"{COMPARABLE if compared is None else theirs(compared)}, "
+        f"{about(*ends, limit=claim != 'about')} get different decisions."
     ]
-    if group["differ"] is not None:
-        lines.append(_difference(group))
+    if group.get("explained") is not None:
+        lines.append(explained_sentence(group["explained"]["share"]))
+    if (told := differences_line(group)) is not None:
+        lines.append(told)
     if group["noise"] is not None:
         lines.append(_noise_line(group["noise"]))
     if group["repeats"] is not None and group["repeats"]["contradiction"] is not None:
@@ -128,17 +165,18 @@ def _percent(value: float) -> int:
     return round(100 * value)
 
 
-def _difference(group: dict[str, Any]) -> str:
-    sure = _percent(group["differ"])
-    if group["differ"] < DIFFER:
-        return (
-            f"Whether they differ at all is not sure (probability {sure} %): too little to compare "
-            "them."
-        )
-    low, high = _percent(group["spread_low"]), _percent(group["spread_high"])
-    return (
-        f"They differ (probability {sure} %): their true values spread by about "
-        f"{_percent(group['spread'])} [{low}, {high}] of 100 around the mean."
+def differences_line(group: dict[str, Any]) -> str | None:
+    """Say whether physicians differ; None where that is not asked."""
+    if group["differences"] is None or group["spread"] is None:
+        return None
+    spread, low, high = (group[name] for name in ("spread", "spread_low", "spread_high"))
+    return differences_sentence(
+        group["differences"],
+        spread,
+        low,
+        high,
+        needed=group["needed"],
+        matters=group["matters"],
     )
 
 

@@ -64,14 +64,14 @@ def test_caveats_stand_beside_the_number(thirty: Outputs) -> None:
     leak = {"column": "discharge", "why": "its name"}
     page = told(
         thirty,
-        claim="at most about",
+        claim="at most",
         verdict="ranks only",
         verdict_reasons=["the level leans"],
         leaks=[leak],
         unrecorded={"words": "An unrecorded reason as strong as age would bring 23 to 17."},
         banded="3 are told as a band",
     )
-    assert "at most about" in page.headline
+    assert "at most" in page.headline
     assert page.caveats[0].startswith("An upper limit")
     assert page.caveats[1:] == [
         "The level leans.",
