@@ -14,9 +14,9 @@ import polars as pl
 
 from intravar.documents.measurement.measurement_page import ANNEX, render_annex, render_page
 from intravar.errors import InputError
-from intravar.measurement.explanation import cases_of, patients_of, side_by_side
+from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.publication.explain import CASES_FILE, PATIENTS_FILE
+from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE
 from intravar.publication.exports import safe_csv
 from intravar.publication.folders import (
     SUMMARY,
@@ -109,6 +109,7 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
         KEY_FILE: pseudonyms.as_json().encode(),
         CASES_FILE: parquet_bytes(cases_of(measurement)),
         PATIENTS_FILE: parquet_bytes(patients_of(measurement)),
+        PAIRS_FILE: parquet_bytes(review_pairs_of(measurement)),
         "README.txt": measurement.request.words.said(PRIVATE_NOTE).encode(),
     }
 

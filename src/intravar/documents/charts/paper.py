@@ -1,0 +1,108 @@
+"""Pictures that stand alone: with colours, and a size, of their own.
+
+In a page the style sheet colours them. A file that is no page has none, so that the same rules are
+put into the picture, with the colours of light.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html import unescape
+from importlib.resources import files
+
+from intravar.documents.colours import INKS, Look
+
+#: What comes with typst: the same letters on every machine.
+FONT = "Libertinus Serif"
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_BLOCK = re.compile(r"@[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_VARIABLE = re.compile(r"var\(--([\w-]+)\)")
+_FAMILY = re.compile(r"system-ui[^;}]*")
+_OPENING = re.compile(r"<svg\b[^>]*>")
+_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+
+
+def style_on_paper(css: str, looks: Mapping[str, Look]) -> str:
+    """Return the rules of a style sheet that a picture needs, with colours instead of names.
+
+    Rules for some screens only, and for what a mouse does, are left out.
+
+    Examples
+    --------
+    >>> css = ".point { fill: var(--one); } a:hover { x: y; } @media print { b { x: y; } }"
+    >>> style_on_paper(css, {"one": Look("#00f", "#ff0")})
+    '.point{fill: #00f;}'
+    """
+    plain = _BLOCK.sub("", _COMMENT.sub("", css))
+    rules = []
+    for selector, body in _RULE.findall(plain):
+        if ":" not in selector:
+            coloured = _coloured(body, looks)
+            rules.append(f"{selector.strip()}{{{_FAMILY.sub(repr(FONT), coloured).strip()}}}")
+    return "".join(rules)
+
+
+def _coloured(text: str, looks: Mapping[str, Look]) -> str:
+    every = INKS | dict(looks)
+    return _VARIABLE.sub(
+        lambda name: every[name[1]].light if name[1] in every else "currentColor", text
+    )
+
+
+def chart_style(looks: Mapping[str, Look]) -> str:
+    """Return what colours charts on paper."""
+    css = files("intravar.documents").joinpath("templates", "charts.css").read_text("utf-8")
+    return style_on_paper(css, looks)
+
+
+def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
+    """Return a picture with its style, its colours and its size in it.
+
+    Examples
+    --------
+    >>> picture = on_paper('<svg viewBox="0 0 20 10"><g fill="var(--ink)"/></svg>', {})
+    >>> picture.partition("<style>")[0]
+    '<svg viewBox="0 0 20 10" width="20" height="10">'
+    >>> picture.endswith('<g fill="#1c1c1e"/></svg>')
+    True
+    """
+    opening = _OPENING.match(svg)
+    box = _BOX.search(opening[0]) if opening else None
+    if opening is None or box is None:
+        raise ValueError("a picture begins with <svg> and has a viewBox")
+    head = f'{opening[0][:-1]} width="{box[1]}" height="{box[2]}">'
+    return f"{head}<style>{chart_style(looks)}</style>{_coloured(svg[opening.end() :], looks)}"
+
+
+def words_in(svg: str, element: str = "desc") -> str:
+    """Return what a picture says to those who cannot see it, or its title.
+
+    Examples
+    --------
+    >>> words_in("<svg><title>Dots</title><desc>Ten dots &lt; 5</desc></svg>")
+    'Ten dots < 5'
+    >>> words_in("<svg><title>Dots</title><desc>Ten dots &lt; 5</desc></svg>", "title")
+    'Dots'
+    """
+    found = re.search(rf"<{element}>(.*?)</{element}>", svg, re.DOTALL)
+    return unescape(found[1]) if found else ""
+
+
+def colour_of(style: str, name: str) -> str:
+    """Return the colour that a class of the style sheet stands for.
+
+    Examples
+    --------
+    >>> style = ".line,.x .limit{fill: none; stroke: #00f;}rect.bar{fill: #f00;}"
+    >>> [colour_of(style, name) for name in ("bar", "line", "limit")]
+    ['#f00', '#00f', '#00f']
+    """
+    told = [
+        colour
+        for selectors, body in _RULE.findall(style)
+        if any(each.strip().endswith(f".{name}") for each in selectors.split(","))
+        for colour in re.findall(r"(?:stroke|fill|background): (#[0-9a-fA-F]{3,6})", body)
+    ]
+    return told[-1] if told else INKS["soft"].light

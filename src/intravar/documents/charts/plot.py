@@ -1,0 +1,347 @@
+"""SVG drawings and plots with two axes; colours come from the style of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from intravar.documents.charts.labels import text_width
+
+#: Widths of a picture in pixels: on a desk and on a telephone.
+WIDE, NARROW, HEIGHT = 640, 350, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 46
+#: Outlines of marks other than circles, in a square from -1 to 1.
+SHAPES = {
+    "square": "M-.85,-.85H.85V.85H-.85Z",
+    "diamond": "M0,-1.15L1.15,0L0,1.15L-1.15,0Z",
+    "triangle-up": "M0,-1.1L1,.8H-1Z",
+    "triangle-down": "M0,1.1L1,-.8H-1Z",
+    "triangle-right": "M1.1,0L-.8,1V-1Z",
+    "triangle-left": "M-1.1,0L.8,1V-1Z",
+    "cross": "M-.35,-1H.35V-.35H1V.35H.35V1H-.35V.35H-1V-.35H-.35Z",
+}
+
+
+class LegendEntry(NamedTuple):
+    """What a mark stands for: words, class of the style sheet, colour and shape."""
+
+    words: str
+    kind: str = "point"
+    colour: str | None = None
+    shape: str = "circle"
+
+
+#: Marks that are lines: a colour is that of the line.
+_LINES = ("line", "limit", "outer", "interval", "range", "hollow")
+
+
+def _look(kind: str, colour: str | None) -> Markup:
+    """Return the class of a mark; with a colour of its own the rest of the class's look alone."""
+    if colour is None:
+        return Markup('class="{}"').format(kind)
+    part = "stroke" if kind in _LINES else "fill"
+    return Markup('class="painted-{}" {}="var(--{})"').format(kind, part, colour)
+
+
+@dataclass
+class Drawing:
+    """An SVG picture.
+
+    Parameters
+    ----------
+    width, height
+        In pixels.
+    parts
+        Its elements, the lowest first.
+    """
+
+    width: int = WIDE
+    height: int = HEIGHT
+    parts: list[Markup] = field(default_factory=list)
+
+    def add(self, element: str, /, **values: object) -> None:
+        """Add an element; values are escaped."""
+        self.parts.append(Markup(element).format(**values))
+
+    def write(self, text: str, at: tuple[float, float], kind: str, anchor: str = "middle") -> None:
+        """Write a text with its middle at this height."""
+        self.add(
+            '<text class="{kind}" x="{a}" y="{b}" text-anchor="{anchor}">{text}</text>',
+            kind=kind,
+            a=round(at[0], 1),
+            b=round(at[1] + 4, 1),
+            anchor=anchor,
+            text=text,
+        )
+
+    def box(
+        self,
+        corner: tuple[float, float],
+        size: tuple[float, float],
+        hint: str,
+        kind: str,
+        colour: str | None = None,
+    ) -> None:
+        """Add a rectangle in pixels."""
+        self.add(
+            '<rect {look} x="{a}" y="{b}" width="{w}" height="{h}"><title>{hint}</title></rect>',
+            look=_look(kind, colour),
+            a=round(corner[0], 1),
+            b=round(corner[1], 1),
+            w=round(max(size[0], 0.5), 1),
+            h=round(max(size[1], 0.5), 1),
+            hint=hint,
+        )
+
+    def mark(
+        self,
+        at: tuple[float, float],
+        hint: str = "",
+        kind: str = "point",
+        *,
+        who: int | None = None,
+        radius: float = 4,
+        colour: str | None = None,
+        shape: str = "circle",
+    ) -> None:
+        """Add a mark in pixels; it says its numbers when pointed at, and whom it stands for."""
+        look = _look(kind, colour)
+        title = Markup("<title>{}</title>").format(hint) if hint else ""
+        person = "" if who is None else Markup(' data-p="{}"').format(who)
+        if shape == "circle":
+            place = Markup('<circle {}{} cx="{}" cy="{}" r="{}">{}</circle>')
+            found = place.format(look, person, *at, radius, title)
+        else:
+            place = Markup('<path {}{} transform="translate({} {}) scale({})" d="{}">{}</path>')
+            outline = SHAPES.get(shape, shape)
+            found = place.format(look, person, *at, radius, outline, title)
+        self.parts.append(found)
+
+    def svg(self, title: str, alternative: str) -> Markup:
+        """Return the picture with what it shows in words, for those who cannot see it."""
+        head = Markup(
+            '<svg class="{kind}" viewBox="0 0 {w} {h}" role="img" xmlns="http://www.w3.org/2000/svg">'
+            "<title>{title}</title><desc>{alternative}</desc>"
+        ).format(
+            w=self.width,
+            h=self.height,
+            kind={WIDE: "wide", NARROW: "narrow"}.get(self.width, "small"),
+            title=title,
+            alternative=alternative,
+        )
+        return Markup("").join([head, *self.parts, Markup("</svg>")])
+
+
+@dataclass
+class Plot(Drawing):
+    """An SVG picture with two axes.
+
+    Parameters
+    ----------
+    x, y
+        Ranges of the two axes.
+    left, top, bottom
+        Margins in pixels; a legend needs a larger one at the top.
+    x_log, y_log
+        Whether an axis is logarithmic.
+    """
+
+    x: tuple[float, float] = (0, 1)
+    y: tuple[float, float] = (0, 1)
+    left: int = LEFT
+    top: int = TOP
+    bottom: int = BOTTOM
+    x_log: bool = False
+    y_log: bool = False
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Return the pixels of a point."""
+        across = _share(x, self.x, log=self.x_log)
+        up = _share(y, self.y, log=self.y_log)
+        return (
+            round(self.left + across * (self.width - self.left - RIGHT), 1),
+            round(self.height - self.bottom - up * (self.height - self.top - self.bottom), 1),
+        )
+
+    def point(
+        self,
+        at: tuple[float, float],
+        hint: str = "",
+        kind: str = "point",
+        *,
+        who: int | None = None,
+        radius: float = 4,
+        colour: str | None = None,
+        shape: str = "circle",
+    ) -> None:
+        """Add a mark at two values; it says its numbers when pointed at, and whom it stands for."""
+        self.mark(self.place(*at), hint, kind, who=who, radius=radius, colour=colour, shape=shape)
+
+    def line(
+        self,
+        points: Sequence[tuple[float, float]],
+        kind: str = "line",
+        colour: str | None = None,
+    ) -> None:
+        """Add a line through points."""
+        text = " ".join("{},{}".format(*self.place(x, y)) for x, y in points)
+        self.add(
+            '<polyline {look} points="{text}"/>',
+            look=_look(kind, colour),
+            text=text,
+        )
+
+    def interval(
+        self,
+        at: float,
+        low: float,
+        high: float,
+        *,
+        upright: bool = True,
+        kind: str = "interval",
+        colour: str | None = None,
+    ) -> None:
+        """Add a line from a low to a high value, upright or lying."""
+        ends = [(at, low), (at, high)] if upright else [(low, at), (high, at)]
+        self.line(ends, kind, colour)
+
+    def band(
+        self,
+        points: Sequence[tuple[float, float, float]],
+        kind: str = "band",
+        colour: str | None = None,
+    ) -> None:
+        """Add the area between two values at every place."""
+        edge = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in points[::-1]]
+        text = " ".join("{},{}".format(*self.place(x, y)) for x, y in edge)
+        self.add(
+            '<polygon {look} points="{text}"/>',
+            look=_look(kind, colour),
+            text=text,
+        )
+
+    def bar(
+        self,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        hint: str,
+        kind: str,
+        colour: str | None = None,
+    ) -> None:
+        """Add a rectangle between two values on both axes."""
+        (a, b), (c, d) = self.place(x[0], y[1]), self.place(x[1], y[0])
+        self.box((a, b), (c - a, d - b), hint, kind, colour)
+
+    def finder(self, x: str, y: str | float) -> None:
+        """Leave a place where a script may mark one physician by columns of the table.
+
+        Parameters
+        ----------
+        x, y
+            Columns that the axes show; a number is a height that does not depend on who it is.
+        """
+        (left, bottom), (right, top) = self.place(0, 0), self.place(1, 1)
+        if not isinstance(y, str):
+            _, bottom = self.place(0, y)
+        self.add(
+            '<g class="finder" data-x="{x}" data-left="{left}" data-across="{across}" '
+            'data-y="{y}" data-bottom="{bottom}" data-up="{up}"/>',
+            x=x,
+            left=left,
+            across=round(right - left, 3),
+            y=y if isinstance(y, str) else "",
+            bottom=bottom,
+            up=round(top - bottom, 3) if isinstance(y, str) else 0,
+        )
+
+    def axes(
+        self,
+        x_name: str,
+        y_name: str = "",
+        *,
+        x_ticks: Sequence[tuple[float, str]] | None = None,
+        y_ticks: Sequence[tuple[float, str]] | None = None,
+        count: int | None = None,
+    ) -> None:
+        """Add both axes.
+
+        Parameters
+        ----------
+        x_name, y_name
+            What they show.
+        x_ticks, y_ticks
+            Places and their labels, for instance of groups; round numbers by default.
+        count
+            Of an axis that counts from 1: whole numbers up to this one alone.
+        """
+        across = _labelled(self.x) if x_ticks is None else x_ticks
+        if count is not None:
+            across = [(at, text) for at, text in across if at == round(at) and 1 <= at <= count]
+        for tick, text in across:
+            a, b = self.place(tick, self.y[0])
+            line = '<line class="grid" x1="{a}" x2="{a}" y1="{t}" y2="{b}"/>'
+            self.add(line, a=a, b=b, t=self.top)
+            self.write(text, (a, b + 12), "tick")
+        for tick, text in _labelled(self.y) if y_ticks is None else y_ticks:
+            a, b = self.place(self.x[0], tick)
+            line = '<line class="grid" x1="{a}" x2="{r}" y1="{b}" y2="{b}"/>'
+            self.add(line, a=a, b=b, r=self.width - RIGHT)
+            self.write(text, (a - 6, b), "tick", "end")
+        middle = (self.left + self.width - RIGHT) / 2
+        self._name(x_name, f"translate({middle:g} {self.height - 8})")
+        if y_name:
+            down = (self.height - self.bottom + self.top) / 2
+            self._name(y_name, f"translate(14 {down:g}) rotate(-90)")
+
+    def _name(self, name: str, place: str) -> None:
+        text = '<text class="name" text-anchor="middle" transform="{place}">{name}</text>'
+        self.add(text, place=place, name=name)
+
+    def legend(self, entries: Sequence[LegendEntry]) -> None:
+        """Say above the plot what marks stand for, in as many lines as that takes."""
+        at, down = float(self.left), 12.0
+        for entry in entries:
+            room = text_width(entry.words) + 34
+            if at > self.left and at + room > self.width:
+                at, down = float(self.left), down + 18
+            if entry.kind in _LINES[:-1]:
+                line = '<line {look} x1="{a}" x2="{b}" y1="{y}" y2="{y}"/>'
+                look = _look(entry.kind, entry.colour)
+                self.add(line, look=look, a=at, b=at + 16, y=down)
+            else:
+                self.mark((at + 8, down), "", entry.kind, colour=entry.colour, shape=entry.shape)
+            self.write(entry.words, (at + 20, down), "label", "start")
+            at += room
+
+
+def _share(value: float, ends: tuple[float, float], *, log: bool) -> float:
+    """Return where a value lies between the ends of an axis, from 0 to 1."""
+    low, high = (float(np.log10(end)) for end in ends) if log else ends
+    at = float(np.log10(value)) if log else value
+    return (at - low) / ((high - low) or 1)
+
+
+def _labelled(ends: tuple[float, float]) -> list[tuple[float, str]]:
+    return [(tick, f"{tick:g}") for tick in round_ticks(*ends)]
+
+
+def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round numbers between two values.
+
+    Examples
+    --------
+    >>> round_ticks(0, 0.5)
+    [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    """
+    if not high > low:
+        return [low]
+    raw = (high - low) / most
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw * 0.99)
+    first = np.ceil(low / step - 1e-9)
+    count = int(np.floor(high / step + 1e-9) - first) + 1
+    return [round(float((first + n) * step), 10) + 0.0 for n in range(max(count, 1))]
