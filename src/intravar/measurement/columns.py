@@ -16,9 +16,9 @@ import polars as pl
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
 #: only with a reportable one; only where those who are not eligible are not few either; only where
-#: no small count follows from how many were decided for; or only where neither contradictions nor
-#: agreements on cases seen twice are few.
-Shown = Literal["always", "reportable", "others", "rates", "repeats"]
+#: no small count follows from how many were decided for; only where neither contradictions nor
+#: agreements on cases seen twice are few; or only where neither close calls nor others are few.
+Shown = Literal["always", "reportable", "others", "rates", "repeats", "close"]
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,14 @@ COLUMNS = (
     ResultColumn("explained_low", pl.Float64, 2, "low", "lower end of its 95 % interval", "rates"),
     ResultColumn(
         "explained_high", pl.Float64, 2, "high", "upper end of its 95 % interval", "rates"
+    ),
+    ResultColumn(
+        "in_close_calls",
+        pl.Float64,
+        2,
+        "in close calls",
+        "share of the discordance that lies in patients who could be decided either way",
+        "close",
     ),
     ResultColumn("p_high", pl.Float64, 3, "p high", "how often eligible patients are decided for"),
     ResultColumn(
