@@ -5,7 +5,6 @@ Figures are shares between 0 and 1, said as "of 100".
 
 from __future__ import annotations
 
-from intravar.measurement.group import Differences
 from intravar.measurement.verdict import LITTLE_EXPLAINED
 
 #: What may be read under each verdict.
@@ -80,7 +79,7 @@ def explained_sentence(share: float) -> str:
 
 
 def differences_sentence(
-    differences: Differences,
+    differences: str,
     spread: float,
     low: float,
     high: float,
@@ -93,7 +92,7 @@ def differences_sentence(
     Parameters
     ----------
     differences
-        What was found.
+        What was found, one of :data:`intravar.measurement.group.Differences`.
     spread, low, high
         Standard deviation of true values, with its interval.
     needed

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from intravar.arrays import IntArray
 from intravar.errors import theirs
-from intravar.estimators.noise import Noise
+from intravar.estimators.noise import Noise as MeasuredNoise
 from intravar.measurement.estimand import rates_in_words, with_rates
-from intravar.measurement.group import Group
+from intravar.measurement.group import Group as MeasuredGroup
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import COMPARABLE
 from intravar.measurement.sentences import about, differences_sentence, explained_sentence
+from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.rounding import coarse, coarse_step, fraction, two_digits
 from intravar.wording import USUAL, Words
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
+_ENDS = ("value", "low", "high")
 
 
 def group_digits(smallest_cell: int) -> int:
@@ -24,10 +24,10 @@ def group_digits(smallest_cell: int) -> int:
     return GROUP_DIGITS if smallest_cell > 1 else 6
 
 
-def group_json(
-    measurement: Measurement, group: Group | None, measured: IntArray
-) -> dict[str, Any] | None:
-    """Return the group's figures in a form that fits into JSON; None where there are none.
+def published_group(
+    measurement: Measurement, group: MeasuredGroup | None, measured: IntArray
+) -> Group | None:
+    """Return the group's figures as they may be handed on; None where there are none.
 
     Parameters
     ----------
@@ -42,78 +42,76 @@ def group_json(
         return None
     digits = group_digits(measurement.request.smallest_cell)
     alike = with_rates(measurement.main.scores.take(measured))
-    whole = measurement.group
-    return {
+    whole = group if measurement.group is None else measurement.group
+    spread = _spread(group, whole, measurement.request.matters)
+    return Group(
         **{name: fraction(getattr(group, name), digits) for name in ("discordance", "low", "high")},
-        **_differences(group, whole, measurement.request.matters),
-        "explained": None if whole is None else _explained(measurement, whole),
-        "noise": None if measurement.noise is None else _noise(measurement, measurement.noise),
-        "repeats": _repeats(measurement, digits),
-        "with_rate": None if alike is None else fraction(alike[0], 1),
-        "with_half": None if alike is None else fraction(alike[1], 1),
-    }
+        **{name: fraction(value, 3) for name, value in spread.items()},
+        differences=whole.differences,
+        matters=measurement.request.matters,
+        needed=None if whole.needed is None else two_digits(whole.needed),
+        explained=_explained(measurement, whole),
+        noise=None if measurement.noise is None else _noise(measurement, measurement.noise),
+        repeats=_repeats(measurement, digits),
+        with_rate=None if alike is None else fraction(alike[0], 1),
+        with_half=None if alike is None else fraction(alike[1], 1),
+    )
 
 
-def _differences(group: Group, whole: Group | None, matters: float) -> dict[str, Any]:
-    """Return whether physicians differ: in a word over all, in figures from what may be told.
+def _spread(group: MeasuredGroup, whole: MeasuredGroup, matters: float) -> dict[str, float]:
+    """Return the spread from what may be told of each, within what the word over all says.
 
-    The word is that of the verdict. Where bands stand for scores the figures know less than it,
-    and keep within what it says.
+    Where bands stand for scores, figures know less than the verdict does.
     """
-    word = None if whole is None else whole.differences
-    spread, low, high = group.spread, group.spread_low, group.spread_high
-    if word == "less than matters":
-        spread, low, high = (min(each, matters) for each in (spread, low, high))
-    return {
-        "differences": word,
-        "matters": matters,
-        "spread": fraction(spread, 3),
-        "spread_low": fraction(low, 3),
-        "spread_high": fraction(high, 3),
-        "needed": None if whole is None or whole.needed is None else two_digits(whole.needed),
-    }
+    found = {name: getattr(group, name) for name in ("spread", "spread_low", "spread_high")}
+    if whole.differences == "less than matters":
+        return {name: min(value, matters) for name, value in found.items()}
+    return found
 
 
-def _explained(measurement: Measurement, whole: Group) -> dict[str, Any] | None:
-    """Return the explained share over all patients, rounded to what two dozen of them move."""
-    if whole.explained is None:
-        return None
-    found, step = whole.explained, max(_step(measurement), 0.01)
-    ends = {"share": found.share, "low": found.low, "high": found.high}
-    return {name: coarse(max(value, 0.0), step) for name, value in ends.items()}
-
-
-def _step(measurement: Measurement) -> float:
+def step_over_all(measurement: Measurement) -> float:
     """Return the step to which figures over all patients are rounded."""
     smallest = measurement.request.smallest_cell
-    # Few exceptions of one physician move a share by their part of all patients.
+    # Few exceptions of one physician move a figure by their share of all patients.
     moved = 2 * (smallest + 1) / int(measurement.main.scores.n_patients.sum())
     return coarse_step(moved) if smallest > 1 else 1e-6
 
 
-def _noise(measurement: Measurement, noise: Noise) -> dict[str, Any]:
-    step = _step(measurement)
-    return {
-        row["component"]: {name: coarse(row[name], step) for name in ("value", "low", "high")}
-        for row in noise.table.iter_rows(named=True)
-    }
+def _explained(measurement: Measurement, whole: MeasuredGroup) -> Figure | None:
+    if whole.explained is None:
+        return None
+    found, step = whole.explained, max(step_over_all(measurement), 0.01)
+    return Figure(*(coarse(max(end, 0.0), step) for end in (found.share, found.low, found.high)))
 
 
-def _repeats(measurement: Measurement, digits: int) -> dict[str, Any] | None:
+def _noise(measurement: Measurement, noise: MeasuredNoise) -> Noise:
+    return published_noise(noise, step_over_all(measurement))
+
+
+def published_noise(noise: MeasuredNoise, step: float) -> Noise:
+    """Return the parts of noise, rounded to a step."""
+    return Noise(
+        **{
+            row["component"]: Figure(*(coarse(row[name], step) for name in _ENDS))
+            for row in noise.table.iter_rows(named=True)
+        }
+    )
+
+
+def _repeats(measurement: Measurement, digits: int) -> SelfContradiction | None:
     seen = measurement.repeats
     if seen is None:
         return None
     scores = measurement.main.scores
-    return {
-        "contradiction": fraction(seen.model.overall_, digits),
-        "share_not_inconsistency": fraction(
-            seen.unexplained(scores.discordance, scores.n_patients), digits
-        ),
-    }
+    unexplained = seen.unexplained(scores.discordance, scores.n_patients)
+    return SelfContradiction(
+        contradiction=fraction(seen.model.overall_, digits),
+        share_not_inconsistency=fraction(unexplained, digits),
+    )
 
 
 def group_lines(
-    group: dict[str, Any] | None,
+    group: Group | None,
     n_physicians: int,
     claim: str = "about",
     words: Words = USUAL,
@@ -134,57 +132,55 @@ def group_lines(
 
     Examples
     --------
-    >>> told = {"discordance": 0.2, "low": 0.17, "high": 0.23, "differences": None}
-    >>> told |= {"noise": None, "repeats": None}
+    >>> told = Group(0.2, 0.17, 0.23, *[None] * 11)
     >>> group_lines(told, 7)[0].split(": ")[1]
     'of 100 pairs of comparable patients, about 20 [17, 23] get different decisions.'
     """
     if group is None:
         return []
-    ends = (group[name] for name in ("discordance", "low", "high"))
+    ends = (each or 0.0 for each in (group.discordance, group.low, group.high))
     who = "The one physician" if n_physicians == 1 else f"All {n_physicians:,} physicians together"
     lines = [
         f"{who}: of 100 "
         f"{COMPARABLE if compared is None else theirs(compared)}, "
         f"{about(*ends, limit=claim != 'about')} get different decisions."
     ]
-    if group.get("explained") is not None:
-        lines.append(explained_sentence(group["explained"]["share"]))
+    if group.explained is not None and group.explained.value is not None:
+        lines.append(explained_sentence(group.explained.value))
     if (told := differences_line(group)) is not None:
         lines.append(told)
-    if group["noise"] is not None:
-        lines.append(_noise_line(group["noise"]))
-    if group["repeats"] is not None and group["repeats"]["contradiction"] is not None:
-        lines.append(_repeats_line(group["repeats"]))
-    if told := rates_in_words(group.get("with_rate"), group.get("with_half")):
+    if group.noise is not None:
+        lines.append(_noise_line(group.noise))
+    if group.repeats is not None and group.repeats.contradiction is not None:
+        lines.append(_repeats_line(group.repeats))
+    if told := rates_in_words(group.with_rate, group.with_half):
         lines.append(told)
     return [words.said(line) for line in lines]
 
 
-def _percent(value: float) -> int:
-    return round(100 * value)
+def _percent(value: float | None) -> int:
+    return round(100 * (value or 0.0))
 
 
-def differences_line(group: dict[str, Any]) -> str | None:
+def differences_line(group: Group) -> str | None:
     """Say whether physicians differ; None where that is not asked."""
-    if group["differences"] is None or group["spread"] is None:
+    if group.differences is None or group.spread is None:
         return None
-    spread, low, high = (group[name] for name in ("spread", "spread_low", "spread_high"))
     return differences_sentence(
-        group["differences"],
-        spread,
-        low,
-        high,
-        needed=group["needed"],
-        matters=group["matters"],
+        group.differences,
+        group.spread,
+        group.spread_low or 0.0,
+        group.spread_high or 0.0,
+        needed=group.needed,
+        matters=group.matters,
     )
 
 
-def _noise_line(noise: dict[str, Any]) -> str:
-    parts = {name: 200 * noise[name]["value"] for name in ("level", "pattern", "occasion")}
-    whole = sum(round(part) for part in parts.values())
+def _noise_line(noise: Noise) -> str:
+    parts = [200 * (each.value or 0.0) for each in (noise.level, noise.pattern, noise.occasion)]
+    whole = sum(round(part) for part in parts)
     level, pattern, occasion = (
-        "fewer than 1" if round(part) == 0 else f"{round(part)}" for part in parts.values()
+        "fewer than 1" if round(part) == 0 else f"{round(part)}" for part in parts
     )
     return (
         f"Of 100 patients seen by two of them, about {whole} would be decided differently: {level} "
@@ -194,8 +190,8 @@ def _noise_line(noise: dict[str, Any]) -> str:
     )
 
 
-def _repeats_line(repeats: dict[str, Any]) -> str:
-    share = repeats["share_not_inconsistency"]
+def _repeats_line(repeats: SelfContradiction) -> str:
+    share = repeats.share_not_inconsistency
     rest = (
         ""
         if share is None
@@ -203,6 +199,6 @@ def _repeats_line(repeats: dict[str, Any]) -> str:
         "recorded, or what could not be predicted, and not inconsistency."
     )
     return (
-        f"On cases seen twice they contradicted themselves in {_percent(repeats['contradiction'])} "
+        f"On cases seen twice they contradicted themselves in {_percent(repeats.contradiction)} "
         f"of 100.{rest}"
     )

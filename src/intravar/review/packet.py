@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.publication.exports import escaped, safe_csv
+from intravar.publication.files import escaped, safe_csv
 from intravar.review.answers import COLUMNS, SHEET
 from intravar.review.design import Design
 from intravar.review.drawing import ReviewPair

@@ -226,7 +226,7 @@ def _group_numbers(group: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
         "spread_high": "spread between them, high (95 %)",
         "differences": "whether they differ",
     }
-    explained = (group.get("explained") or {}).get("share")
+    explained = (group.get("explained") or {}).get("value")
     return [
         *((head, group[name]) for name, head in told.items() if group.get(name) is not None),
         *([] if explained is None else [("share of decisions explained by the record", explained)]),

@@ -113,7 +113,7 @@ def _caveats(outputs: Outputs) -> list[str]:
     found = []
     explained = (summary["group"] or {}).get("explained")
     if explained is not None:
-        found.append(explained_sentence(explained["share"]))
+        found.append(explained_sentence(explained["value"]))
     if summary["claim"] != "about":
         found.append(
             "What could not be predicted counts as different, even where the physician was "
@@ -145,7 +145,7 @@ def _leak_line(leak: dict[str, str]) -> str:
 
 def _differ(outputs: Outputs) -> str:
     """Return the sentence on whether physicians differ."""
-    group = outputs.summary["group"]
+    group = outputs.decision.group if outputs.decision else None
     if group is None:
         return ""
     line = differences_line(group)
