@@ -148,18 +148,18 @@ COLUMNS = (
     ResultColumn(
         "contradiction",
         pl.Float64,
-        3,
+        2,
         "contradiction",
         "share of cases seen twice that were decided differently the second time",
         "repeats",
     ),
     ResultColumn(
-        "contradiction_low", pl.Float64, 3, "low", "lower end of its 95 % interval", "repeats"
+        "contradiction_low", pl.Float64, 2, "low", "lower end of its 95 % interval", "repeats"
     ),
     ResultColumn(
-        "contradiction_high", pl.Float64, 3, "high", "upper end of its 95 % interval", "repeats"
+        "contradiction_high", pl.Float64, 2, "high", "upper end of its 95 % interval", "repeats"
     ),
-    ResultColumn("n_repeats", pl.Int64, None, "seen twice", "cases seen twice", "repeats"),
+    ResultColumn("n_repeats", pl.Int64, None, "seen twice", "cases seen twice, to tens", "repeats"),
     ResultColumn(
         "n_pairs", pl.Int64, None, "pairs", "pairs of comparable patients behind it", "always"
     ),

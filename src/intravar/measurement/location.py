@@ -7,8 +7,7 @@ and read off the other, so that what it says was not made to fit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -17,6 +16,8 @@ from sklearn.tree import DecisionTreeRegressor
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence, Predictions
 from intravar.measurement.rule import leaf_conditions
+from intravar.measurement.scores import Scores
+from intravar.observed import Observed
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import stream
 from intravar.wording import USUAL, Words
@@ -53,10 +54,6 @@ class Location:
     in_close: FloatArray
     kinds: pl.DataFrame
 
-    def columns(self) -> Mapping[str, FloatArray]:
-        """Return the result columns that this fills."""
-        return {"in_close_calls": self.in_close}
-
 
 def location_of(
     prepared: Prepared, evidence: Evidence, seed: int = 0, words: Words = USUAL
@@ -89,6 +86,21 @@ def location_of(
         np.divide(inside, own, out=np.full(n, np.nan), where=own > 0),
         _kinds(prepared, loss, seed, words),
     )
+
+
+def located(scores: Scores, location: Location, observed: Observed) -> Scores:
+    """Return scores with the share of discordance that lies in close calls.
+
+    Physicians beyond the sample have none.
+    """
+    column = in_places(location.in_close, scores, observed)
+    return replace(scores, columns={**scores.columns, "in_close_calls": column})
+
+
+def in_places(values: FloatArray, scores: Scores, observed: Observed) -> FloatArray:
+    """Return values of those who were learned from in the places of all; NaN elsewhere."""
+    own = dict(zip((str(name) for name in observed.physicians), values.tolist(), strict=True))
+    return np.array([own.get(str(name), np.nan) for name in scores.physician.to_list()])
 
 
 def _kinds(prepared: Prepared, loss: FloatArray, seed: int, words: Words) -> pl.DataFrame:

@@ -76,6 +76,11 @@ class Scores:
         found = {"identified_low": low, "identified_high": high}
         return replace(self, columns={**self.columns, **found})
 
+    def with_columns(self, columns: Mapping[str, FloatArray]) -> Scores:
+        """Return the scores with other values of columns that they have."""
+        own = {name: columns.get(name, values) for name, values in self.columns.items()}
+        return replace(self, columns=own)
+
     @property
     def identified(self) -> tuple[FloatArray, FloatArray] | None:
         """Lowest and highest levels that fit equally well, where the method tells."""
