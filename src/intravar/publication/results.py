@@ -38,8 +38,8 @@ _REPORTABLE = "hidden unless reportable; rounded"
 _RATES = "hidden unless reportable, and where it would tell a small count; rounded"
 _OTHERS = "hidden unless reportable, and where those who are not eligible are few; rounded"
 _REPEATS = (
-    "hidden where few cases seen twice were decided alike, or not; cases to tens, below the size of "
-    "the panel; shares to two digits"
+    "hidden where few cases seen twice were decided alike, or not; cases to tens, below the size "
+    "of the panel; shares to two digits"
 )
 _CLOSE = "hidden unless reportable, and where close calls, or the others, are few; rounded"
 _STRATUM = (
