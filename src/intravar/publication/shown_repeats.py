@@ -20,7 +20,7 @@ from intravar.publication.suppression import is_few
 
 #: Numbers of cases are rounded to this.
 TENS = 10
-#: With as many cases seen twice a share of two digits fits every number near the rounded one.
+#: In panels of as many a share of two digits fits every number of cases near the rounded one.
 MANY = 100
 
 
@@ -64,11 +64,11 @@ def hidden_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Bool
     once = n_patients - seen.n_repeats
     return np.array(
         [
-            is_few(least, smallest) or (is_few(left, smallest) and n < MANY)
+            is_few(least, smallest) or (is_few(left, smallest) and n < MANY)  # the size is known
             for least, left, n in zip(
                 np.minimum(differ, alike).tolist(),
                 once.tolist(),
-                seen.n_repeats.tolist(),
+                n_patients.tolist(),
                 strict=True,
             )
         ],

@@ -137,7 +137,7 @@ def test_a_sheet_of_several_decisions() -> None:
     outputs = made_several()
     names = outputs.joint["physician"].to_list()
     numbers, band, nothing = (several_sheet(outputs, name) for name in names[:3])
-    assert numbers.figure == "at most 30 of 100"
+    assert numbers.figure == "at most about 30 of 100"
     assert "the 95 % interval goes from 20 to 40" in numbers.sentence
     assert numbers.strip
     assert ("the figure of all together", "40 of 100") in numbers.facts
