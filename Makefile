@@ -29,7 +29,7 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch '$@'
 
 # The last lines are what you would run on a table of your own; they print themselves.
-demo: $(VENV)/.ready-report,files  ## the paper's SCORE2 table, then page, sheet and workbook of a table of patients
+demo: $(VENV)/.ready-files  ## the paper's SCORE2 table, then page, sheet and workbook of a table of patients
 	@$(PY) -m intravar benchmark --out '$(OUT)'
 	@mkdir -p '$(OUT)/own'
 	@echo && echo 'As with a table of your own:'
@@ -70,11 +70,11 @@ test-lowest:  ## the tests with the lowest versions that are supported
 bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks
 
-study: $(VENV)/.ready-report  ## the paper's 94 conditions, all methods (about a quarter of an hour on two processors)
+study: $(VENV)/.ready-core  ## the paper's 94 conditions, all methods (about a quarter of an hour on two processors)
 	@mkdir -p '$(OUT)'
 	@$(PY) -m intravar benchmark all --out '$(OUT)/all'
 
-grid: $(VENV)/.ready-report  ## the paper's grid of cohort sizes, ten replicates (about an hour on two processors)
+grid: $(VENV)/.ready-core  ## the paper's grid of cohort sizes, ten replicates (about an hour on two processors)
 	@mkdir -p '$(OUT)'
 	@$(PY) -m intravar benchmark grid --replicates 10 --methods $(GRID_METHODS) --out '$(OUT)/grid'
 

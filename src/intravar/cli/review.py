@@ -141,9 +141,7 @@ def read(
 
 
 def _words(folder: Path) -> Any:
-    from intravar.wording import Words
-
-    return Words.in_summary(publication.read_summary(folder) or {})
+    return publication.read_published(folder).words
 
 
 def _interval(low: float, high: float) -> str:

@@ -66,7 +66,8 @@ def render_html(
         What whoever asked calls things; the template's own text is said in them, and `said` says
         what else is ours.
     """
-    style = style_of(INKS | dict(looks or {})) + _text(_BASE, "base.css")
+    style = style_of(INKS | dict(looks or {}))
+    style += _text(_BASE, "base.css") + _text(_BASE, "charts.css")
     own = parts or (name,)
     style += "".join(_text(package, f"{part}.css") for part in own)
     script = _text(_BASE, "base.js") + "".join(_text(package, f"{part}.js") for part in own)

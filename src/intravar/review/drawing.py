@@ -165,7 +165,7 @@ def _refuse_nothing_to_review(opened: Folder) -> None:
     different = int(pairs["different"].sum())
     if 0 < different < pairs.height:
         return
-    leaks = ", ".join(f"'{leak['column']}'" for leak in opened.summary.get("leaks", ()))
+    leaks = ", ".join(f"'{leak.column}'" for leak in opened.published.first.leaks)
     named = f"; does one of {leaks} tell the decision?" if leaks else ""
     found = "no two patients" if not pairs.height else f"none of {pairs.height:,} pairs"
     if different:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from intravar import documents
-from intravar.publication.folders import SUMMARY, add_files
+from intravar.publication import results
+from intravar.publication.files import SUMMARY, files_of
+from intravar.publication.folders import add_files
 from intravar.publication.rounding import coarse
 from intravar.publication.suppression import is_few
 from intravar.review.agreement import by_pair, judgement
@@ -31,14 +31,14 @@ def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
     why = why_not_yet(stored.published, known, found.n_left, smallest)
     if why is not None:
         return replace(found, why_not=why)
-    told = review_json(opened, stored, found)
+    told = published_review(opened, stored, found)
     if told is None:
         return replace(found, why_not=NOT_ENOUGH)
     # First what was published, then the figures: an interruption between hides, it does not tell.
     write_stored(opened.private, replace(stored, published=known))
-    summary = {**opened.summary, "review": told}
-    text = json.dumps(summary, indent=1, ensure_ascii=False, default=str)
-    add_files(opened.out, {SUMMARY: text.encode()})
+    decision = replace(opened.published.first, review=told)
+    files = files_of(replace(opened.published, decisions=(decision,)))
+    add_files(opened.out, {SUMMARY: files[SUMMARY]})
     present = [
         each for each in documents.MEASUREMENT_FORMATS if (opened.out / f"report.{each}").exists()
     ]
@@ -48,8 +48,8 @@ def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
     return replace(found, published=True)
 
 
-def review_json(opened: Folder, stored: Stored, found: Review) -> dict[str, Any] | None:
-    """Return what may be told of a review, in a form that fits into JSON; None if nothing may."""
+def published_review(opened: Folder, stored: Stored, found: Review) -> results.Review | None:
+    """Return what may be told of a review; None if nothing may."""
     smallest = opened.smallest_cell
     record, n_frame = opened.frame
     judged = judged_pairs(drawn(stored), stored.answers)
@@ -60,20 +60,20 @@ def review_json(opened: Folder, stored: Stored, found: Review) -> dict[str, Any]
     if told is None:
         return None
     open_counts = not any(kind.is_few(smallest) for kind in kinds) or smallest <= 1
-    return {
-        "discordance": told.discordance,
-        "low": told.low,
-        "high": told.high,
-        "n_pairs": found.n_pairs,
-        "record": round(record, 2 if smallest > 1 else 6),
-        "step": told.step,
-        "n_left": found.n_left,
-        "explained": _coarse(found.explained, smallest) if open_counts else None,
-        "reasons": _reasons(found, smallest) if open_counts else [],
-        "unsure": _unsure(found, smallest, told) if open_counts else None,
-        "agreement": _agreement(found, smallest),
-        "physicians": _physicians(opened, judged, found),
-    }
+    return results.Review(
+        discordance=told.discordance,
+        low=told.low,
+        high=told.high,
+        n_pairs=found.n_pairs,
+        record=round(record, 2 if smallest > 1 else 6),
+        step=told.step,
+        n_left=found.n_left,
+        explained=_coarse(found.explained, smallest) if open_counts else None,
+        reasons=_reasons(found, smallest) if open_counts else (),
+        unsure=_unsure(found, smallest, told) if open_counts else None,
+        agreement=_agreement(found, smallest),
+        physicians=_physicians(opened, judged, found),
+    )
 
 
 def _kinds(judged: Judged) -> tuple[Kind, Kind]:
@@ -91,7 +91,7 @@ def _coarse(value: float | None, smallest: int) -> float | None:
     return coarse(value, STEP) if smallest > 1 else value
 
 
-def _reasons(found: Review, smallest: int) -> list[dict[str, Any]]:
+def _reasons(found: Review, smallest: int) -> tuple[results.ReviewReason, ...]:
     """Return reasons that many pairs have; the others together, if they are many too."""
     total = sum(found.reasons.values())
     many = {why: n for why, n in found.reasons.items() if not is_few(n, smallest)}
@@ -101,10 +101,10 @@ def _reasons(found: Review, smallest: int) -> list[dict[str, Any]]:
         rest += many.pop(min(many, key=lambda why: many[why]))
     if rest and not is_few(rest, smallest):
         many["other reasons"] = many.get("other reasons", 0) + rest
-    return [{"reason": why, "share": _coarse(n / total, smallest)} for why, n in many.items()]
+    return tuple(results.ReviewReason(why, _coarse(n / total, smallest)) for why, n in many.items())
 
 
-def _unsure(found: Review, smallest: int, told: Told) -> dict[str, float] | None:
+def _unsure(found: Review, smallest: int, told: Told) -> results.ReviewRange | None:
     """Return the figure with unsure pairs counted one way and the other."""
     if not found.n_unsure or is_few(found.n_unsure, smallest):
         return None
@@ -113,27 +113,25 @@ def _unsure(found: Review, smallest: int, told: Told) -> dict[str, float] | None
         return None
     low, high = sorted(float(each) for each in both if each is not None)
     step = told.step
-    return {
-        "low": round(step * np.floor(low / step + 1e-9), 6),
-        "high": round(step * np.ceil(high / step - 1e-9), 6),
-    }
+    return results.ReviewRange(
+        low=round(float(step * np.floor(low / step + 1e-9)), 6),
+        high=round(float(step * np.ceil(high / step - 1e-9)), 6),
+    )
 
 
-def _agreement(found: Review, smallest: int) -> dict[str, Any] | None:
+def _agreement(found: Review, smallest: int) -> results.ReviewAgreement | None:
     agreed = found.agreement
     if agreed is None:
         return None
     if is_few(agreed.n_same, smallest) or is_few(agreed.n_pairs - agreed.n_same, smallest):
         return None
     step = 0.1 if smallest > 1 else 1e-6
-    return {
-        "kappa": coarse(agreed.kappa, step),
-        "low": coarse(agreed.low, step),
-        "high": coarse(agreed.high, step),
-    }
+    return results.ReviewAgreement(
+        coarse(agreed.kappa, step), coarse(agreed.low, step), coarse(agreed.high, step)
+    )
 
 
-def _physicians(opened: Folder, judged: Judged, found: Review) -> dict[str, dict[str, float]]:
+def _physicians(opened: Folder, judged: Judged, found: Review) -> dict[str, results.ReviewFigure]:
     """Return the figures of physicians with no small count behind them, by what they are called."""
     smallest = opened.smallest_cell
     names = opened.shown_names
@@ -148,9 +146,9 @@ def _physicians(opened: Folder, judged: Judged, found: Review) -> dict[str, dict
             continue
         step = STEP if smallest > 1 else 1e-6
         low, high = np.floor(row["low"] / step + 1e-9), np.ceil(row["high"] / step - 1e-9)
-        shown[names[row["physician"]]] = {
-            "discordance": coarse(row["discordance"], step) or 0.0,
-            "low": round(float(low) * step, 6),
-            "high": round(float(high) * step, 6),
-        }
+        shown[names[row["physician"]]] = results.ReviewFigure(
+            discordance=coarse(row["discordance"], step) or 0.0,
+            low=round(float(low) * step, 6),
+            high=round(float(high) * step, 6),
+        )
     return dict(sorted(shown.items()))

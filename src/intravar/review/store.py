@@ -16,8 +16,10 @@ from filelock import FileLock, Timeout
 
 from intravar.errors import InputError
 from intravar.publication.explain import PAIRS_FILE, PATIENTS_FILE, measurement_folders
-from intravar.publication.folders import add_files, read_summary
+from intravar.publication.files import read_published
+from intravar.publication.folders import add_files
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
+from intravar.publication.results import Published
 from intravar.review.design import Design
 from intravar.wording import Words
 
@@ -125,7 +127,7 @@ class Folder:
     ----------
     out, private
         The folder to hand on, and the private one beside it.
-    summary
+    published
         What was published.
     pairs
         All pairs that may be reviewed: physician, first, second, different, weight.
@@ -135,19 +137,19 @@ class Folder:
 
     out: Path
     private: Path
-    summary: Mapping[str, Any]
+    published: Published
     pairs: pl.DataFrame
     patients: pl.DataFrame
 
     @property
     def words(self) -> Words:
         """What whoever measured calls things."""
-        return Words.in_summary(self.summary)
+        return self.published.words
 
     @property
     def smallest_cell(self) -> int:
         """The smallest count that is shown."""
-        return int(self.summary["request"]["limits"]["smallest_cell"])
+        return self.published.request.smallest_cell
 
     @property
     def frame(self) -> tuple[float, float]:
@@ -164,7 +166,7 @@ class Folder:
         """What every physician is called in the published tables."""
         names = self.pairs["physician"].unique(maintain_order=True).to_list()
         given = Pseudonyms.of(names, read_key(self.private / KEY_FILE)).by_name
-        published = set(self.summary.get("lines", ()))
+        published = set(self.published.first.physicians["physician"].to_list())
         return {name: name if name in published else given[name] for name in names}
 
     def random(self, *purpose: str) -> np.random.Generator:
@@ -185,7 +187,7 @@ def open_folder(folder: str | os.PathLike[str]) -> Folder:
             f"the pairs of '{out}' are kept in '{private}', which cannot be read; review where the "
             "measurement was made, or measure again with this version"
         ) from error
-    return Folder(out, private, read_summary(out) or {}, pairs, patients)
+    return Folder(out, private, read_published(out), pairs, patients)
 
 
 def read_stored(private: Path) -> Stored:

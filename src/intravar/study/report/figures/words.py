@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from intravar.study.report.figures.continuum_panels import continuum_correlation
-from intravar.study.report.figures.delta_charts import PASSES, WINDOWS, condition_deltas
-from intravar.study.report.figures.group_panels import first_mean_deltas
+from intravar.study.report.figures.continuum import continuum_correlation
+from intravar.study.report.figures.deltas import PASSES, WINDOWS, condition_deltas, grid_rows
+from intravar.study.report.figures.groups import first_mean_deltas
 from intravar.study.report.figures.model_fit import calibration_rows, residual_rows
 from intravar.study.report.figures.overview import overview_cards
-from intravar.study.report.figures.size_curves import grid_rows
 from intravar.study.report.stored_results import Results
 from intravar.study.report.table_grids import number_text
 

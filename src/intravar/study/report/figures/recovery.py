@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
-from intravar.study.report.canvas import Canvas, Chart
-from intravar.study.report.figures.marks import method_colour, method_shape
+from intravar.documents.charts import Plot
+from intravar.study.benchmark.units import ORACLE
+from intravar.study.report.figures.marks import (
+    colour_of,
+    labelled_rows,
+    method_legend,
+    shape_of,
+    short_tick,
+)
 from intravar.study.report.stored_results import Results
+from intravar.study.report.table_grids import number_text
 
 TABLE = "recovery_spearman"
-_ROW = 26
 
 
 def has_recovery(results: Results) -> bool:
@@ -31,43 +37,33 @@ def recovery_rows(results: Results) -> pl.DataFrame:
     )
 
 
-def recovery(results: Results, canvas: Canvas) -> Chart:
+def recovery(results: Results, width: int) -> Plot:
     """Plot the rank correlation with D* of every method under every departure."""
-    rows = recovery_rows(results)
-    shown = [method for method in results.methods if method in set(rows["method"])]
-    conditions = rows["where"].unique(maintain_order=True).to_list()
-    y = alt.Y("where:N", sort=conditions, title=None, axis=alt.Axis(grid=True))
-    x = alt.X(
-        "value:Q",
-        title="Rank correlation with the true discordance",
-        scale=alt.Scale(domain=[min(0.0, float(rows["value"].min() or 0.0)), 1]),  # type: ignore[arg-type]
-        axis=alt.Axis(tickCount=5 if canvas.narrow else 10),
+    rows = recovery_rows(results).to_dicts()
+    there = {row["method"] for row in rows}
+    shown = [method for method in results.methods if method in there]
+    conditions = list(dict.fromkeys(row["where"] for row in rows))
+    lowest = min([0.0, *(row["value"] for row in rows)])
+    plot = labelled_rows(
+        conditions,
+        (lowest, 1.0),
+        width,
+        "Rank correlation with the true discordance",
+        legend=method_legend(results, shown),
     )
-    tooltip = [
-        alt.Tooltip("where:N", title="Condition"),
-        alt.Tooltip("label:N", title="Method"),
-        alt.Tooltip("value:Q", title="Spearman", format=".3f"),
-        alt.Tooltip("draws:Q", title="Draws"),
-    ]
-    points = (
-        alt.Chart(canvas.data(rows.filter(pl.col("method").is_in(shown))))
-        .mark_point(filled=True, size=64, opacity=0.85)
-        .encode(
-            x=x,
-            y=y,
-            color=method_colour(results, canvas, shown, legend=True),
-            shape=method_shape(results, canvas, shown, legend=True),
-            tooltip=tooltip,
-        )
-    )
-    oracle = (
-        alt.Chart(canvas.data(rows.filter(pl.col("method") == "oracle")))
-        .mark_tick(orient="vertical", thickness=2, size=_ROW - 8, color=canvas.ink("ink"))
-        .encode(x=x, y=y, tooltip=tooltip)
-    )
-    return alt.layer(oracle, points).properties(
-        width=canvas.width - 230, height=_ROW * len(conditions)
-    )
+    for row in rows:
+        at = conditions.index(row["where"]) + 1
+        if row["method"] == ORACLE:
+            short_tick(plot, row["value"], at)
+        elif row["method"] in shown:
+            plot.point(
+                (row["value"], at),
+                f"{row['where']}, {row['label']}: {number_text(row['value'])}; "
+                f"{row['draws']} draws",
+                colour=colour_of(results, row["method"]),
+                shape=shape_of(results, row["method"]),
+            )
+    return plot
 
 
 def recovery_in_words(results: Results) -> str:
