@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks._cohorts import Case
 from intravar.buckets.means import Means
 from intravar.estimators import METHODS, Estimator
-from intravar.estimators.evidence import EligibleRates
-from intravar.measurement.appraisal import _over_limits, rule_strength
+from intravar.estimators.evidence import EligibleRates, Predictions
+from intravar.measurement.appraisal import gain_over_limits, raw_scores, rule_strength
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.everybody import with_everybody
 from intravar.measurement.halves import compare_halves
@@ -56,11 +56,16 @@ def collected(case: Case, method: str) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         found = checked(case.table, Request(**case.roles))  # type: ignore[arg-type]
         seed, observed = found.request.seed, found.prepared.observed
-        rule = suggest_rule(found.prepared, seed)
         fitted, _ = fit_method(method, observed, seed)
-        main = fitted
+        main, rule = fitted, None
+        if isinstance(fitted.evidence, Predictions):
+            # They say it as well, and cost nothing more.
+            probability = fitted.evidence.pooled
+        else:
+            rule = suggest_rule(found.prepared, seed)
+            probability = rule.probability
         if found.beyond is not None:
-            importance = dict(rule.importance.select("covariate", "importance").iter_rows())
+            importance = dict.fromkeys(found.prepared.covariates, 1.0)
             every, found, _ = with_everybody(
                 {method: fitted}, found, found.beyond, importance, Means(), lambda done, total: None
             )
@@ -75,13 +80,13 @@ def collected(case: Case, method: str) -> dict[str, Any]:
         anchors = evidence.anchors
         rates = {
             "follows": bool(evidence.follows),
-            "clear": None if anchors is None else float(anchors.clear),
-            "sure_eligible": None if anchors is None else float(anchors.sure_eligible),
+            "anchors": None
+            if anchors is None
+            else [anchors.low, anchors.high, anchors.sure_eligible, anchors.sure_others],
             "identified_low": None if anchors is None else anchors.identified_low.tolist(),
             "identified_high": None if anchors is None else anchors.identified_high.tolist(),
-            "over_limits": _finite(_over_limits(evidence, observed, seed)),
+            "over_limits": _finite(gain_over_limits(evidence, observed, seed)),
         }
-    y = observed.decision.astype(np.float64)
     return {
         "n_patients": scores.n_patients.tolist(),
         "n_for": scores.n_for.tolist(),
@@ -89,10 +94,10 @@ def collected(case: Case, method: str) -> dict[str, Any]:
         "low": _finite(scores.interval.low),
         "high": _finite(scores.interval.high),
         "error": _finite(scores.interval.standard_error),
+        "raw": None if found.beyond is not None else _finite(raw_scores(evidence, observed)),
         "halves": None if halves is None else asdict(halves),
         "strength": _finite(rule_strength(evidence, observed, rule)),
-        "rule_loss": float(2 * np.mean((y - rule.probability) ** 2)),
-        "case_mix": float(case_mix(observed, rule.probability)),
+        "case_mix": float(case_mix(observed, probability)),
         "leak": next((each.column for each in found.prepared.leaks if each.certain), None)
         if found.request.covariates is None
         else None,

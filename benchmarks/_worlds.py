@@ -127,6 +127,24 @@ SMALL = (
     *(World("both", slope, 10, 100) for slope in (1.5, 2.5, 6.0)),
     World("both", 6.0, 20, 80),
 )
+#: More worlds for whoever judges them quickly: sizes from 5 to 500 physicians.
+WIDE = (
+    *(
+        World(differ, slope, *size)
+        for differ in ("neither", "rates", "consistency", "both")
+        for slope, size in (
+            (0.3, (20, 200)),
+            (0.7, (50, 100)),
+            (1.0, (10, 400)),
+            (1.5, (100, 50)),
+            (2.5, (5, 300)),
+            (4.0, (200, 40)),
+            (8.0, (30, 100)),
+        )
+    ),
+    World("consistency", 4.0, 500, 40),
+    World("rates", 0.0, 500, 40),
+)
 #: Worlds of many patients, drawn once each replicate that asks for them.
 LARGE = (
     World("rates", 0.3, 463, 37),
@@ -137,7 +155,7 @@ LARGE = (
 )
 
 
-def worlds(replicate: int, *, large: bool = False) -> Iterator[Case]:
-    """Draw the worlds one by one."""
-    for world in LARGE if large else SMALL:
+def worlds(replicate: int, *, wide: bool = False, large: bool = False) -> Iterator[Case]:
+    """Draw the worlds one by one: those of few patients, and more if asked for."""
+    for world in (*SMALL, *(WIDE if wide else ()), *(LARGE if large else ())):
         yield world.draw(replicate)

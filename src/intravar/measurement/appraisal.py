@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,9 +32,14 @@ from intravar.measurement.verdict import (
 )
 from intravar.observed import Observed
 from intravar.preparation.check import Check
+from intravar.request import MATTERS
 
 #: Below it a method tells physicians apart.
 DIFFER_P = 0.05
+#: What a limit lies above the truth usually falls with this power of the number of patients.
+USUAL_FALL = 0.5
+#: Limits are not taken to lie closer together than by this factor.
+NARROWEST = 0.4
 _TINY = 1e-9
 
 
@@ -79,49 +84,112 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, check.request.seed)
-    strength = rule_strength(main.evidence, observed, rule)
-    pull = 0.0
-    if halves is not None and isinstance(main.evidence, Predictions) and strength >= RULE_FOUND:
-        # Without a rule the number is that of any two patients, which is no bound of anything.
-        pull = halves.pull
-    scores = widened(main.scores, main.evidence, halves, pull)
-    ends = _range(main.evidence, scores)
+    leaks = [each.column for each in check.prepared.leaks if each.certain]
+    appraised = concluded(
+        main.evidence,
+        main.scores,
+        halves,
+        rule_found=rule_strength(main.evidence, observed, rule),
+        leak=leaks[0] if leaks and check.request.covariates is None else None,
+        case_mix=case_mix(observed, rule.probability),
+        others=[each.scores for each in others],
+        over_limits=gain_over_limits(main.evidence, observed, check.request.seed),
+        matters=check.request.matters,
+        raw=None if check.beyond is not None else raw_scores(main.evidence, observed),
+    )
+    judged = appraised.verdict
+    said = tuple(check.request.words.said(reason) for reason in judged.reasons)
+    return replace(appraised, verdict=replace(judged, reasons=said))
+
+
+def concluded(
+    evidence: Evidence,
+    scores: Scores,
+    halves: Halves | None,
+    *,
+    rule_found: float,
+    leak: str | None = None,
+    case_mix: float = 1.0,
+    others: Sequence[Scores] = (),
+    over_limits: float = float("inf"),
+    matters: float = MATTERS,
+    raw: FloatArray | None = None,
+) -> Appraisal:
+    """Widen intervals, say what all say together, and judge; nothing is fitted any more.
+
+    Parameters
+    ----------
+    evidence, scores
+        Of the method that measures.
+    halves
+        What two halves of the patients say.
+    rule_found, leak, case_mix, over_limits
+        See :class:`intravar.measurement.verdict.Grounds`.
+    others
+        Scores of the other methods that were asked for.
+    matters
+        Spread below which differences do not matter.
+    raw
+        Scores in which chance is not held back: how much physicians differ is read off them.
+    """
+    predicts = isinstance(evidence, Predictions)
+    # Without a rule the number is that of any two patients, which is no bound of anything.
+    pull = halves.pull if halves is not None and predicts and rule_found >= RULE_FOUND else 0.0
+    scores = widened(scores, evidence, halves, pull)
+    ends = _range(evidence, scores)
     if ends is not None:
         low, high, error = scores.interval
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
         scores = replace(scores.between(*ends), interval=holding)
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
-    closer = halves.pull if halves is not None and isinstance(main.evidence, Pairs) else 0.0
+    closer = halves.pull if halves is not None and isinstance(evidence, Pairs) else 0.0
     doubt = 0.0 if halves is None else halves.common_doubt
+    error = scores.interval.standard_error
     group = group_of(
         scores.discordance,
-        scores.interval.standard_error,
+        error,
         scores.n_patients,
         ends,
         fall=falls(scores.discordance, pull + closer),
         doubt=doubt,
-        matters=check.request.matters,
+        raw=raw,
+        narrowed=1.0 if halves is None or not predicts else _narrowed(halves),
+        matters=matters,
     )
-    if group is not None and isinstance(main.evidence, Predictions):
-        told = (scores.discordance, scores.interval.standard_error, scores.n_patients, scores.n_for)
+    if group is not None and predicts:
+        told = (scores.discordance, error, scores.n_patients, scores.n_for)
         group = replace(group, explained=explained_of_all(*told, doubt))
-        columns = {**scores.columns, **explained_of_each(*told)}
-        scores = replace(scores, columns=columns)
-    leaks = [each.column for each in check.prepared.leaks if each.certain]
+        scores = replace(scores, columns={**scores.columns, **explained_of_each(*told)})
     grounds = Grounds(
-        main.evidence,
+        evidence,
         group,
         halves,
-        strength,
-        leaks[0] if leaks and check.request.covariates is None else None,
-        case_mix(observed, rule.probability),
-        agreement_with(scores, [each.scores for each in others]),
+        rule_found,
+        leak,
+        case_mix,
+        agreement_with(scores, others),
         order_of_rates(scores),
-        _over_limits(main.evidence, observed, check.request.seed),
+        over_limits,
     )
-    judged = judge(grounds)
-    said = tuple(check.request.words.said(reason) for reason in judged.reasons)
-    return Appraisal(scores, halves, group, replace(judged, reasons=said))
+    return Appraisal(scores, halves, group, judge(grounds))
+
+
+def raw_scores(evidence: Evidence, observed: Observed) -> FloatArray | None:
+    """Return twice the squared error of every physician's predictions, as it is."""
+    if not isinstance(evidence, Predictions):
+        return None
+    n = len(observed.physicians)
+    loss = 2 * (observed.decision - evidence.probability) ** 2
+    size = np.bincount(observed.code, minlength=n)
+    return np.asarray(np.bincount(observed.code, loss, minlength=n) / np.maximum(size, 1))
+
+
+def _narrowed(halves: Halves) -> float:
+    """Return by which factor upper limits may lie closer together than true values do.
+
+    Predictions that are unsure draw every limit towards one half by the same factor.
+    """
+    return max(1 - halves.pull / (2**USUAL_FALL - 1), NARROWEST)
 
 
 def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: float) -> Scores:
@@ -152,7 +220,7 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     return replace(scores, interval=wide._replace(standard_error=error))
 
 
-def _over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
+def gain_over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
     """Return by how much own rates predict better than own limits, where a method has rates."""
     if not isinstance(evidence, EligibleRates):
         return float("inf")
@@ -188,7 +256,7 @@ def order_of_rates(scores: Scores) -> float | None:
     return float(spearmanr(scores.discordance[known], alone[known])[0])
 
 
-def agreement_with(main: Scores, others: list[Scores]) -> float | None:
+def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:
     """Return the median rank correlation with the methods that tell physicians apart."""
     found = []
     for other in others:
@@ -202,7 +270,7 @@ def agreement_with(main: Scores, others: list[Scores]) -> float | None:
     return float(np.nanmedian(found)) if np.isfinite(found).any() else None
 
 
-def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule) -> float:
+def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | None) -> float:
     """Return by how many standard errors covariates predict decisions better than none.
 
     For predictions, the gain in held-out log-likelihood over each physician's own rate among the
@@ -212,7 +280,7 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule) -
     if isinstance(evidence, EligibleRates):
         return float("inf") if evidence.anchors is not None else 0.0
     if isinstance(evidence, Pairs):
-        return _ranked_better(rule)
+        return 0.0 if rule is None else _ranked_better(rule)
     if isinstance(evidence, Decisions):
         return 0.0
     if not isinstance(evidence, Predictions):

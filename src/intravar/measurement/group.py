@@ -88,6 +88,7 @@ def group_of(
     *,
     fall: FloatArray | None = None,
     doubt: float = 0.0,
+    raw: FloatArray | None = None,
     narrowed: float = 1.0,
     matters: float = MATTERS,
 ) -> Group | None:
@@ -107,6 +108,9 @@ def group_of(
     doubt
         Standard deviation of what all scores have in common; no number of physicians averages it
         out.
+    raw
+        Scores in which chance is not held back, where they are others: how much physicians differ
+        is read off them.
     narrowed
         By which factor scores may lie closer together than true values do; the upper end of the
         spread is divided by it.
@@ -122,6 +126,7 @@ def group_of(
     known = np.isfinite(score) & np.isfinite(error)
     if not known.any():
         return None
+    whole = score if raw is None else raw
     score, error = score[known], np.maximum(error[known], 1e-9)
     weight = n_patients[known] / n_patients[known].sum()
     mean = float(weight @ score)
@@ -134,6 +139,7 @@ def group_of(
     if len(score) < 2:
         nan = float("nan")
         return Group(mean, low, high, nan, nan, nan, nan, len(score))
+    score = whole[known]
     spread, (least, most) = _spread(score, error)
     most = most / narrowed
     # Twice one tail, as the interval's lower end has it.
