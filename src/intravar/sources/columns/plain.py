@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from intravar.sources.dates import FIRST_DAY, LAST_DAY, DateForm, dates, without_midnight
-from intravar.sources.forms import Forms, Habits, TextForm, text_form
-from intravar.sources.numbers import NumberForm, numbers, whole_numbers
+from intravar.sources.columns.dates import FIRST_DAY, LAST_DAY, DateForm, dates, without_midnight
+from intravar.sources.columns.forms import Forms, Habits, TextForm, text_form
+from intravar.sources.columns.numbers import NumberForm, numbers, whole_numbers
 from intravar.text import checked_names, clean_name, clean_texts, shortened, without_missing
 
 _WHOLE = r"^-?[0-9]+(?:\.0+)?$"
@@ -185,7 +185,7 @@ def plain_column(column: pl.Series, keep: bool) -> pl.Series:
     if isinstance(dtype, pl.Duration):
         return column.cast(pl.Duration("us"))
     if dtype == pl.Object:
-        from intravar.sources.rows import series_of
+        from intravar.sources.columns.values import series_of
 
         return plain_column(series_of(column.name, column.to_list()), keep)
     return column

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.rows import from_rows
+from intravar.sources.columns.values import from_rows
 from intravar.text import checked_names, first_line
 
 #: What a query may do; everything else, ATTACH, PRAGMA and VACUUM INTO among them, is denied.

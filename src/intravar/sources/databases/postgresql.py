@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.rows import from_rows
-from intravar.sources.urls import check_server_url, scrubbed, without_password
+from intravar.sources.columns.values import from_rows
+from intravar.sources.databases.urls import check_server_url, scrubbed, without_password
 from intravar.text import first_line, shortened
 
 #: Volatile functions that give values and change nothing.

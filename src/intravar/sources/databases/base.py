@@ -15,8 +15,8 @@ from typing import Literal, Protocol
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
+from intravar.sources.databases.urls import refuse_connection_strings, without_password
 from intravar.sources.paths import existing, shown
-from intravar.sources.urls import refuse_connection_strings, without_password
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
 SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -113,17 +113,17 @@ def count_rows(database: Database, query: str) -> int:
 def open_database(source: str, kind: Kind) -> Database:
     """Open a database for reading."""
     if kind == "postgresql":
-        from intravar.sources.postgresql import PostgreSQL
+        from intravar.sources.databases.postgresql import PostgreSQL
 
         return PostgreSQL(source)
     path = Path(source.split("://", 1)[1] if "://" in source else source)
     if not existing(path).is_file():
         raise InputError(f"'{shown(path)}' is a folder, not a database")
     if kind == "duckdb":
-        from intravar.sources.duck import DuckDB
+        from intravar.sources.databases.duckdb import DuckDB
 
         return DuckDB(path)
-    from intravar.sources.lite import SQLite
+    from intravar.sources.databases.sqlite import SQLite
 
     return SQLite(path)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from intravar.sources.dates import YEAR_FIRST, DateForm, Order, date_form
-from intravar.sources.numbers import NumberForm, Sign, number_form
+from intravar.sources.columns.dates import YEAR_FIRST, DateForm, Order, date_form
+from intravar.sources.columns.numbers import NumberForm, Sign, number_form
 from intravar.text import MISSING, clean_texts, without_missing
 
 _TRUE_FALSE = ("true", "false")

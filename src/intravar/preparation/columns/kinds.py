@@ -10,9 +10,9 @@ import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import IN_ROW, InputError, RowError, option
-from intravar.preparation.identifiers import FEW_ROWS, identifier
-from intravar.preparation.sentinels import said_of, sentinels
-from intravar.sources.plain_columns import as_names, plain_column, typed_texts
+from intravar.preparation.columns.identifiers import FEW_ROWS, identifier
+from intravar.preparation.columns.sentinels import said_of, sentinels
+from intravar.sources.columns.plain import as_names, plain_column, typed_texts
 from intravar.text import clean_texts, shortened, without_missing
 
 Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
