@@ -188,6 +188,11 @@ def _spread(score: FloatArray, error: FloatArray) -> tuple[float, tuple[float, f
     tail = (1 - LEVEL) / 2
     wanted = (degrees, chi2.ppf(1 - tail, degrees), chi2.ppf(tail, degrees))
     middle, low, high = (float(np.sqrt(_between(value, score, error))) for value in wanted)
+    if _q(0.0, score, error) < degrees:
+        # Scores that happen to lie closer together than chance puts them are no proof that nobody
+        # differs: the upper end is that of scores which lie as far apart as chance puts them.
+        usual = len(error) / float(np.sum(1 / error**2))
+        high = max(high, float(np.sqrt(usual * (degrees / wanted[2] - 1))))
     return middle, (low, high)
 
 
