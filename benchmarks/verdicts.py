@@ -118,7 +118,7 @@ class Outcome:
     @property
     def spread_holds(self) -> bool | None:
         """Whether the interval of the spread holds the true one."""
-        if np.isnan(self.true_spread) or np.isnan(self.spread[0]):
+        if self.leaks or np.isnan(self.true_spread) or np.isnan(self.spread[0]):
             return None
         return self.spread[1] <= self.true_spread <= self.spread[2]
 

@@ -139,19 +139,34 @@ def group_of(
     if len(score) < 2:
         nan = float("nan")
         return Group(mean, low, high, nan, nan, nan, nan, len(score))
-    score = whole[known]
-    spread, (least, most) = _spread(score, error)
+    score, even = whole[known], even_errors(error, n_patients[known])
+    spread, (least, most) = _spread(score, even)
     most = most / narrowed
     # Twice one tail, as the interval's lower end has it.
-    p_value = min(1.0, 2 * float(chi2.sf(_q(0.0, score, error), len(score) - 1)))
+    p_value = min(1.0, 2 * float(chi2.sf(_q(0.0, score, even), len(score) - 1)))
     differences = _differences(least, most, matters)
     needed = None
     if differences == "not known":
-        needed = patients_needed(error, n_patients[known], max(spread, matters))
-    own = rankability(spread**2, error)
+        needed = patients_needed(even, n_patients[known], max(spread, matters))
+    own = rankability(spread**2, even)
     return Group(
         *(mean, low, high, spread, least, most, p_value, len(score)), own, differences, needed
     )
+
+
+def even_errors(error: FloatArray, n_patients: IntArray) -> FloatArray:
+    """Return errors that depend on the size of a panel and not on its score.
+
+    A low score has a low error of its own. Weighed by such errors, scores that chance made low
+    would count the most, and many physicians who do not differ would seem to.
+
+    Examples
+    --------
+    >>> even_errors(np.array([0.04, 0.06]), np.array([100, 100])).round(3).tolist()
+    [0.051, 0.051]
+    """
+    n = n_patients.astype(np.float64)
+    return np.asarray(np.sqrt(float(np.mean(n * error**2)) / np.maximum(n, 1.0)))
 
 
 def _differences(least: float, most: float, matters: float) -> Differences:
