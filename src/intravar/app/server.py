@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from intravar.app import results, tables
+from intravar.app import results, reviewing, tables
 from intravar.app.desk import Desk, WaitingError
 from intravar.app.draft import Draft
 from intravar.app.guard import Guard
@@ -58,6 +58,10 @@ ROUTES = [
     Route("/sheet/{key}", results.sheet),
     Route("/explain/{key}", results.explain, methods=["GET", "POST"]),
     Route("/compare", results.compare),
+    Route("/review/{key}", reviewing.show),
+    Route("/review/{key}/draw", reviewing.draw, methods=["POST"]),
+    Route("/review/{key}/answer", reviewing.answer, methods=["POST"]),
+    Route("/review/{key}/read", reviewing.read, methods=["POST"]),
     Route("/quit", tables.leave, methods=["POST"]),
 ]
 
