@@ -8,7 +8,7 @@ import polars as pl
 
 from intravar.errors import InputError, option
 from intravar.outcomes import MOST_DECISIONS
-from intravar.sources.omop_tables import OmopTables
+from intravar.sources.omop.tables import OmopTables
 
 #: The column of one drug without a name.
 DECISION = "treated"

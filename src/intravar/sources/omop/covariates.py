@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.omop_tables import OmopTables
+from intravar.sources.omop.tables import OmopTables
 
 #: Standard concepts of gender.
 SEX = {8507: "male", 8532: "female"}

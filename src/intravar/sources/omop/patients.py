@@ -15,8 +15,8 @@ import polars as pl
 
 from intravar.defaults import WINDOW
 from intravar.errors import InputError, option
-from intravar.sources.omop_covariates import add_covariate, parse_covariate
-from intravar.sources.omop_drugs import (
+from intravar.sources.omop.covariates import add_covariate, parse_covariate
+from intravar.sources.omop.drugs import (
     PHYSICIAN,
     checked_date,
     checked_drugs,
@@ -24,7 +24,7 @@ from intravar.sources.omop_drugs import (
     exposures_of,
     without_earlier_drugs,
 )
-from intravar.sources.omop_tables import OmopTables
+from intravar.sources.omop.tables import OmopTables
 
 Provider = Literal["visit", "drug"]
 

@@ -13,10 +13,10 @@ from typing import Protocol, Self
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.databases import Database, database_kind, open_database, quoted
+from intravar.sources.databases.base import Database, database_kind, open_database, quoted
+from intravar.sources.databases.urls import without_password
 from intravar.sources.packed import open_zip, read_member
 from intravar.sources.paths import existing
-from intravar.sources.urls import without_password
 from intravar.text import MISSING, first_line
 
 #: Folders that macOS adds to archives; their files are not tables.
