@@ -9,25 +9,29 @@ was fitted to the same decisions as if it were known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.interrupts import interrupts_wait
 from intravar.latent.personal.chain_kernel import (
     Chain,
     Population,
+    PopulationDraws,
     Reference,
+    Sweeps,
     change_camps,
     draw_rates,
     move_by_prior,
     move_by_reference,
+    near_posterior,
+    run_panel,
     shift_camp,
 )
-from intravar.latent.personal.panel_rows import PanelRows
+from intravar.latent.personal.panel_rows import PanelDraws, PanelRows, Standard, design_of
 from intravar.latent.personal.population import (
     CENTRE_WIDTH,
     draw_beta_law,
@@ -35,7 +39,8 @@ from intravar.latent.personal.population import (
     found_camps,
     wide_population,
 )
-from intravar.latent.personal.rate_draws import RateDraws
+from intravar.latent.rates import Law
+from intravar.panels import Panels
 
 #: Sweeps before the laws of the rates, and before the camps, are learned.
 HOLD_LAWS, HOLD_CAMPS = 20, 40
@@ -43,6 +48,7 @@ HOLD_LAWS, HOLD_CAMPS = 20, 40
 LOOK_AGAIN = 50
 #: Moves of each camp's centre in a sweep.
 CAMP_MOVES = 2
+SWEEPS = Sweeps()
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,9 @@ class ChainSettings:
     burn_in
         Sweeps that are thrown away: in the first half everybody is in one wide camp.
     sweeps
-        Sweeps that are kept.
+        Sweeps that are looked at.
     thin
-        Every so many of them the weights are kept too.
+        Of these every so many is kept.
     n_camps
         Camps to begin with; those that are not needed empty.
     """
@@ -67,72 +73,88 @@ class ChainSettings:
     n_camps: int = 4
 
 
-class PopulationDraws(NamedTuple):
-    """Draws of what physicians have in common, in step with the weights; compiled code takes it.
-
-    Attributes
-    ----------
-    centre, spread, log_share
-        Of the camps: draw x camp x column, and draw x camp.
-    laws
-        Parameters of the Beta laws of p_high and p_low, draw x 4.
-    """
-
-    centre: FloatArray
-    spread: FloatArray
-    log_share: FloatArray
-    laws: FloatArray
-
-
 @dataclass(frozen=True)
-class LinearRules:
-    """Draws from the posterior of personal weights.
+class CommonWeights:
+    """What personal weights have in common: columns they look at, and the camps.
 
     Attributes
     ----------
-    draws
-        Laws of the rates, given the rule, by draw.
-    weights
-        Draw x physician x column of the design.
-    high, low
-        Rates, draw x physician, in step with the weights.
-    camp
-        Camp of every physician at the end.
+    columns
+        Of the standardised covariates.
+    logit
+        How the shared rule's logit is standardised.
     population
-        What the physicians have in common.
+        Draws of the camps and of the laws of the rates.
     """
 
-    draws: RateDraws
-    weights: FloatArray
-    high: FloatArray
-    low: FloatArray
-    camp: IntArray
+    columns: IntArray
+    logit: Standard
     population: PopulationDraws
 
-    def predict(self, design: FloatArray, physician: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the probability of a decision for, and of being eligible, for these patients."""
-        q, g = np.zeros(len(design)), np.zeros(len(design))
-        for weights, high, low in zip(self.weights, self.high, self.low, strict=True):
-            now = expit(np.einsum("ic,ic->i", design, weights[physician]))
-            g += now
-            q += low[physician] + (high - low)[physician] * now
-        return q / len(self.weights), g / len(self.weights)
+    name = "personal weights"
 
-    def predict_draws(self, design: FloatArray, physician: IntArray, most: int) -> list[FloatArray]:
-        """Return the probability of a decision for under single draws, at most so many."""
-        step = max(len(self.weights) // most, 1)
-        found = []
-        for t in range(0, len(self.weights), step):
-            g = expit(np.einsum("ic,ic->i", design, self.weights[t][physician]))
-            low = self.low[t][physician]
-            found.append(low + (self.high[t][physician] - low) * g)
-        return found[:most]
+    @property
+    def laws(self) -> tuple[Law, Law]:
+        """Beta laws of p_high and p_low, as they were drawn last."""
+        a, b, c, d = (float(part) for part in self.population.laws[-1])
+        return (a, b), (c, d)
+
+    @classmethod
+    def learn(
+        cls,
+        z: FloatArray,
+        columns: IntArray,
+        shared: FloatArray,
+        panels: Panels,
+        known: BoolArray,
+        settings: ChainSettings,
+        random: np.random.Generator,
+    ) -> CommonWeights:
+        """Learn camps and laws from the decisions on `known`.
+
+        Parameters
+        ----------
+        z, columns, shared
+            Standardised covariates, those that are weighed, and the shared rule's logit, as known
+            without the decisions of the others.
+        panels
+            The patients.
+        known
+            Whose decisions are looked at.
+        settings
+            How long the chain runs.
+        random
+            Where its random numbers come from.
+        """
+        logit = Standard.of(shared[:, None])
+        design = design_of(z[known][:, columns], shared[known], logit)
+        sizes = np.bincount(panels.code[known], minlength=len(panels))
+        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = PanelRows(np.ascontiguousarray(design), panels.y[known], first)
+        return cls(columns, logit, learn_population(rows, settings, random))
+
+    def reader(
+        self, z: FloatArray, shared: FloatArray, panels: Panels, known: BoolArray, tested: int
+    ) -> Callable[[int, np.random.Generator], PanelDraws]:
+        """Return what reads a panel by its number; see :func:`run_panel`."""
+        design = np.ascontiguousarray(design_of(z[:, self.columns], shared, self.logit))
+
+        def read(j: int, random: np.random.Generator) -> PanelDraws:
+            part = panels.part(j)
+            own = np.flatnonzero(known[part])
+            with interrupts_wait():
+                found: PanelDraws = run_panel(
+                    design[part], panels.y[part], own, self.population, SWEEPS, tested, random
+                )
+            return found
+
+        return read
 
 
-def sample_linear_rules(
+def learn_population(
     rows: PanelRows, settings: ChainSettings, random: np.random.Generator
-) -> LinearRules:
-    """Draw from the posterior of weights, camps and rates by Gibbs and slice sampling.
+) -> PopulationDraws:
+    """Draw camps and laws, with all weights and rates, by Gibbs and slice sampling.
 
     Parameters
     ----------
@@ -145,28 +167,27 @@ def sample_linear_rules(
 
     Examples
     --------
-    >>> from intravar.latent.decided import Decided
-    >>> from intravar.latent.personal.panel_rows import by_physician
     >>> random = np.random.default_rng(0)
     >>> x, who = random.normal(size=800), np.repeat([0, 1], 400)
     >>> eligible = np.where(who == 0, x > 0, x < 0)
     >>> y = (random.random(800) < np.where(eligible, 0.9, 0.05)).astype(np.int64)
-    >>> rows = by_physician(np.column_stack([np.ones(800), x]), Decided(y, who, 2))
-    >>> found = sample_linear_rules(rows, ChainSettings(100, 100), random)
-    >>> found.draws.mean_rates()[0].round(1).tolist()
-    [0.9, 0.9]
+    >>> rows = PanelRows(np.column_stack([np.ones(800), x]), y, np.array([0, 400, 800]))
+    >>> found = learn_population(rows, ChainSettings(100, 100), random)
+    >>> bool(abs(found.laws[:, 0] / found.laws[:, :2].sum(axis=1)).mean() > 0.7)
+    True
     """
     chain = _beginning(rows)
     population = wide_population(rows.design.shape[1])
     prior_high, prior_low = (3.0, 1.0), (1.0, 9.0)
     reference: Reference | None = None
     steps: list[FloatArray] = []
-    kept = _Kept()
+    recent: list[FloatArray] = []
+    kept: list[tuple[FloatArray, ...]] = []
     half = settings.burn_in // 2
     looks = {half // 2, half + half // 2, settings.burn_in - 1}
     for sweep in range(settings.burn_in + settings.sweeps):
         if sweep == half:
-            mean = np.mean(kept.recent[-max(half // 2, 1) :], axis=0)
+            mean = np.mean(recent[-max(half // 2, 1) :], axis=0)
             population, camp = found_camps(mean, settings.n_camps, 0)
             chain.camp[:] = camp
         with interrupts_wait():
@@ -185,15 +206,15 @@ def sample_linear_rules(
             with interrupts_wait():
                 _move_camps(rows, chain, population, steps, random)
         if sweep < settings.burn_in:
-            kept.recent.append(chain.weights.copy())
-            del kept.recent[: -max(30, half // 2)]
+            recent.append(chain.weights.copy())
+            del recent[: -max(30, half // 2)]
             if sweep in looks:
-                reference = _reference(np.array(kept.recent[-max(30, half // 3) :]))
-        else:
-            kept.keep(chain, with_weights=(sweep - settings.burn_in) % settings.thin == 0)
-            if (sweep - settings.burn_in) % settings.thin == 0:
-                kept.keep_common(population, prior_high + prior_low)
-    return kept.rules(chain.camp.copy(), prior_high, prior_low)
+                reference = near_posterior(np.array(recent[-max(30, half // 3) :]))
+        elif (sweep - settings.burn_in) % settings.thin == 0:
+            # A camp that moves writes into its centre.
+            camps = (part.copy() for part in population)
+            kept.append((*camps, np.array(prior_high + prior_low)))
+    return PopulationDraws(*(np.array(part) for part in zip(*kept, strict=True)))
 
 
 def _beginning(rows: PanelRows) -> Chain:
@@ -237,50 +258,3 @@ def _step(rows: PanelRows, chain: Chain, camp: int) -> FloatArray:
     width = design.shape[1]
     information = (design * weight[:, None]).T @ design + np.eye(width) / CENTRE_WIDTH**2
     return np.asarray(np.linalg.cholesky(np.linalg.inv(information)) * 2 / np.sqrt(width))
-
-
-def _reference(weights: FloatArray) -> Reference:
-    """Return a Gaussian around recent draws, somewhat wider than they are."""
-    centre = weights.mean(axis=0)
-    away = weights - centre
-    covariance = 1.3 * np.einsum("tjc,tjd->jcd", away, away) / len(weights)
-    # Few draws in many dimensions: without this the covariance would be singular.
-    spare = np.maximum(0.1 * np.einsum("jcc->jc", covariance), 1e-3)
-    covariance += np.einsum("jc,cd->jcd", spare, np.eye(weights.shape[2]))
-    return Reference(centre, np.linalg.cholesky(covariance), np.linalg.inv(covariance))
-
-
-class _Kept:
-    """What is kept of a chain."""
-
-    def __init__(self) -> None:
-        self.recent: list[FloatArray] = []
-        self._laws: list[FloatArray] = []
-        self._weights: list[FloatArray] = []
-        self._high: list[FloatArray] = []
-        self._low: list[FloatArray] = []
-        self._camps: list[Population] = []
-        self._common_laws: list[tuple[float, ...]] = []
-
-    def keep(self, chain: Chain, with_weights: bool) -> None:
-        self.recent.clear()
-        self._laws.append(chain.laws.copy())
-        if with_weights:
-            self._weights.append(chain.weights.copy())
-            self._high.append(chain.high.copy())
-            self._low.append(chain.low.copy())
-
-    def keep_common(self, population: Population, laws: tuple[float, ...]) -> None:
-        # A camp that moves writes into its centre.
-        self._camps.append(Population(*(part.copy() for part in population)))
-        self._common_laws.append(laws)
-
-    def rules(
-        self, camp: IntArray, prior_high: tuple[float, float], prior_low: tuple[float, float]
-    ) -> LinearRules:
-        laws = np.array(self._laws)
-        draws = RateDraws(laws[..., :2], laws[..., 2:4], laws[..., 4], prior_high, prior_low)
-        weights, high, low = (np.array(part) for part in (self._weights, self._high, self._low))
-        centre, spread, share = (np.array(part) for part in zip(*self._camps, strict=True))
-        population = PopulationDraws(centre, spread, share, np.array(self._common_laws))
-        return LinearRules(draws, weights, high, low, camp, population)

@@ -1,28 +1,30 @@
 """What physicians beyond the sample are read with, against literal twins."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
+from scipy.stats import beta
 
 from intravar.latent.anchors import find_anchors
-from intravar.latent.beyond.limits_kernel import weigh_panel
-from intravar.latent.beyond.shared import CommonCalibration
-from intravar.latent.beyond.shared_kernel import Given, read_panel, read_panels
-from intravar.latent.beyond.sorted_panels import SortedPanels
-from intravar.latent.beyond.weights_kernel import Sweeps, mean_rates, mixed_mass, run_panel
 from intravar.latent.calibration import SHIFT_POINTS, count
 from intravar.latent.decided import Decided
-from intravar.latent.personal.limit_rules import law_table
-from intravar.latent.personal.linear_rules import PopulationDraws
-from intravar.latent.personal.panel_rows import PanelRows
-from intravar.latent.personal.rate_draws import CELLS, MOST_LAWS, RateDraws
-from intravar.latent.readout import read_shared
-from intravar.latent.rule_learners import CAP, BoostedTrees, SplineLogit, Task
-from intravar.latent.tree_kernel import Rates
-from reference import beyond as literal
+from intravar.latent.personal.chain_kernel import PopulationDraws, Sweeps, run_panel
+from intravar.latent.personal.contest import log_score
+from intravar.latent.personal.limits import CommonLimits, law_table
+from intravar.latent.personal.limits_kernel import weigh_panel
+from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
+from intravar.latent.personal.weights import ChainSettings, CommonWeights
+from intravar.latent.rates_kernel import Given, read_panels
+from intravar.latent.rule_learners import BoostedTrees, SplineLogit, Task
+from intravar.latent.shared_rule import learn_shared
+from intravar.learning.boosted_trees import LARGEST_SCORE, Rates
+from latent.made import panels_of
 from reference import personal
+from reference import readings as literal
 
 
 def learned(learner, random, n=300):
@@ -44,7 +46,7 @@ def test_kept_trees_give_the_very_scores_of_the_boosting(seed, depth, trees):
     seen = kept.view.look(x)
     np.testing.assert_array_equal(kept.logit(seen), found.logit)
     for i in (0, 1, len(x) - 1):
-        expected = literal.score_by_trees(seen[i], kept.trees, kept.start, CAP)
+        expected = literal.score_by_trees(seen[i], kept.trees, LARGEST_SCORE)
         assert kept.logit(seen[i : i + 1])[0] == expected == found.logit[i]
 
 
@@ -107,25 +109,22 @@ def test_rates_of_a_panel(seed, n, n_shifts, rate):
 
 
 @pytest.mark.parametrize("thresholds", [False, True])
-def test_who_was_fitted_is_read_the_same_by_what_is_common(thresholds):
+def test_what_is_common_is_learned_and_read(thresholds):
     random = np.random.default_rng(8)
     n, who = 6_000, np.repeat(np.arange(20), 300)
     logit = 3 * random.normal(size=n)
     line = random.normal(0, 1.5, 20) * thresholds
-    g = expit(logit + line[who])
-    y = (random.random(n) < np.where(random.random(n) < g, random.beta(8, 2, 20)[who], 0.05)) * 1
-    sample = read_shared(logit, Decided(y, who, 20), thresholds)
-    assert sample.thresholds == thresholds
-    panels = SortedPanels.of(logit[:, None], y, who, 20)
-    found = CommonCalibration.of(sample).read(panels.X[:, 0], panels, "eligible")
-    score = sample.posterior.eligible_discordance().mean()
-    high, low = sample.posterior.mean_rates()
-    np.testing.assert_allclose(found.score, score, atol=1e-3)
-    np.testing.assert_allclose(found.p_high, high, atol=1e-3)
-    np.testing.assert_allclose(found.p_low, low, atol=1e-3)
-    np.testing.assert_allclose(found.shift, sample.shift, atol=5e-3)
-    np.testing.assert_allclose(found.posterior.doubt, sample.doubt, rtol=0.03, atol=1e-4)
-    np.testing.assert_allclose(panels.as_given(found.q), sample.q, atol=2e-3)
+    g, p = expit(logit + line[who]), random.beta(8, 2, 20)
+    y = (random.random(n) < np.where(random.random(n) < g, p[who], 0.05)) * 1
+    panels = panels_of(logit[:, None], y, who)
+    rule = learn_shared(logit, panels, thresholds)
+    assert rule.thresholds == thresholds
+    found = rule.read(logit, panels, "eligible")
+    assert np.abs(found.p_high - p).mean() < 0.06
+    assert np.abs(found.p_low - 0.05).mean() < 0.03
+    if thresholds:
+        assert np.corrcoef(found.shift, line)[0, 1] > 0.95
+    assert np.abs(found.q - (0.05 + (p[who] - 0.05) * g)).mean() < 0.04
 
 
 def test_a_switched_rule_is_turned():
@@ -133,12 +132,13 @@ def test_a_switched_rule_is_turned():
     n, who = 3_000, np.repeat(np.arange(10), 300)
     logit = 4 * random.normal(size=n)
     y = (random.random(n) < np.where(logit < 0, 0.85, 0.1)) * 1
-    sample = read_shared(logit, Decided(y, who, 10), False)
-    panels = SortedPanels.of(logit[:, None], y, who, 10)
-    found = CommonCalibration.of(sample).read(panels.X[:, 0], panels, "panel")
-    share = sample.posterior.panel_discordance().mean()
-    assert sample.switched
-    np.testing.assert_allclose(found.score, share, atol=2e-3)
+    panels = panels_of(logit[:, None], y, who)
+    rule = learn_shared(logit, panels, False)
+    found = rule.read(logit, panels, "panel")
+    assert rule.sign == -1
+    assert np.abs(found.p_high - 0.85).max() < 0.06
+    high, low = found.p_high, found.p_low
+    np.testing.assert_allclose(found.score, high * (1 - high) + low * (1 - low), atol=0.02)
 
 
 def test_every_score_has_a_bin():
@@ -160,7 +160,7 @@ def test_limits_of_a_panel(seed, n, levels):
     high, low = (3.5, 1.2), (0.8, 7.0)
     tables = law_table(high, n), law_table(low, n)
     laws = np.array([*high, *low])
-    found = weigh_panel(bins, y, pairs, levels, *tables, laws, 0.5, 20_000)
+    found = weigh_panel(bins, y, np.arange(n), pairs, levels, *tables, laws, 0.5, 20_000, 0)
     p_high, g, q = literal.limits_by_all(bins, y, pairs, levels, high, low)
     assert mean_rates(found.laws)[0] == pytest.approx(p_high, abs=2e-3)
     np.testing.assert_allclose(found.g, g, atol=3e-3)
@@ -175,7 +175,7 @@ def test_a_panel_too_large_for_a_table():
     high, low = (4.0, 1.0), (1.0, 9.0)
     tables = law_table(high, n), law_table(low, n)
     laws = np.array([*high, *low])
-    found = weigh_panel(bins, y, np.array([(1, 0)]), 6, *tables, laws, 0.5, 200)
+    found = weigh_panel(bins, y, np.arange(n), np.array([(1, 0)]), 6, *tables, laws, 0.5, 200, 0)
     np.testing.assert_array_equal(found.g > 0.5, (bins > 1).all(axis=1))
     assert mean_rates(found.laws) == pytest.approx((0.8, 0.1), abs=0.04)
 
@@ -193,9 +193,9 @@ def test_weights_of_a_panel():
         np.zeros((1, 1)),
         np.array([[*laws[0], *laws[1]]]),
     )
-    rows = PanelRows(design, y, np.array([0, n]))
+    everybody = np.arange(n)
     for small in (0, 100):
-        found = run_panel(rows, draws, Sweeps(kept=12_000, small=small), random)
+        found = run_panel(design, y, everybody, draws, Sweeps(kept=12_000, small=small), 0, random)
         assert mean_rates(found.laws) == pytest.approx([high, low], abs=0.012)
     for i in (0, int(np.argmax(np.abs(found.q - y)))):
         g, q = literal.weights_without(design, y, i, spread, *laws, random)
@@ -214,19 +214,18 @@ def test_a_camp_is_found():
     design = np.column_stack([np.ones(60), random.normal(size=(60, 2))])
     for camp in (0, 1):
         y = (design[:, 1 + camp] > 0).astype(np.int64)
-        found = run_panel(PanelRows(design, y, np.array([0, 60])), draws, Sweeps(), random)
-        assert found.camp.argmax() == camp
-        assert found.camp.sum() == Sweeps().kept
+        found = run_panel(design, y, np.arange(60), draws, Sweeps(), 10, random)
+        assert found.camp == camp
+        assert ((found.drawn > 0) & (found.drawn < 1)).all()
 
 
-def test_mixtures_of_laws_are_those_of_the_fit():
-    random = np.random.default_rng(7)
-    laws = random.gamma(5.0, 2.0, (400, 5))
-    own = laws[:, None]
-    draws = RateDraws(own[..., :2], own[..., 2:4], own[..., 4], (1.0, 1.0), (1.0, 1.0))
-    expected = draws.eligible_discordance().mass[0]
-    np.testing.assert_allclose(mixed_mass(laws, CELLS, MOST_LAWS), expected, atol=1e-12)
-    assert mean_rates(laws) == pytest.approx([each[0] for each in draws.mean_rates()])
+def test_mixtures_of_laws():
+    laws = np.random.default_rng(7).gamma(5.0, 2.0, (100, 5))
+    edge = np.linspace(0, 1, 501)
+    expected = np.mean([np.diff(beta.cdf(edge, a, b)) for a, b in laws[:, :2]], axis=0)
+    np.testing.assert_allclose(mixed_mass(laws), expected, atol=1e-4)
+    means = [np.mean(laws[:, k] / laws[:, k : k + 2].sum(axis=1)) for k in (0, 2)]
+    assert mean_rates(laws) == pytest.approx(means)
 
 
 def test_ranges_of_others_are_those_of_the_fitted():
@@ -243,8 +242,28 @@ def test_ranges_of_others_are_those_of_the_fitted():
 
 def test_a_panel_without_patients_has_the_law():
     given_ = common(1, np.array([-1.0, 1.0]))
-    nothing = np.zeros(2, dtype=np.int64)
-    read = read_panel(nothing, nothing, given_)
-    p = (read.high_edge[1:] + read.high_edge[:-1]) / 2
-    assert read.weight.sum(axis=(0, 2)) @ p == pytest.approx(0.75, abs=0.02)
-    assert read.doubt == 0
+    nobody = np.zeros(0, dtype=np.int64)
+    means, _, _, _, doubt = read_panels(nobody, nobody, np.array([0, 0]), given_)
+    assert means[0, 0] == pytest.approx(0.75, abs=0.02)
+    assert doubt[0] == 0
+
+
+def test_decisions_that_do_not_count_are_predicted():
+    random = np.random.default_rng(11)
+    x = random.normal(size=(200, 2))
+    y = (random.random(200) < np.where((x > -0.3).all(axis=1), 0.9, 0.05)).astype(np.int64)
+    panels = panels_of(x, y, np.zeros(200, dtype=np.int64))
+    known = np.arange(200) % 2 == 0
+    turned = replace(panels, y=np.where(known, panels.y, 1 - panels.y))
+    everybody = np.ones(200, dtype=np.bool_)
+    weights = CommonWeights.learn(
+        panels.X, np.arange(2), np.zeros(200), panels, everybody, ChainSettings(60, 60), random
+    )
+    limits = CommonLimits.learn(panels.X, np.arange(2), panels, everybody, random)
+    for own in (weights, limits):
+        one, other = (
+            read_own_rules(own, panels.X, np.zeros(200), each, 0, known=known)[0]
+            for each in (panels, replace(turned, key=panels.key))
+        )
+        np.testing.assert_array_equal(one.q, other.q)
+        assert log_score(one.q[~known], panels.y[~known]) > -0.5 * 100

@@ -1,7 +1,10 @@
 """One panel's rules of two limits, the laws of the rates given, compiled.
 
-Limits between the same two patients of a panel make the same patients eligible. Such rules are
-weighed together, as often as there are limits, so that a small panel costs little.
+A rule is a pair of covariates, which side of either limit is meant, the two limits, and whether
+those inside are eligible (both limits met) or those outside (either missed). Counts inside come
+from cumulative tables, so that a rule costs a few look-ups and no patient is visited twice. Limits
+between the same two patients of a panel make the same patients eligible. Such rules are weighed
+together, as often as there are limits, so that a small panel costs little.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.personal.limit_kernel import SIDES, cumulate
+from intravar.latent.personal.panel_rows import PanelDraws
 
 #: Logarithms by which a rule may be less likely than the likeliest to be drawn at all.
 FURTHEST_BELOW = 45.0
@@ -20,21 +23,16 @@ FURTHEST_BELOW = 45.0
 LARGEST_TABLE = 1_000_000
 
 
-class PanelLimits(NamedTuple):
-    """What is known of a panel's limits.
+#: Sides of the two limits: below or above each.
+SIDES = 4
 
-    Attributes
-    ----------
-    laws
-        By draw: parameters of the Beta laws of p_high and p_low, and the share of the eligible.
-    g, q
-        Per patient, as known without the own decision: probability of being eligible, and of a
-        decision for.
-    """
 
-    laws: FloatArray
-    g: FloatArray
-    q: FloatArray
+@njit(cache=True, nogil=True)
+def cumulate(table):  # type: ignore[no-untyped-def]
+    """Sum a table up along both axes, in place."""
+    for a in range(1, table.shape[0]):
+        for b in range(1, table.shape[1]):
+            table[a, b] += table[a - 1, b] + table[a, b - 1] - table[a - 1, b - 1]
 
 
 @njit(cache=True, nogil=True)
@@ -84,7 +82,7 @@ class _Counts(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _counted(bins, y, pairs, levels):  # type: ignore[no-untyped-def]
+def _counted(bins, y, known, pairs, levels):  # type: ignore[no-untyped-def]
     total, p = bins.shape
     ranks = np.empty((p, total), np.int64)
     often = np.zeros((p, 2, levels + 1))
@@ -97,7 +95,7 @@ def _counted(bins, y, pairs, levels):  # type: ignore[no-untyped-def]
     inside, yes = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for at in range(pairs.shape[0]):
         one, other = pairs[at]
-        for i in range(total):
+        for i in known:
             inside[at, ranks[one, i] + 1, ranks[other, i] + 1] += 1
             yes[at, ranks[one, i] + 1, ranks[other, i] + 1] += y[i]
         cumulate(inside[at, : wide[one], : wide[other]])
@@ -256,56 +254,66 @@ def _drawn(counts, pairs, chances, point, n_draws):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def weigh_panel(bins, y, pairs, levels, high, low, laws, point, n_draws):  # type: ignore[no-untyped-def]
+def weigh_panel(  # type: ignore[no-untyped-def]
+    bins, y, known, pairs, levels, high, low, laws, point, n_draws, tested
+):
     """Draw rules of two limits from their exact posterior.
 
     Parameters
     ----------
     bins
         Level of every patient (row) in every covariate, from 0.
-    y
-        Decisions.
+    y, known
+        Decisions, and positions of the patients whose decisions count; the others are predicted.
     pairs
         Pairs of covariates.
     levels
         Number of levels.
     high, low
-        Look-up tables of the Beta laws, see `rule_log_evidence`.
+        Look-up tables of the Beta laws: log Gamma of a + k, b + k and a + b + k, each less its
+        value at k = 0.
     laws
         Parameters of both Beta laws.
     point, n_draws
         Where in [0, 1) the evenly spread draws begin, and how many there are.
+    tested
+        Draws of which P(yes) is kept.
     """
-    total, given = y.size, y.sum()
-    counts = _counted(bins, y, pairs, levels)
+    n_patients, total, given = y.size, known.size, y[known].sum()
+    counts = _counted(bins, y, known, pairs, levels)
     chances = _chances_of(counts, pairs, total, given, high, low)
     drawn = _drawn(counts, pairs, chances, point, n_draws)
-    out = np.empty((n_draws, 5))
-    eligible = np.empty(total, np.bool_)
-    sums, g_sums, q_sums = np.zeros(total), np.zeros(total), np.zeros(total)
+    out, kept = np.empty((n_draws, 5)), np.empty((tested, n_patients))
+    eligible, told = np.empty(n_patients, np.bool_), np.zeros(n_patients, np.bool_)
+    told[known] = True
+    sums, g_sums, q_sums = np.zeros(n_patients), np.zeros(n_patients), np.zeros(n_patients)
     for t in range(n_draws):
         block, a, b, way = drawn[t]
         one, other = pairs[block // SIDES]
         side = block % SIDES
         n, k = 0, 0
-        for i in range(total):
+        for i in range(n_patients):
             within = (counts.ranks[one, i] >= a) == (side % 2 == 1)
             if within:
                 within = (counts.ranks[other, i] >= b) == (side >= 2)
             eligible[i] = within != (way == 1)
-            if eligible[i]:
+            if eligible[i] and told[i]:
                 n += 1
                 k += y[i]
         out[t, 0], out[t, 1] = laws[0] + k, laws[1] + n - k
         out[t, 2], out[t, 3] = laws[2] + given - k, laws[3] + total - n - given + k
         out[t, 4] = n / max(total, 1)
-        for i in range(total):
-            # Without the own decision: it leaves the law, and what it made likely weighs less.
+        for i in range(n_patients):
             a_own, b_own = (out[t, 0], out[t, 1]) if eligible[i] else (out[t, 2], out[t, 3])
-            a_own -= y[i]
-            q = a_own / (a_own + b_own - (1 - y[i]))
-            weight = 1.0 / (q if y[i] == 1 else 1.0 - q)
+            if tested > 0:
+                kept[t * tested // n_draws, i] = a_own / (a_own + b_own)
+            q, weight = a_own / (a_own + b_own), 1.0
+            if told[i]:
+                # Without the own decision: it leaves the law, and what it made likely weighs less.
+                a_own -= y[i]
+                q = a_own / (a_own + b_own - (1 - y[i]))
+                weight = 1.0 / (q if y[i] == 1 else 1.0 - q)
             sums[i] += weight
             g_sums[i] += weight if eligible[i] else 0.0
             q_sums[i] += weight * q
-    return PanelLimits(out, g_sums / sums, q_sums / sums)
+    return PanelDraws(out, 0, g_sums / sums, q_sums / sums, kept)

@@ -1,7 +1,7 @@
-"""One panel's rates under a rule and priors that are given, compiled.
+"""One panel's rates under a rule that is given, on a grid fitted to the panel, compiled.
 
-The same grid posterior as in :mod:`intravar.latent.rates`, panel by panel: with the rule given,
-counts per score bin are all that is needed, and their sums do not depend on other panels.
+Given g the decisions are Bernoulli(p_low + (p_high - p_low) g), so that the likelihood of a panel
+needs only the counts per score bin, and nothing of other panels.
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ from numba import njit
 
 from intravar.arrays import FloatArray
 from intravar.latent.calibration import EDGE
-from intravar.latent.doubt import SCORES_TOO, STRENGTH
-from intravar.latent.rates import HIGH_CELLS, LEAST_WEIGHT, LOW_CELLS, REACH
 
+HIGH_CELLS = 80
+LOW_CELLS = 30
+#: Shifts that are less likely than this are left out; cells reach so many standard errors.
+LEAST_WEIGHT = 1e-4
+REACH = 5.0
+#: Intercept and slope of the map from scores to g are estimates, and so are the scores. How far
+#: these mislead does not show in the counts; with twice the map's doubt intervals hold with one,
+#: two and five physicians.
+SCORES_TOO = 2.0
+#: Patients that the prior of a rate is worth where the doubt about the map reaches it.
+STRENGTH = 2.0
 #: Steps towards the most likely rates at most, and the change that ends them.
 MOST_STEPS, SMALL = 200, 1e-6
 #: Products are turned into logarithms below this; more decisions alike are taken as a power.
@@ -54,13 +63,13 @@ class Given(NamedTuple):
     map_covariance: FloatArray
 
 
-class ReadPanel(NamedTuple):
-    """What is read of a panel.
+class PanelGrid(NamedTuple):
+    """How likely a panel's decisions are.
 
     Attributes
     ----------
-    weight, weak
-        Posterior mass by shift, p_high and p_low, under the laws and under the weak ones.
+    grid
+        Log-likelihood by shift, p_high and p_low, with what is thought of the shift.
     high_edge, low_edge
         Edges of the cells of both rates.
     share
@@ -69,8 +78,7 @@ class ReadPanel(NamedTuple):
         Standard deviation of p_high that is owed to the rule being estimated.
     """
 
-    weight: FloatArray
-    weak: FloatArray
+    grid: FloatArray
     high_edge: FloatArray
     low_edge: FloatArray
     share: FloatArray
@@ -196,7 +204,7 @@ def _log_law(p, law):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _normalised(joint, high, low, laws):  # type: ignore[no-untyped-def]
+def posterior_mass(joint, high, low, laws):  # type: ignore[no-untyped-def]
     """Return the posterior mass; cells of a grid are equally wide."""
     of_high, of_low = _log_law(high, laws[:2]), _log_law(low, laws[2:])
     top = -np.inf
@@ -216,8 +224,21 @@ def _normalised(joint, high, low, laws):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def read_panel(all_yes, all_no, given):  # type: ignore[no-untyped-def]
-    """Return the posterior of one panel's rates from its decisions per score bin."""
+def _counted(place, y, n_bins):  # type: ignore[no-untyped-def]
+    """Return one panel's decisions for and against by score bin."""
+    yes, no = np.zeros(n_bins, np.int64), np.zeros(n_bins, np.int64)
+    for i in range(y.size):
+        if y[i] == 1:
+            yes[place[i]] += 1
+        else:
+            no[place[i]] += 1
+    return yes, no
+
+
+@njit(cache=True, nogil=True)
+def panel_grid(place, y, given):  # type: ignore[no-untyped-def]
+    """Return how likely one panel's decisions are, given the score bin of every patient."""
+    all_yes, all_no = _counted(place, y, given.score.size)
     used = np.flatnonzero(all_yes + all_no)
     yes, no, score = all_yes[used], all_no[used], given.score[used]
     count = yes + no
@@ -256,26 +277,28 @@ def read_panel(all_yes, all_no, given):  # type: ignore[no-untyped-def]
                 for c in range(low.size):
                     value = _log_likelihood(yes, no, g[u], high[a], low[c])
                     grid[u, a, c] = value + given.log_prior[u]
-    return ReadPanel(
-        _normalised(grid, high, low, given.laws),
-        _normalised(grid, high, low, given.weak),
-        high_edge,
-        low_edge,
-        share,
-        doubt,
-    )
+    return PanelGrid(grid, high_edge, low_edge, share, doubt)
 
 
 @njit(cache=True, nogil=True)
-def counted(place, y, n_bins):  # type: ignore[no-untyped-def]
-    """Return one panel's decisions for and against by score bin."""
-    yes, no = np.zeros(n_bins, np.int64), np.zeros(n_bins, np.int64)
-    for i in range(y.size):
-        if y[i] == 1:
-            yes[place[i]] += 1
-        else:
-            no[place[i]] += 1
-    return yes, no
+def _middles(edge):  # type: ignore[no-untyped-def]
+    return (edge[1:] + edge[:-1]) / 2
+
+
+@njit(cache=True, nogil=True)
+def likelihoods(place, y, first, given):  # type: ignore[no-untyped-def]
+    """Return every panel's likelihood, shifts summed out, beside its largest, and the rates."""
+    n = first.size - 1
+    out = np.zeros((n, HIGH_CELLS, LOW_CELLS))
+    high, low = np.empty((n, HIGH_CELLS)), np.empty((n, LOW_CELLS))
+    for j in range(n):
+        part = slice(first[j], first[j + 1])
+        read = panel_grid(place[part], y[part], given)
+        high[j], low[j] = _middles(read.high_edge), _middles(read.low_edge)
+        top = read.grid.max()
+        for u in range(given.shifts.size):
+            out[j] += np.exp(read.grid[u] - top)
+    return out, high, low
 
 
 @njit(cache=True, nogil=True)
@@ -287,17 +310,18 @@ def read_panels(place, y, first, given):  # type: ignore[no-untyped-def]
     edge = np.empty((n, HIGH_CELLS + 1))
     for j in range(n):
         part = slice(first[j], first[j + 1])
-        yes, no = counted(place[part], y[part], given.score.size)
-        read = read_panel(yes, no, given)
+        read = panel_grid(place[part], y[part], given)
+        high, low = _middles(read.high_edge), _middles(read.low_edge)
+        weight = posterior_mass(read.grid, high, low, given.laws)
+        weak_weight = posterior_mass(read.grid, high, low, given.weak)
         edge[j], doubt[j] = read.high_edge, read.doubt
         for u in range(given.shifts.size):
             for a in range(HIGH_CELLS):
                 for c in range(LOW_CELLS):
-                    mass[j, a] += read.weight[u, a, c]
-                    weak[j, a] += read.weak[u, a, c]
-                    low = (read.low_edge[c] + read.low_edge[c + 1]) / 2
-                    means[j, 1] += read.weight[u, a, c] * low
-                    means[j, 2] += read.weight[u, a, c] * given.shifts[u]
+                    mass[j, a] += weight[u, a, c]
+                    weak[j, a] += weak_weight[u, a, c]
+                    means[j, 1] += weight[u, a, c] * low[c]
+                    means[j, 2] += weight[u, a, c] * given.shifts[u]
         for a in range(HIGH_CELLS):
-            means[j, 0] += mass[j, a] * (edge[j, a] + edge[j, a + 1]) / 2
+            means[j, 0] += mass[j, a] * high[a]
     return means, mass, weak, edge, doubt

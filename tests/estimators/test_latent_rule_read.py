@@ -5,9 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import intravar
 from intravar.errors import InputError
+from intravar.estimators.base import Reader
 from intravar.estimators.latent_rule import LatentRule
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.measurement.scores import scores_of
@@ -96,24 +98,24 @@ def same(read, other):
 
 def test_what_is_said_depends_on_the_own_panel_alone(fitted):
     model, others = fitted
-    light = pickle.loads(pickle.dumps(model.common()))
-    together = results(light.others(others), others)
+    light = pickle.loads(pickle.dumps(model.reader()))
+    together = results(light.read(others), others)
     random = np.random.default_rng(1)
     bucket = random.integers(0, 3, N_OTHERS)
     for number in range(3):
         rows = random.permutation(np.flatnonzero(bucket[others.code] == number))
         if len(rows):
             part = others.take(rows)
-            same(results(light.others(part), part), together)
+            same(results(light.read(part), part), together)
     for j in range(N_OTHERS):
         alone = others.take(np.flatnonzero(others.code == j))
-        same(results(light.others(alone), alone), together)
+        same(results(light.read(alone), alone), together)
 
 
 def test_names_and_the_order_of_columns_do_not_matter(fitted):
     model, others = fitted
-    light = model.common()
-    one = results(light.others(others), others)
+    light = model.reader()
+    one = results(light.read(others), others)
     columns = [2, 0, 3, 1]
     renamed = Observed(
         others.covariates[:, columns],
@@ -122,13 +124,13 @@ def test_names_and_the_order_of_columns_do_not_matter(fitted):
         N_OTHERS - 1 - others.code,
         others.named,
     )
-    other = results(light.others(renamed), renamed)
+    other = results(light.read(renamed), renamed)
     assert list(one.values()) == list(other.values())[::-1]
 
 
 def test_results_are_complete(fitted):
     model, others = fitted
-    read = model.common().others(others)
+    read = model.reader().read(others)
     fits = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert fits <= set(vars(read))
     assert np.isfinite(read.score_).all()
@@ -143,17 +145,17 @@ def test_results_are_complete(fitted):
 
 def test_whole_panels_too(fitted):
     model, others = fitted
-    light = model.common().set_params(within="panel")
-    together = results(light.others(others), others)
+    light = Reader(model.reader().method.set_params(within="panel"), model.common_)
+    together = results(light.read(others), others)
     for j in (0, 3, 4):
         alone = others.take(np.flatnonzero(others.code == j))
-        same(results(light.others(alone), alone), together)
+        same(results(light.read(alone), alone), together)
 
 
 def test_nothing_of_the_sample_is_sent(fitted):
     model, _ = fitted
-    assert len(pickle.dumps(model.common())) < 1_000_000
-    assert not hasattr(model.common(), "score_")
+    assert len(pickle.dumps(model.reader())) < 1_000_000
+    assert not hasattr(model.reader().method, "score_")
 
 
 @pytest.mark.parametrize("condition", ["score2", "stress-two-camps"])
@@ -166,7 +168,7 @@ def test_others_are_scored_as_if_they_had_been_fitted(condition):
         everybody = LatentRule().fit_observed(observed)
         model = LatentRule().fit_observed(observed.take(np.flatnonzero(first)))
     rest = observed.take(np.flatnonzero(~first))
-    read = model.common().others(rest)
+    read = model.reader().read(rest)
     at = np.arange(20) % 2 == 1
     error = everybody.ends().standard_error[at]
     assert np.abs(read.score_ - everybody.score_[at]).mean() < 0.25 * error.mean()
@@ -178,10 +180,10 @@ def test_bad_input(fitted):
     named = Observed(
         others.covariates, ("a", "b", "c", "d"), others.decision, others.code, others.named
     )
-    with pytest.raises(InputError, match="other covariates than those fitted"):
-        model.others(named)
-    with pytest.raises(ValueError, match="call fit first"):
-        LatentRule().common()
+    with pytest.raises(InputError, match="other covariates than those learned from"):
+        model.reader().read(named)
+    with pytest.raises(NotFittedError):
+        LatentRule().reader()
 
 
 @pytest.mark.slow
@@ -200,6 +202,6 @@ def test_a_tenth_of_the_physicians_is_enough(condition):
         warnings.simplefilter("ignore")
         everybody = LatentRule().fit_observed(observed)
         model = LatentRule().fit_observed(observed.take(np.flatnonzero(first[observed.code])))
-    read = model.common().others(observed.take(np.flatnonzero(~first[observed.code])))
+    read = model.reader().read(observed.take(np.flatnonzero(~first[observed.code])))
     error = everybody.ends().standard_error[~first]
     assert np.abs(read.score_ - everybody.score_[~first]).mean() < 0.2 * error.mean()

@@ -1,26 +1,29 @@
-"""What is read of physicians beyond the sample, whichever rule they are read by."""
+"""What is read of physicians, whichever rule they are read by."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.decided import Decided
+from intravar.inference.intervals import Interval
 from intravar.latent.rates import (
     EligibleDiscordance,
+    Law,
     PanelDiscordance,
     no_stronger,
     one_class_posterior,
 )
+from intravar.panels import Panels
 
-Law = tuple[float, float]
+#: Whose discordance is scored: that of eligible patients, or of all.
+Within = Literal["eligible", "panel"]
 
 
 @dataclass(frozen=True, eq=False)
-class PanelReading:
+class LatentReading:
     """Rates and scores, one entry per panel, and who is eligible.
 
     Attributes
@@ -31,9 +34,10 @@ class PanelReading:
         Per panel: expected shift of the own threshold, and the camp.
     posterior, place
         The posterior that intervals come from, and which of its rows is whose.
-    eligible, q
-        Per patient, in the order of the panels: probability of being eligible, and of a decision
-        for, both not informed by the patient's own decision beyond the rates.
+    eligible, g, q
+        Per patient, in the order of the panels: probability of being eligible under the rule that
+        all share, under the physician's own threshold or rule, and probability of a decision for;
+        none is informed by the patient's own decision beyond the rates.
     """
 
     p_high: FloatArray
@@ -44,11 +48,18 @@ class PanelReading:
     posterior: EligibleDiscordance | PanelDiscordance
     place: IntArray
     eligible: FloatArray
+    g: FloatArray
     q: FloatArray
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval of every panel's score, which lies within."""
+        low, high = (end[self.place] for end in self.posterior.interval(level))
+        error = self.posterior.standard_deviation()[self.place]
+        return Interval(np.minimum(low, self.score), np.maximum(high, self.score), error)
 
 
 @dataclass(frozen=True)
-class CommonRates:
+class OneClass:
     """What is held in common where no rule was found: the law of the rates.
 
     Attributes
@@ -62,23 +73,18 @@ class CommonRates:
     law: Law
     n_physicians: int
 
-    def read(self, decided: Decided) -> PanelReading:
-        """Read every panel from its number of patients and of decisions for.
-
-        Examples
-        --------
-        >>> decided = Decided(np.array([1, 1, 0]), np.array([0, 0, 1]), 2)
-        >>> CommonRates((1.0, 1.0), 5).read(decided).p_high.round(2).tolist()
-        [0.75, 0.33]
-        """
-        size, given = decided.per_physician()
-        # SortedPanels alike are read once.
+    def read(self, panels: Panels) -> LatentReading:
+        """Read every panel from its number of patients and of decisions for."""
+        size = panels.sizes
+        given = np.bincount(panels.code, panels.y, minlength=len(size)).astype(np.int64)
+        # Panels alike are read once.
         pairs, place = np.unique(np.column_stack([given, size]), axis=0, return_inverse=True)
         k, n = pairs.astype(np.float64).T
         posterior, p_high = one_class_posterior(k, n, self.law)
         weak, _ = one_class_posterior(k, n, no_stronger(self.law, self.n_physicians))
         place = place.reshape(-1).astype(np.int64)
-        return PanelReading(
+        everybody = np.ones(len(panels.y))
+        return LatentReading(
             p_high[place],
             np.full(len(size), np.nan),
             posterior.mean()[place],
@@ -86,11 +92,7 @@ class CommonRates:
             np.zeros(len(size), dtype=np.int64),
             weak,
             place,
-            np.ones(len(decided.y)),
-            p_high[place][decided.physician],
+            everybody,
+            everybody,
+            p_high[place][panels.code],
         )
-
-
-def under_rule(logit: FloatArray, high: FloatArray, low: FloatArray) -> FloatArray:
-    """Return the probability of a decision for."""
-    return np.asarray(low + (high - low) * expit(logit))

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import intravar
 from intravar.errors import InputError
+from intravar.estimators import CommonEstimator
 from intravar.measurement.scores import scores_of
 from intravar.observed import Observed
 
@@ -37,7 +38,7 @@ def observed(X, y, who, names=NAMES):
 @pytest.fixture(scope="module")
 def light():
     sample = observed(*patients(1, [450] * 10))
-    return intravar.Predictability().fit_observed(sample).common()
+    return intravar.Predictability().fit_observed(sample).reader()
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def same(read, at, other, place):
 
 def test_everything_that_a_fit_sets_is_set(light, bucket):
     table = observed(*bucket)
-    read = light.others(table)
+    read = light.read(table)
     assert isinstance(read, intravar.Predictability)
     assert read is not light
     found = scores_of(read, read.evidence(table), table)
@@ -114,7 +115,7 @@ def test_what_is_common_is_small_and_holds_no_patient(light):
 @pytest.mark.parametrize("seed", range(6))
 def test_neither_bucket_nor_order_nor_name_reaches_a_result(light, bucket, seed):
     X, y, who = bucket
-    read = light.others(observed(X, y, who))
+    read = light.read(observed(X, y, who))
     random = np.random.default_rng(seed)
     sent = pickle.loads(pickle.dumps(light))
     part = random.integers(0, seed + 1, 12)
@@ -125,7 +126,7 @@ def test_neither_bucket_nor_order_nor_name_reaches_a_result(light, bucket, seed)
         rows = random.permutation(np.flatnonzero(part[code] == number))
         names = np.array([f"Q{renamed[each]:02d}" for each in code[rows]])
         table = observed(X[rows][:, columns], y[rows], names, [NAMES[at] for at in columns])
-        other = sent.others(table)
+        other = sent.read(table)
         for place, name in enumerate(other.physicians_):
             same(read, int(np.flatnonzero(renamed == int(name[1:]))[0]), other, place)
         # Of patients who are alike in everything nobody can say which is which.
@@ -146,47 +147,53 @@ def test_neither_bucket_nor_order_nor_name_reaches_a_result(light, bucket, seed)
     ids=["few", "all yes", "one physician", "several deals", "constant"],
 )
 def test_a_poor_sample_reads_others_all_the_same(sample, bucket):
-    light = intravar.Predictability().fit_observed(observed(*sample)).common()
+    light = intravar.Predictability().fit_observed(observed(*sample)).reader()
     X, y, who = bucket
-    read = light.others(observed(X, y, who))
+    read = light.read(observed(X, y, who))
     enough = read.n_patients_ >= 2
     assert np.isfinite(read.score_[enough]).all()
     assert np.isnan(read.score_[~enough]).all()
     for number in (2, 4, 9):
         rows = np.flatnonzero(who == f"P{number:03d}")[::-1]
-        same(read, number, light.others(observed(X[rows], y[rows], who[rows])), 0)
+        same(read, number, light.read(observed(X[rows], y[rows], who[rows])), 0)
 
 
 def test_physicians_without_patients_have_no_score(light, bucket):
     table = observed(*bucket)
     named = pl.concat([table.named, pl.Series(["P999"])])
     more = Observed(table.covariates, table.names, table.decision, table.code, named)
-    read, whole = light.others(more), light.others(table)
+    read, whole = light.read(more), light.read(table)
     assert np.isnan(read.score_[12])
     assert np.array_equal(read.score_[:12], whole.score_, equal_nan=True)
 
 
 def test_other_columns_and_a_method_that_learned_nothing_are_refused(light, bucket):
     X, y, who = bucket
-    with pytest.raises(InputError, match="'z' was not in the sample"):
-        light.others(observed(X, y, who, ("a", "b", "c", "d", "z")))
-    with pytest.raises(InputError, match="'e' of the sample is missing"):
-        light.others(observed(X[:, :4], y, who, NAMES[:4]))
-    with pytest.raises(NotFittedError, match="fit a sample first"):
-        intravar.Predictability().others(observed(X, y, who))
-    with pytest.raises(NotFittedError, match="fit a sample first"):
-        intravar.Predictability().common()
-    assert intravar.Predictability.reads_others
-    with pytest.raises(NotImplementedError):
-        intravar.Euclidean().common()
-    with pytest.raises(NotImplementedError):
-        intravar.Euclidean().others(observed(X, y, who))
+    with pytest.raises(InputError, match=r"than those learned from \(e, z\)"):
+        light.read(observed(X, y, who, ("a", "b", "c", "d", "z")))
+    with pytest.raises(InputError, match=r"than those learned from \(e\)"):
+        light.read(observed(X[:, :4], y, who, NAMES[:4]))
+    with pytest.raises(NotFittedError):
+        intravar.Predictability().reader()
+    # What has nothing to learn in common says so by its type.
+    assert issubclass(intravar.Predictability, CommonEstimator)
+    assert not issubclass(intravar.Euclidean, CommonEstimator)
+
+
+def test_fitting_is_learning_and_reading():
+    table = observed(*patients(4, [60] * 8))
+    model = intravar.Predictability()
+    common = pickle.loads(pickle.dumps(model.learn(table)))
+    read, fitted = model.read(common, table), model.fit_observed(table)
+    # The same weights by the same common part; only held-out predictions are handed in.
+    assert read.weights_.equals(fitted.weights_)
+    assert not hasattr(model.reader().method, "score_")
 
 
 def test_the_sample_is_read_as_it_was_fitted_nearly():
     table = observed(*patients(4, [150] * 40))
     model = intravar.Predictability().fit_observed(table)
-    read = model.others(table)
+    read = model.reader().read(table)
     error = model.ends().standard_error.mean()
     assert np.abs(read.score_ - model.score_).mean() < 0.6 * error
     assert np.corrcoef(read.score_, model.score_)[0, 1] > 0.97
@@ -204,8 +211,8 @@ def test_others_score_nearly_what_a_fit_on_everybody_says(condition):
     full = intravar.Predictability().fit_observed(everybody)
     chosen = np.isin(np.arange(400), np.random.default_rng(1).permutation(400)[:200])
     inside = chosen[everybody.code]
-    light = intravar.Predictability().fit_observed(everybody.take(np.flatnonzero(inside))).common()
-    read = light.others(everybody.take(np.flatnonzero(~inside)))
+    light = intravar.Predictability().fit_observed(everybody.take(np.flatnonzero(inside))).reader()
+    read = light.read(everybody.take(np.flatnonzero(~inside)))
     away = (read.score_ - full.score_[~chosen]) / full.ends().standard_error.mean()
     assert np.abs(away).mean() < 0.33
     assert abs(away.mean()) < 0.2

@@ -1,4 +1,4 @@
-"""Physicians beyond the sample by definitions, without a thought for time."""
+"""Readings of physicians by definitions, without a thought for time."""
 
 import numpy as np
 from scipy.special import expit
@@ -7,14 +7,16 @@ from scipy.stats import beta
 from reference import personal
 
 
-def score_by_trees(row, trees, start, cap):
+def score_by_trees(row, trees, cap):
     """Walk one patient down every tree, a node and its children at a time."""
-    score = start
-    for column, cut, missing_left, value in zip(*trees, strict=True):
+    score = trees.start
+    parts = trees.columns, trees.cuts, trees.missing, trees.values
+    for column, cut, missing_left, value in zip(*parts, strict=True):
         node = 0
         while node < len(column):
             at = column[node]
-            left = at < 0 or (missing_left[node] if row[at] == 255 else row[at] <= cut[node])
+            missing = row[at] == trees.missing_bin
+            left = missing_left[node] if missing else row[at] <= cut[node]
             node = 2 * node + (1 if left else 2)
         score = min(max(score + value[node - len(column)], -cap), cap)
     return score
