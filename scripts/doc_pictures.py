@@ -5,8 +5,8 @@ python scripts/doc_pictures.py measurement strokes docs/pictures
 python scripts/doc_pictures.py first mine docs/pictures
 python scripts/doc_pictures.py app folder docs/pictures
 
-"first" takes page one of the README's measurement. "app" starts the app on an empty folder, measures
-its example there and takes its screens.
+"first" takes page one of the README's measurement. "app" starts the app on an empty folder,
+measures its example there and takes its screens.
 The first needs the report as page and SVG (`intravar report results/quick --format html,svg`).
 """
 

@@ -19,7 +19,7 @@ from intravar.app.desk import Desk, WaitingError
 from intravar.app.draft import Draft
 from intravar.app.guard import Guard
 from intravar.app.helper import DefectError
-from intravar.app.places import OutsideError, Places
+from intravar.app.places import OutsideError, Places, key_of
 from intravar.app.rendering import screen, script, style
 from intravar.defects import defect_lines
 from intravar.errors import InputError
@@ -180,7 +180,7 @@ def serve(
     try:
         desk.helper.start()
         if demo:
-            start_demo(desk)
+            app.landing = start_demo(desk)
         ready(f"http://{LOOPBACK}:{number}/?token={token}", places)
         server.run(sockets=[listening])
     finally:
@@ -188,15 +188,16 @@ def serve(
         listening.close()
 
 
-def start_demo(desk: Desk) -> None:
-    """Measure the example, unless it is there."""
+def start_demo(desk: Desk) -> str:
+    """Measure the example, unless it is there; return the screen that shows it."""
     out = desk.places.results / DEMO
     if (out / "report.html").is_file():
-        return
+        return f"/result/{key_of(out)}"
     path = desk.places.tables() / tables.EXAMPLE_FILE
     desk.helper.ask("example", path=str(path)).result()
     draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
     tables.start(desk, draft, out, 10.0)
+    return "/run"
 
 
 def privacy_note(places: Places) -> str | None:
