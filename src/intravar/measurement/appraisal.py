@@ -205,7 +205,7 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
         By which part of the way to one half the last doubling has moved bounds; 0 for others.
     """
     interval = own_interval(evidence, scores.interval)
-    if isinstance(evidence, Predictions):
+    if evidence.upper_limit:
         # Two decisions differ with probability one half at the most, however badly predicted.
         scores = replace(scores, discordance=np.minimum(scores.discordance, 0.5))
     if halves is None:
@@ -213,7 +213,7 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     doubt = float(np.hypot(halves.own_doubt, halves.common_doubt))
     fall = falls(scores.discordance, pull)
     wide = widen(scores.discordance, interval, fall, doubt)
-    if isinstance(evidence, Predictions):
+    if evidence.upper_limit:
         scores = scores.between(np.maximum(scores.discordance - fall, 0.0), scores.discordance)
     # What all have in common moves nobody past another, and is no part of the error of a rank.
     error = np.hypot(wide.standard_error, halves.own_doubt)
@@ -236,7 +236,7 @@ def gain_over_limits(evidence: Evidence, observed: Observed, seed: int) -> float
 
 def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:
     """Return the values that fit equally well, where they hang on a rule."""
-    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
+    if evidence.anchors is None:
         return None
     if not evidence.follows:
         return scores.interval.low, scores.interval.high

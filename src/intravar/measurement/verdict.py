@@ -16,9 +16,6 @@ from intravar.estimators.evidence import (
     Decisions,
     EligibleRates,
     Evidence,
-    Pairs,
-    Predictions,
-    RepeatedCases,
 )
 from intravar.measurement.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
@@ -144,7 +141,7 @@ def judge(grounds: Grounds) -> Verdict:
     against_levels = _against_levels(grounds.evidence, grounds.halves)
     if against_levels:
         return Verdict("ranks only", tuple(against_levels[:MOST_REASONS]), found)
-    if isinstance(grounds.evidence, Predictions):
+    if grounds.evidence.upper_limit:
         return Verdict("upper limits and ranks", _for_ranks(grounds), found)
     return Verdict("levels and ranks", _for_ranks(grounds), found)
 
@@ -181,7 +178,7 @@ def _without_a_rule(grounds: Grounds) -> list[str]:
             "how decisions vary): patients alike in the record are hardly more alike than any two "
             "patients"
         )
-    if isinstance(grounds.evidence, EligibleRates) and not grounds.evidence.follows:
+    if not grounds.evidence.follows:
         reasons.append(
             "physicians follow rules of their own that this method cannot follow: to decide by "
             "another rule looks like deciding inconsistently (predictability asks for no rule)"
@@ -198,7 +195,7 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
     elif not group.differ:
         reasons.append("the differences between physicians are too small to tell from chance")
     halves = grounds.halves
-    if isinstance(grounds.evidence, RepeatedCases):
+    if not grounds.evidence.learned:
         return reasons  # counted, not learned: nothing that halves could tell
     if halves is None:
         reasons.append("panels are too small to be halved and compared")
@@ -243,7 +240,7 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
 
 def _leniency(grounds: Grounds) -> list[str]:
     """Say where the latent rule cannot tell who is lenient from who is inconsistent."""
-    anchors = grounds.evidence.anchors if isinstance(grounds.evidence, EligibleRates) else None
+    anchors = grounds.evidence.anchors
     differ = grounds.group is not None and grounds.group.differ
     if anchors is not None and anchors.clear < ANCHORED:
         side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
@@ -266,7 +263,7 @@ def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
             f"intervals from two halves of the patients overlap for {100 * halves.overlap:.0f} % "
             "of the physicians only"
         )
-    if isinstance(evidence, Pairs):
+    if evidence.caliper is not None:
         reasons.append("the level of a matching method leans: patients in a pair are never alike")
     if isinstance(evidence, EligibleRates):
         reasons += _undetermined(evidence)
@@ -290,7 +287,7 @@ def _for_ranks(grounds: Grounds) -> tuple[str, ...]:
     if grounds.halves is None or grounds.group is None:
         return ("the same cases were decided twice",)
     reliability = ranking_reliability(grounds.group, grounds.halves)
-    level = "" if isinstance(grounds.evidence, Predictions) else " and the same level"
+    level = "" if grounds.evidence.upper_limit else " and the same level"
     return (
         f"two halves of the patients give the same order (reliability {reliability:.2f}){level}",
     )
