@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.canonical_order import HashArray
+from intravar.content_order import HashArray
 from intravar.preparation.columns.identifiers import identifier, names_patients
 from intravar.preparation.columns.roles import Roles
 from intravar.sources.columns.plain import plain_column

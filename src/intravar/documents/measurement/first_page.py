@@ -13,6 +13,7 @@ from intravar.measurement.estimand import rates_in_words
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.group_words import group_lines
 from intravar.publication.outputs import Outputs
+from intravar.publication.review_words import review_lines, review_sentence
 
 #: What may be read under each verdict.
 MAY_BE_READ = {
@@ -83,6 +84,10 @@ def first_page(outputs: Outputs) -> FirstPage:
     parts, group, verdict = noise_parts(outputs), summary["group"], summary["verdict"]
     standing, named = _standing(outputs, funnel_data(outputs))
     headline, interval = _headline(group, summary["claim"], summary["compared"])
+    review = outputs.decision.review if outputs.decision else None
+    if review is not None:
+        by_prediction = f"{headline}. {interval}" if interval else ""
+        headline, interval = review_sentence(review).rstrip("."), by_prediction
     return FirstPage(
         verdict,
         LOOK_OF.get(verdict, "care"),
@@ -113,7 +118,8 @@ def _headline(group: dict[str, Any] | None, claim: str, compared: str) -> tuple[
 def _caveats(outputs: Outputs) -> list[str]:
     """Return what limits the group's figure."""
     summary = outputs.summary
-    found = []
+    review = outputs.decision.review if outputs.decision else None
+    found = [] if review is None else review_lines(review)
     if summary["claim"] != "about":
         found.append(
             "An upper limit: what could not be predicted counts as different, even where the "
