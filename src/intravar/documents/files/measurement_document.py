@@ -25,6 +25,7 @@ from intravar.measurement.columns import COLUMNS, ResultColumn
 from intravar.measurement.sentences import SUPPORTS
 from intravar.publication.group_words import group_lines
 from intravar.publication.outputs import Outputs
+from intravar.publication.review_words import review_lines, review_sentence
 from intravar.wording import Words
 
 #: Physicians up to whom the table stands among the text; more are an annex.
@@ -116,7 +117,13 @@ def told_of_all(outputs: Outputs) -> list[str]:
     """Say what can be said of all physicians together, in the words of whoever asked."""
     summary = outputs.summary
     n, claim = summary["n_physicians"], summary["claim"]
-    return group_lines(
+    review = outputs.decision.review if outputs.decision else None
+    reviewed = (
+        []
+        if review is None
+        else [review_sentence(review, outputs.words), *review_lines(review, outputs.words)]
+    )
+    return reviewed + group_lines(
         outputs.decision.group if outputs.decision else None,
         n,
         claim,

@@ -14,6 +14,7 @@ from intravar.measurement.sentences import MAY_BE_READ, at_most, explained_sente
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.group_words import differences_line
 from intravar.publication.outputs import Outputs
+from intravar.publication.review_words import review_lines, review_sentence
 
 #: How grave it is, as a class of the style sheet.
 LOOK_OF = {"levels and ranks": "good", "upper limits and ranks": "good", "not interpretable": "bad"}
@@ -77,6 +78,10 @@ def first_page(outputs: Outputs) -> FirstPage:
     parts, group, verdict = noise_parts(outputs), summary["group"], summary["verdict"]
     standing, named = _standing(outputs, funnel_data(outputs))
     headline, interval = _headline(group, summary["claim"], summary["compared"])
+    review = outputs.decision.review if outputs.decision else None
+    if review is not None:
+        by_prediction = f"{headline}. {interval}" if interval else ""
+        headline, interval = review_sentence(review).rstrip("."), by_prediction
     return FirstPage(
         verdict,
         LOOK_OF.get(verdict, "care"),
@@ -110,7 +115,8 @@ def _headline(group: dict[str, Any] | None, claim: str, compared: str) -> tuple[
 def _caveats(outputs: Outputs) -> list[str]:
     """Return what limits the group's figure."""
     summary = outputs.summary
-    found = []
+    review = outputs.decision.review if outputs.decision else None
+    found = [] if review is None else review_lines(review)
     explained = (summary["group"] or {}).get("explained")
     if explained is not None:
         found.append(explained_sentence(explained["value"]))

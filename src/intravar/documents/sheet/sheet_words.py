@@ -81,7 +81,8 @@ def facts(
     row: Mapping[str, Any], summary: Mapping[str, Any], checks: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     """Return the numbers that stand beside the figure, each with what it is."""
-    group = summary["group"] or {}
+    group, review = summary["group"] or {}, summary.get("review") or {}
+    reviewed = review.get("physicians", {}).get(row["physician"], {})
     found = [
         ("your patients", _count(row["n_patients"])),
         (
@@ -89,6 +90,14 @@ def facts(
             _beside(_share(row.get("rate")), _share(checks["decision_share"]), "all"),
         ),
         ("the figure of all together", _hundred(group.get("discordance"))),
+        (
+            "all together, among pairs that reviewers found comparable",
+            _hundred(review.get("discordance")),
+        ),
+        (
+            "yours, among pairs that reviewers found comparable",
+            _hundred(reviewed.get("discordance")),
+        ),
         (
             "what the average colleague would score on your patients",
             _hundred(row.get("expected")),
