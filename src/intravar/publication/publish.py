@@ -15,12 +15,7 @@ import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import (
-    Decisions,
-    EligibleRates,
     Evidence,
-    Pairs,
-    Predictions,
-    RepeatedCases,
 )
 from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.scores import Scores, result_table
@@ -71,6 +66,7 @@ def shown_scores(
     min_reliability: float = MIN_RELIABILITY,
     beside: Iterable[HiddenParts] = (),
     hide_repeats: BoolArray | None = None,
+    hide_close: BoolArray | None = None,
     secrets: FloatArray | None = None,
 ) -> ShownScores:
     """Return what may be published.
@@ -89,6 +85,8 @@ def shown_scores(
         What other methods must hide: a size or a rate that one of them hides, all hide.
     hide_repeats
         Physicians of whom few cases seen twice were decided alike, or differently.
+    hide_close
+        Physicians of whom close calls, or the others, are few.
     secrets
         Between 0 and 1, one per physician: which of two bands a score between them is told as.
         Without them there are no bands.
@@ -131,6 +129,7 @@ def shown_scores(
                 others=not hidden.others[position],
                 rates=not hidden.rate[position] and not hidden.size[position],
                 repeats=hide_repeats is None or not hide_repeats[position],
+                close=hide_close is not None and not hide_close[position],
             )
             if scores.most < 1 and hidden.size[position]:
                 row["reliability"] = None  # it depends on the size alone
@@ -160,27 +159,17 @@ def _bands(
     n_physicians = len(scores.physician)
     if secrets is None or scores.scale != "discordance":
         return (None,) * n_physicians
-    counted = isinstance(evidence, Predictions | Decisions)
-    of_pairs = isinstance(evidence, Pairs | RepeatedCases)
-    trials = _trials(scores, evidence)
+    counted = not evidence.of_pairs and evidence.core is None
+    trials = evidence.trials(scores.n_patients)
     found: list[Band | None] = []
     for at in range(n_physicians):
         if not hidden.score[at] or hidden.least[at] < max(min_panel, FEWEST_PATIENTS, smallest + 1):
             found.append(None)
             continue
-        reach = Reach(smallest, of_pairs, counted and not hidden.size[at])
+        reach = Reach(smallest, evidence.of_pairs, counted and not hidden.size[at])
         score, secret = float(scores.discordance[at]), float(secrets[at])
         found.append(band_of(score, secret, float(trials[at]), reach))
     return tuple(found)
-
-
-def _trials(scores: Scores, evidence: Evidence) -> IntArray | FloatArray:
-    """Return how many pairs or patients stand behind every score."""
-    if isinstance(evidence, Pairs):
-        return evidence.n_pairs
-    if isinstance(evidence, RepeatedCases):
-        return evidence.n_repeats
-    return evidence.n_eligible if isinstance(evidence, EligibleRates) else scores.n_patients
 
 
 def _table(rows: list[dict[str, object]], physician: pl.DataType) -> pl.DataFrame:
@@ -195,10 +184,11 @@ def _table(rows: list[dict[str, object]], physician: pl.DataType) -> pl.DataFram
 
 
 def _shown(
-    row: dict[str, object], *, others: bool, rates: bool, repeats: bool
+    row: dict[str, object], *, others: bool, rates: bool, repeats: bool, close: bool
 ) -> dict[str, object]:
     """Keep of a row what its columns allow."""
     kept = {"always"} | ({"repeats"} if repeats else set())
     if row["reportable"]:
-        kept |= {"reportable"} | ({"others"} if others else set()) | ({"rates"} if rates else set())
+        allowed = {"reportable": True, "others": others, "rates": rates, "close": close}
+        kept |= {name for name, may in allowed.items() if may}
     return {column.name: row[column.name] if column.shown in kept else None for column in COLUMNS}
