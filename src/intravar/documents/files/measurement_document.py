@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from intravar.documents.caveats import BEARS, NOT_MEANT
+from intravar.documents.caveats import NOT_MEANT
 from intravar.documents.files.paper import words_in
 from intravar.documents.files.parts import (
     Bullets,
@@ -22,8 +22,10 @@ from intravar.documents.measurement.picture_register import ShownPicture, pictur
 from intravar.errors import theirs
 from intravar.estimators import DESCRIBED
 from intravar.measurement.columns import COLUMNS, ResultColumn
+from intravar.measurement.sentences import SUPPORTS
 from intravar.publication.group_words import group_lines
 from intravar.publication.outputs import Outputs
+from intravar.publication.review_words import review_lines, review_sentence
 from intravar.wording import Words
 
 #: Physicians up to whom the table stands among the text; more are an annex.
@@ -99,7 +101,7 @@ def _findings(outputs: Outputs) -> list[DocumentPart]:
     verdict = str(summary["verdict"])
     lines = [
         f"{verdict.capitalize()}: {theirs('; '.join(summary['verdict_reasons']))}.",
-        BEARS.get(verdict, ""),
+        SUPPORTS.get(verdict, ""),
         *(theirs(line) for line in told_of_all(outputs)),
         f"{summary['n_reportable']:,} of {summary['n_physicians']:,} physicians can be reported.",
         theirs(summary["banded"]) if summary["banded"] else "",
@@ -115,7 +117,13 @@ def told_of_all(outputs: Outputs) -> list[str]:
     """Say what can be said of all physicians together, in the words of whoever asked."""
     summary = outputs.summary
     n, claim = summary["n_physicians"], summary["claim"]
-    return group_lines(
+    review = outputs.decision.review if outputs.decision else None
+    reviewed = (
+        []
+        if review is None
+        else [review_sentence(review, outputs.words), *review_lines(review, outputs.words)]
+    )
+    return reviewed + group_lines(
         outputs.decision.group if outputs.decision else None,
         n,
         claim,

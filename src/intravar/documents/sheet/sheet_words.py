@@ -40,10 +40,15 @@ def headline(row: Mapping[str, Any], claim: str, compared: str) -> tuple[str, st
     """
     if row["discordance"] is not None:
         value, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
+        sure = (
+            f"the 95 % interval goes from {low} to {high}"
+            if claim == "about"
+            else f"95 % sure: at most {high}"
+        )
         return (
             f"{claim} {value} of 100",
             f"Among your patients: of 100 {theirs(compared)}, {claim} {value} get different "
-            f"decisions; the 95 % interval goes from {low} to {high}.{_unranked(row)}",
+            f"decisions; {sure}.{_unranked(row)}",
         )
     if row.get("identified_low") is not None and row.get("identified_high") is not None:
         low, high = (round(100 * row[name]) for name in ("identified_low", "identified_high"))
@@ -76,7 +81,8 @@ def facts(
     row: Mapping[str, Any], summary: Mapping[str, Any], checks: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     """Return the numbers that stand beside the figure, each with what it is."""
-    group = summary["group"] or {}
+    group, review = summary["group"] or {}, summary.get("review") or {}
+    reviewed = review.get("physicians", {}).get(row["physician"], {})
     found = [
         ("your patients", _count(row["n_patients"])),
         (
@@ -84,6 +90,14 @@ def facts(
             _beside(_share(row.get("rate")), _share(checks["decision_share"]), "all"),
         ),
         ("the figure of all together", _hundred(group.get("discordance"))),
+        (
+            "all together, among pairs that reviewers found comparable",
+            _hundred(review.get("discordance")),
+        ),
+        (
+            "yours, among pairs that reviewers found comparable",
+            _hundred(reviewed.get("discordance")),
+        ),
         (
             "what the average colleague would score on your patients",
             _hundred(row.get("expected")),
