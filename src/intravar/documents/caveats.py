@@ -11,12 +11,3 @@ NOT_MEANT = (
     "Whoever sees more close calls can be expected to differ more.",
     "Small panels scatter. The interval belongs to the number; the number alone does not stand.",
 )
-#: What may be read under each verdict.
-BEARS = {
-    "levels and ranks": "These data bear both the numbers and the order of the physicians.",
-    "ranks only": "These data bear the order of the physicians; the numbers themselves lean.",
-    "group only": "These data bear the figure of all together; they do not bear comparing single "
-    "physicians with each other.",
-    "not interpretable": "These data do not bear an interpretation; the numbers stand here for "
-    "completeness.",
-}

@@ -49,7 +49,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"Decision: {HOSTILE}",
         HOSTILE,
         "This sheet names a person.",
-        "at most about 50 of 100",
+        "at most 50 of 100",
         "A sentence.",
         "What the data bear.",
         drawn,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from intravar.documents.caveats import BEARS, NOT_MEANT
+from intravar.documents.caveats import NOT_MEANT
 from intravar.documents.files.paper import words_in
 from intravar.documents.files.parts import (
     Bullets,
@@ -22,6 +22,7 @@ from intravar.documents.measurement.picture_register import ShownPicture, pictur
 from intravar.errors import theirs
 from intravar.estimators import DESCRIBED
 from intravar.measurement.columns import COLUMNS, ResultColumn
+from intravar.measurement.sentences import SUPPORTS
 from intravar.publication.group_words import group_lines
 from intravar.publication.outputs import Outputs
 from intravar.publication.review_words import review_lines, review_sentence
@@ -100,7 +101,7 @@ def _findings(outputs: Outputs) -> list[DocumentPart]:
     verdict = str(summary["verdict"])
     lines = [
         f"{verdict.capitalize()}: {theirs('; '.join(summary['verdict_reasons']))}.",
-        BEARS.get(verdict, ""),
+        SUPPORTS.get(verdict, ""),
         *(theirs(line) for line in told_of_all(outputs)),
         f"{summary['n_reportable']:,} of {summary['n_physicians']:,} physicians can be reported.",
         theirs(summary["banded"]) if summary["banded"] else "",

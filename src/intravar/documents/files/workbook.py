@@ -12,9 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from intravar.documents.caveats import BEARS, NOT_MEANT
+from intravar.documents.caveats import NOT_MEANT
 from intravar.documents.files.measurement_document import told_of_all
 from intravar.measurement.columns import COLUMNS
+from intravar.measurement.sentences import SUPPORTS
 from intravar.publication.outputs import Outputs
 from intravar.wording import Words
 
@@ -181,7 +182,7 @@ def _summary_sheet(writer: SheetWriter, outputs: Outputs) -> None:
     lines: list[tuple[str, Any]] = [
         ("verdict", verdict),
         ("why", "; ".join(summary["verdict_reasons"])),
-        ("what may be read", words.said(BEARS.get(verdict, ""))),
+        ("what may be read", words.said(SUPPORTS.get(verdict, ""))),
         *(("the group", line) for line in told_of_all(outputs)),
         *_group_numbers(summary["group"]),
         (words.said("physicians"), summary["n_physicians"]),
@@ -221,9 +222,15 @@ def _group_numbers(group: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
         "low": "discordance of all, low (95 %)",
         "high": "discordance of all, high (95 %)",
         "spread": "spread between them (SD)",
-        "differ": "probability that they differ",
+        "spread_low": "spread between them, low (95 %)",
+        "spread_high": "spread between them, high (95 %)",
+        "differences": "whether they differ",
     }
-    return [(head, group[name]) for name, head in told.items() if group.get(name) is not None]
+    explained = (group.get("explained") or {}).get("value")
+    return [
+        *((head, group[name]) for name, head in told.items() if group.get(name) is not None),
+        *([] if explained is None else [("share of decisions explained by the record", explained)]),
+    ]
 
 
 def _physicians(outputs: Outputs, words: Words) -> tuple[pl.DataFrame, Heads]:

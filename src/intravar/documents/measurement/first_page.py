@@ -10,20 +10,14 @@ from intravar.documents.measurement.first_pictures import NoiseShare, noise_part
 from intravar.documents.measurement.physician_pictures import Funnel, funnel_data, with_intervals
 from intravar.errors import theirs
 from intravar.measurement.estimand import rates_in_words
+from intravar.measurement.sentences import MAY_BE_READ, at_most, explained_sentence
 from intravar.measurement.verdict import UNRANKED
-from intravar.publication.group_words import group_lines
+from intravar.publication.group_words import differences_line
 from intravar.publication.outputs import Outputs
 from intravar.publication.review_words import review_lines, review_sentence
 
-#: What may be read under each verdict.
-MAY_BE_READ = {
-    "levels and ranks": "Numbers of single physicians, with their intervals, and their order.",
-    "ranks only": "Who is more and who is less consistent; the numbers themselves lean.",
-    "group only": "The figure of all together; single physicians cannot be compared.",
-    "not interpretable": "Nothing, until what is named here has been mended.",
-}
 #: How grave it is, as a class of the style sheet.
-LOOK_OF = {"levels and ranks": "good", "not interpretable": "bad"}
+LOOK_OF = {"levels and ranks": "good", "upper limits and ranks": "good", "not interpretable": "bad"}
 MOST_NAMED = 5
 #: Loss of AUC from which on decisions are said to rest on a covariate.
 TELLS = 0.01
@@ -109,6 +103,9 @@ def _headline(group: dict[str, Any] | None, claim: str, compared: str) -> tuple[
         return "No figure can be given.", ""
     about = round(100 * group["discordance"])
     headline = f"Of 100 {theirs(compared)}, {claim} {about} get different decisions"
+    if claim != "about" and group["high"] is not None:
+        sure = at_most(group["discordance"], group["high"])
+        return headline, f"An upper limit: {sure}; two patients of the same physician each."
     if group["low"] is None or group["high"] is None:
         return headline, "Two patients of the same physician each."
     low, high = (round(100 * group[end]) for end in ("low", "high"))
@@ -120,10 +117,13 @@ def _caveats(outputs: Outputs) -> list[str]:
     summary = outputs.summary
     review = outputs.decision.review if outputs.decision else None
     found = [] if review is None else review_lines(review)
+    explained = (summary["group"] or {}).get("explained")
+    if explained is not None:
+        found.append(explained_sentence(explained["value"]))
     if summary["claim"] != "about":
         found.append(
-            "An upper limit: what could not be predicted counts as different, even where the "
-            "physician was consistent."
+            "What could not be predicted counts as different, even where the physician was "
+            "consistent: the true figure lies at or below the limit."
         )
     if summary["verdict"] == "ranks only":
         found += [f"{line[0].upper()}{line[1:]}." for line in summary["verdict_reasons"][:1]]
@@ -151,18 +151,17 @@ def _leak_line(leak: dict[str, str]) -> str:
 
 def _differ(outputs: Outputs) -> str:
     """Return the sentence on whether physicians differ."""
-    summary = outputs.summary
-    n = outputs.physicians.height
     group = outputs.decision.group if outputs.decision else None
-    if group is None or group.differ is None:
+    if group is None:
         return ""
-    return group_lines(group, n, summary["claim"], outputs.words, summary["compared"])[1]
+    line = differences_line(group)
+    return "" if line is None else outputs.words.said(line)
 
 
 def _standing(outputs: Outputs, funnel: Funnel | None) -> tuple[str, list[Named]]:
     """Say who stands out and by how much, or that nobody does."""
     if outputs.summary["verdict"] in UNRANKED:
-        return "Nobody is singled out: the data do not bear an order of physicians.", []
+        return "Nobody is singled out: the data do not support a ranking of physicians.", []
     if funnel is not None and funnel.outside:
         n, more = len(funnel.outside), len(funnel.outside) - MOST_NAMED
         rest = f"; the {MOST_NAMED} farthest" if more > 0 else ""

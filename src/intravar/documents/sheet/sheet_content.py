@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from intravar.documents.caveats import BEARS, NOT_MEANT
+from intravar.documents.caveats import NOT_MEANT
 from intravar.documents.sheet.sheet_pictures import (
     FEWEST_PEERS,
     NOISE,
@@ -23,6 +23,7 @@ from intravar.documents.sheet.sheet_pictures import (
 from intravar.documents.sheet.sheet_rows import SheetPart, strata_parts
 from intravar.documents.sheet.sheet_words import facts, headline, own_rule
 from intravar.errors import theirs
+from intravar.measurement.sentences import SUPPORTS
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.outputs import Outputs
 from intravar.wording import Words
@@ -131,7 +132,7 @@ def sheet_of(
         private,
         words.said(figure),
         words.said(sentence),
-        words.said(BEARS.get(summary["verdict"], "")),
+        words.said(SUPPORTS.get(summary["verdict"], "")),
         picture,
         words.said(line),
         [(words.said(name), value) for name, value in facts(row, summary, checks)],

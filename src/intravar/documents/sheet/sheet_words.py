@@ -40,10 +40,15 @@ def headline(row: Mapping[str, Any], claim: str, compared: str) -> tuple[str, st
     """
     if row["discordance"] is not None:
         value, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
+        sure = (
+            f"the 95 % interval goes from {low} to {high}"
+            if claim == "about"
+            else f"95 % sure: at most {high}"
+        )
         return (
             f"{claim} {value} of 100",
             f"Among your patients: of 100 {theirs(compared)}, {claim} {value} get different "
-            f"decisions; the 95 % interval goes from {low} to {high}.{_unranked(row)}",
+            f"decisions; {sure}.{_unranked(row)}",
         )
     if row.get("identified_low") is not None and row.get("identified_high") is not None:
         low, high = (round(100 * row[name]) for name in ("identified_low", "identified_high"))
