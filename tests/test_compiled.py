@@ -10,6 +10,9 @@ from numba.core.registry import CPUDispatcher
 
 import intravar
 from intravar.estimators import CommonEstimator, Estimator
+from intravar.latent.personal import contest, weights
+from intravar.latent.personal.chain_kernel import Sweeps
+from intravar.latent.personal.weights import ChainSettings
 from intravar.learning import screening
 from intravar.observed import Observed
 
@@ -48,6 +51,10 @@ def plain(patch: pytest.MonkeyPatch) -> None:
 def test_scores_do_not_depend_on_the_compiler(
     make: Callable[[], Estimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Chains need not be long to be compared.
+    monkeypatch.setattr(contest, "SHORT", ChainSettings(24, 20))
+    monkeypatch.setattr(contest, "LONG", ChainSettings(32, 24))
+    monkeypatch.setattr(weights, "SWEEPS", Sweeps(warm=10, burn=6, kept=20))
     table = cohort(80, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intravar.buckets.readings import others_than_most, told_apart
-from intravar.estimators.evidence import Predictions
+from intravar.estimators.evidence import Decisions, Predictions
 from intravar.observed import Observed
 from intravar.publication.results import OwnRule
 from intravar.publication.suppression import is_few
@@ -44,7 +44,7 @@ def test_a_word_that_rests_on_few_patients_is_left_out_and_the_next_takes_its_pl
 def test_nothing_is_told_of_those_who_are_not_reported_nor_of_other_evidence() -> None:
     one = measured({"age": [float(n) for n in range(60)]}, [("A", "age", "less")])
     assert shown_differences(one, {"P-2"}, SHOWN) == ()
-    one.main.evidence = None
+    one.main.evidence = Decisions()
     assert shown_differences(one, {"P-1"}, SHOWN) == ()
 
 
