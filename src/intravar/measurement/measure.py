@@ -29,6 +29,7 @@ from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import in_their_words, result_table, scores_of
+from intravar.measurement.together import measured_together
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed
@@ -89,7 +90,8 @@ def measure(
         A path, a URL of a database or a frame, see :func:`intravar.sources.read_source`; or the
         TOML file of a request.
     request
-        What to measure, and how.
+        What to measure, and how. Several decisions, with commas between, are measured each on its
+        own and all together.
     progress
         Told how it goes on.
     means
@@ -106,7 +108,11 @@ def measure(
     >>> found.physicians.height
     8
     """
-    return measured(*resolved(source, request, options), progress or Nobody(), means)
+    place, asked = resolved(source, request, options)
+    tell, means = progress or Nobody(), means or Means()
+    if len(asked.decisions) > 1:
+        return measured_together(place, asked, tell, means, measured)
+    return measured(place, asked, tell, means)
 
 
 def measured(

@@ -12,15 +12,17 @@ from .folders import (
 from .group_words import group_lines
 from .outputs import Outputs
 from .pseudonyms import Pseudonyms, read_key
-from .several_outputs import NOT_SHOWN, SeveralOutputs, joint_lines
+from .joint import NOT_SHOWN, joint_lines
+from .results import Decision, Published, rows_of
 from .suppression import shown
 
 __all__ = [
     "NOT_SHOWN",
     "WARNING",
+    "Decision",
     "Outputs",
+    "Published",
     "Pseudonyms",
-    "SeveralOutputs",
     "check_lines",
     "checked_out",
     "column_rows",
@@ -35,6 +37,7 @@ __all__ = [
     "read_published",
     "read_several",
     "read_summary",
+    "rows_of",
     "safe_csv",
     "shown",
     "unfinished_folder",
