@@ -12,7 +12,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.strata import Strata
 from intravar.preparation.check import checked
-from intravar.publication.strata_words import SURE, strata_json
+from intravar.publication.strata_words import SURE, published_strata
 from intravar.request import Request
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
@@ -90,11 +90,11 @@ def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:
     changes = strata.changes.sort("physician")
     low, high = (changes[end].to_numpy() for end in ("low", "high"))
     value, group_low, group_high = strata.change
-    told = strata_json(strata, 11)["change"]
+    told = published_strata(strata, 11).change
     return {
         "truth": float(truth.mean()),
         "group": value,
-        "found": float(told["probability"] >= SURE),
+        "found": float((told.probability or 0.0) >= SURE),
         "group held": float(group_low <= truth.mean() <= group_high),
         "error": abs(value - float(truth.mean())),
         "held": float(np.mean((low <= truth) & (truth <= high))),

@@ -374,6 +374,11 @@ def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Req
     return source, Request(**(_flat(stored, path) | changes))
 
 
+def request_of(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> Request:
+    """Return the request of its sections, as they are stored in a file."""
+    return Request(**_flat(stored, path))
+
+
 def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, Any]:
     sections = {each.metadata["section"] for each in fields(Request)}
     found: dict[str, Any] = {}

@@ -86,7 +86,7 @@ def test_it_is_said() -> None:
         "age": [n % 7 for n in range(40)],
     }
     found = check(table, physician="doctor", decision="drug")
-    notes = {row["column"]: row["note"] for row in column_rows(found)}
+    notes = {row.column: row.note for row in column_rows(found)}
     assert notes["drug"] == "'?' counts as missing"
 
 

@@ -15,7 +15,7 @@ from intravar.preparation.check import Check
 from intravar.preparation.decisions import code_decision
 from intravar.preparation.encoding import encode
 from intravar.preparation.kinds import Column, understand
-from intravar.publication.check_words import check_json, check_lines
+from intravar.publication.check_words import check_lines, published_check
 
 N = 240
 
@@ -254,8 +254,8 @@ def test_small_panels_are_not_measurable_and_not_counted() -> None:
     )
     cannot = found.panels.table.filter(pl.col("reason").is_not_null())
     assert cannot["physician"].to_list() == ["few"]
-    assert check_json(found)["n_patients"] == 240
-    assert "236" not in str(check_json(found))
+    assert published_check(found).n_patients == 240
+    assert "236" not in str(published_check(found))
 
 
 @given(

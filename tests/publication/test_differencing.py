@@ -17,7 +17,7 @@ from intravar.inference import assessment, discordance_interval, rank_normal, sh
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.publication.bands import FROM, TO, Band, Reach, band_of
-from intravar.publication.publish import Published, publish
+from intravar.publication.publish import ShownScores, shown_scores
 from intravar.publication.shown_group import shown_group
 from intravar.publication.suppression import is_small
 
@@ -64,8 +64,8 @@ def all_secrets(before: Scores, after: Scores) -> list[FloatArray]:
     return [least, most, deciding(before), deciding(after)]
 
 
-def told(panels: list[Panel], secrets: list[float], smallest: int, min_panel: int) -> Published:
-    return publish(
+def told(panels: list[Panel], secrets: list[float], smallest: int, min_panel: int) -> ShownScores:
+    return shown_scores(
         counted(panels),
         Decisions(),
         smallest_cell=smallest,
@@ -77,8 +77,8 @@ def told(panels: list[Panel], secrets: list[float], smallest: int, min_panel: in
 
 def published_by(
     scores: Scores, evidence: Evidence, smallest: int, secrets: FloatArray
-) -> Published:
-    return publish(
+) -> ShownScores:
+    return shown_scores(
         scores,
         evidence,
         smallest_cell=smallest,
@@ -88,7 +88,7 @@ def published_by(
     )
 
 
-def own_rows(found: Published) -> list[tuple[Any, ...]]:
+def own_rows(found: ShownScores) -> list[tuple[Any, ...]]:
     names = [column.name for column in COLUMNS if column.name not in OF_ALL]
     return found.table.select(names).rows()
 
@@ -164,7 +164,7 @@ def test_nor_do_all_figures_of_both_runs_together(
     assume(2 * k <= n)
 
     @cache
-    def rows(panel: Panel, secret: float) -> Published:
+    def rows(panel: Panel, secret: float) -> ShownScores:
         panels = [panel, *others]
         return told(panels, [secret] * len(panels), 11, 30)
 

@@ -19,7 +19,7 @@ from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.publication.outputs import outputs_of
 from intravar.publication.pseudonyms import Pseudonyms
-from intravar.publication.publish import Published, publish
+from intravar.publication.publish import ShownScores, shown_scores
 from intravar.publication.shown_diagnostics import without_small_bins
 from intravar.publication.suppression import is_small, part_is_safe, safe_total, shown_part
 
@@ -55,13 +55,13 @@ def scores_of(panels: list[Counts]) -> Behind:
 
 def published(behind: Behind, smallest: int = SMALLEST) -> Any:
     """Return all that is published about the panels, in a form that can be compared."""
-    found = publish(*behind, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
+    found = shown_scores(*behind, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
     positions = (found.with_size.tolist(), found.measured.tolist())
     return found.table.rows(), found.n_patients, found.n_hidden, *positions
 
 
-def shown(behind: Behind, **limits: Any) -> Published:
-    return publish(*behind, **({"smallest_cell": 11, "min_reliability": 0} | limits))
+def shown(behind: Behind, **limits: Any) -> ShownScores:
+    return shown_scores(*behind, **({"smallest_cell": 11, "min_reliability": 0} | limits))
 
 
 def small_cells(panel: Counts) -> dict[str, int]:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.measurement.strata import DealtPatients, Strata, strata_of
-from intravar.publication.strata_words import strata_json, strata_tables, unsafe_physicians
+from intravar.publication.strata_words import published_strata, strata_tables, unsafe_physicians
 from intravar.publication.suppression import is_few, is_small
 
 SMALLEST = 3  # a low bar keeps the search short; the rule is the same
@@ -198,7 +198,7 @@ def test_figures_of_all_tell_no_small_count(few: int, n: int, known: int) -> Non
     def told(count: int) -> str:
         strata, sizes = strata_with([(40, 40, 40, 40, 0, 0), (n - count, count, known, 20, 0, 0)])
         hidden = unsafe_physicians(strata, sizes, 11)
-        return str(strata_json(strata, 11, hidden=bool(hidden))["strata"][0]["rate"])
+        return str(published_strata(strata, 11, hidden=bool(hidden)).strata[0].rate)
 
     seen = told(few)
     fits = {count for count in range(12) if told(count) == seen}

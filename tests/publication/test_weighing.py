@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from intravar.buckets.readings import others_than_most, told_apart
 from intravar.estimators.evidence import Predictions
 from intravar.observed import Observed
+from intravar.publication.results import OwnRule
 from intravar.publication.suppression import is_few
 from intravar.publication.weighing import shown_differences
 
@@ -37,24 +38,21 @@ def test_a_word_that_rests_on_few_patients_is_left_out_and_the_next_takes_its_pl
     columns = {"smoker": [1.0] * 11 + [0.0] * 49, "age": [float(n) for n in range(60)]}
     rows = [("A", "smoker", "more"), ("A", "age", "less"), ("B", "age", "up")]
     found = shown_differences(measured(columns, rows), {"P-1", "P-2"}, SHOWN)
-    assert found == [
-        {"physician": "P-1", "covariate": "age", "how": "less"},
-        {"physician": "P-2", "covariate": "age", "how": "up"},
-    ]
+    assert found == (OwnRule("P-1", "age", "less"), OwnRule("P-2", "age", "up"))
 
 
 def test_nothing_is_told_of_those_who_are_not_reported_nor_of_other_evidence() -> None:
     one = measured({"age": [float(n) for n in range(60)]}, [("A", "age", "less")])
-    assert shown_differences(one, {"P-2"}, SHOWN) == []
+    assert shown_differences(one, {"P-2"}, SHOWN) == ()
     one.main.evidence = None
-    assert shown_differences(one, {"P-1"}, SHOWN) == []
+    assert shown_differences(one, {"P-1"}, SHOWN) == ()
 
 
 def test_three_at_the_most_and_none_twice() -> None:
     columns = {name: [float(n % 30) for n in range(60)] for name in "abcd"}
     rows = [("A", name, "more") for name in "aabcd"]
     found = shown_differences(measured(columns, rows), {"P-1"}, SHOWN)
-    assert [row["covariate"] for row in found] == ["a", "b", "c"]
+    assert [row.covariate for row in found] == ["a", "b", "c"]
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 15))

@@ -50,7 +50,9 @@ def check(
     for decision, alone in request.of_each().items():
         found = intravar.check(source, alone)
         cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
-        told[decision] = publication.check_json(found) | {"not_measurable": cannot}
+        told[decision] = publication.plain(publication.published_check(found)) | {
+            "not_measurable": cannot
+        }
         if not as_json:
             _print_check(console, found, cannot)
             if verbose:
@@ -77,9 +79,15 @@ def _print_columns(console: Console, found: Check) -> None:
         table.add_column(name, overflow="fold", justify="right" if name == "missing" else "left")
     leaking = {leak.column for leak in found.prepared.leaks}
     for row in publication.column_rows(found):
-        style = "bold red" if row["column"] in leaking else ""
-        row["use"] = found.request.words.said(row["use"])
-        cells = [cli.Text(str(row[name] or ("0" if name == "missing" else ""))) for name in names]
+        style = "bold red" if row.column in leaking else ""
+        texts = {
+            "column": row.column,
+            "use": found.request.words.said(row.use),
+            "kind": row.kind or "",
+            "missing": row.missing or "0",
+            "note": row.note,
+        }
+        cells = [cli.Text(texts[name]) for name in names]
         table.add_row(*cells, style=style)
     console.print(table)
     print_left_out(console, [name for name in every if name not in names], "--json has them")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import intravar
-from intravar import cli
+from intravar import cli, publication
 from intravar.cli.options import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from intravar.publication.compare import Change
 
 #: Physicians that are printed, those who changed most first; all are in the JSON.
 MOST_PRINTED = 20
@@ -28,20 +33,35 @@ def compare(
 ) -> None:
     """Compare two stored measurements: what changed from the first to the second.
 
-    Physicians meet by their pseudonyms: measure the second time with --key and the key.json of the
-    first one's private folder. Only what was published is read.
+    Physicians are matched by the names in both private folders. Where these are not at hand they
+    meet by pseudonym: measure the second time with --key and the key.json of the first. Several
+    decisions are compared one after the other.
     """
-    found = intravar.compare(first, second)
+    found = {
+        name: intravar.compare(first, second, decision=name)
+        for name in publication.decisions_in_both(first, second)
+    }
     if as_json:
-        told = {
-            "group": found.group,
-            "noise": found.noise.to_dicts(),
-            "physicians": found.physicians.to_dicts(),
-            "notes": list(found.notes),
-        }
-        typer.echo(json.dumps(told, indent=1))
+        told = {name: _plain(change) for name, change in found.items()}
+        typer.echo(json.dumps(told.get(None, told), indent=1))
         return
     console = cli.Console(highlight=False)
+    for name, change in found.items():
+        if name is not None:
+            console.print(cli.Text(f"{name}:", style="bold"))
+        _print(console, change)
+
+
+def _plain(found: Change) -> dict[str, Any]:
+    return {
+        "group": found.group,
+        "noise": found.noise.to_dicts(),
+        "physicians": found.physicians.to_dicts(),
+        "notes": list(found.notes),
+    }
+
+
+def _print(console: Console, found: Change) -> None:
     for line in found.lines():
         console.print(cli.Text(line))
     if not found.physicians.height:

@@ -151,7 +151,7 @@ def _print_results(console: Console, outputs: Outputs) -> None:
     _print_reasons(console, table, words)
     console.print()
     for line in publication.group_lines(
-        summary["group"],
+        outputs.decision.group if outputs.decision else None,
         summary["n_physicians"],
         summary["claim"],
         words,

@@ -1,6 +1,7 @@
-from .check_words import check_json, check_lines, column_rows, unmeasurable
+from .check_words import check_lines, column_rows, published_check, unmeasurable
+from .compare import decisions_in_both
 from .explain import WARNING, measurement_folders
-from .exports import safe_csv
+from .files import plain, read_published, safe_csv
 from .folders import (
     checked_out,
     private_folder,
@@ -20,15 +21,18 @@ __all__ = [
     "Outputs",
     "Pseudonyms",
     "SeveralOutputs",
-    "check_json",
     "check_lines",
     "checked_out",
     "column_rows",
+    "decisions_in_both",
     "group_lines",
     "joint_lines",
     "measurement_folders",
+    "plain",
     "private_folder",
+    "published_check",
     "read_key",
+    "read_published",
     "read_several",
     "read_summary",
     "safe_csv",

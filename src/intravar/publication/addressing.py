@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from intravar.errors import InputError, unknown_name
-from intravar.publication.pseudonyms import KEY_FILE, is_pseudonym, read_names
+from intravar.publication.pseudonyms import KEY_FILE, is_pseudonym, read_names, readable
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Addresses:
     def of(cls, published: Sequence[str], private: Path) -> Addresses:
         """Read the names of a private folder, where there is one that can be read."""
         key = private / KEY_FILE
-        return cls(published, read_names(key) if _readable(key) else {})
+        return cls(published, read_names(key) if readable(key) else {})
 
     def found(self, given: str) -> str:
         """Return what a physician is called in what was handed on, from a name or a pseudonym."""
@@ -61,10 +61,3 @@ class Addresses:
         if shown in self.names or (not self.names and is_pseudonym(shown)):
             return shown
         return next((each for each, name in self.names.items() if name == shown), None)
-
-
-def _readable(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False

@@ -8,6 +8,8 @@ from typing import Any
 import polars as pl
 
 from intravar.preparation.check import Check
+from intravar.publication.results import Check as PublishedCheck
+from intravar.publication.results import Column, DecisionColumn, Leak
 from intravar.publication.suppression import (
     is_small,
     part_is_safe,
@@ -45,32 +47,37 @@ def check_lines(check: Check) -> list[str]:
     return [*(said(line) for line in lines), *(f"read with {note}" for note in check.notes)]
 
 
-def check_json(check: Check) -> dict[str, Any]:
-    """Return what was found in a form that fits into JSON, without small counts."""
+def published_check(check: Check) -> PublishedCheck:
+    """Return what was found as it may be handed on, without small counts."""
     total, hidden = _rounded_total(check)
     name, positive, negative = check.prepared.decision
     said = check.request.words.said
-    return {
-        "source": check.source,
-        "read_with": list(check.notes),
-        "n_patients": total,
-        "n_physicians": check.panels.table.height,
-        "n_physicians_with_few_patients": hidden,
-        "n_physicians_measurable": check.panels.n_measurable,
-        "min_panel": check.request.min_panel,
-        "smallest_cell": check.request.smallest_cell,
-        "decision": {"column": name, "positive": positive, "negative": negative},
-        "decision_share": _share(check),
-        "covariates": list(check.prepared.covariates),
-        "columns": column_rows(check),
-        "missing_policy": check.prepared.missing,
-        "missing": said(_missing_line(check)),
-        "dropped": [said(line) for line in _dropped_lines(check)],
-        "leaks": [{"column": leak.column, "why": leak.why} for leak in check.prepared.leaks],
-        "method": check.method,
-        "estimated_seconds": round(check.cost.seconds, 1),
-        "estimated_memory_mb": round(check.cost.memory_mb),
-    }
+    return PublishedCheck(
+        source=check.source,
+        read_with=check.notes,
+        n_patients=total,
+        n_physicians=check.panels.table.height,
+        n_physicians_with_few_patients=hidden,
+        n_physicians_measurable=check.panels.n_measurable,
+        min_panel=check.request.min_panel,
+        smallest_cell=check.request.smallest_cell,
+        decision=DecisionColumn(name, positive, negative),
+        decision_share=_share(check),
+        covariates=tuple(check.prepared.covariates),
+        columns=column_rows(check),
+        missing_policy=check.prepared.missing,
+        missing=said(_missing_line(check)),
+        dropped=tuple(said(line) for line in _dropped_lines(check)),
+        leaks=published_leaks(check),
+        method=check.method,
+        estimated_seconds=round(check.cost.seconds, 1),
+        estimated_memory_mb=round(check.cost.memory_mb),
+    )
+
+
+def published_leaks(check: Check) -> tuple[Leak, ...]:
+    """Return the columns that may give the decision away."""
+    return tuple(Leak(leak.column, leak.why) for leak in check.prepared.leaks)
 
 
 def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict[str, Any]]:
@@ -102,25 +109,25 @@ def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict
     return rows
 
 
-def column_rows(check: Check) -> list[dict[str, Any]]:
+def column_rows(check: Check) -> tuple[Column, ...]:
     """Return one row per column: its use, kind, missing values and a note."""
     rows = []
     for report in check.prepared.columns:
         distinct = report.n_distinct
         many = distinct is not None and distinct >= MOST_DISTINCT
         rows.append(
-            {
-                "column": report.column,
-                "use": report.use,
-                "kind": report.kind,
-                "missing": shown_part(
+            Column(
+                column=report.column,
+                use=report.use,
+                kind=report.kind,
+                missing=shown_part(
                     report.n_missing or 0, check.prepared.n_rows, check.request.smallest_cell
                 ),
-                "distinct": f"{MOST_DISTINCT}+" if many else distinct,
-                "note": check.request.words.said(report.note),
-            }
+                distinct=f"{MOST_DISTINCT}+" if many else distinct,
+                note=check.request.words.said(report.note),
+            )
         )
-    return rows
+    return tuple(rows)
 
 
 def _rounded_total(check: Check) -> tuple[int, int]:

@@ -1,26 +1,29 @@
 """Two stored measurements set side by side: what changed from one to the other.
 
-Only what was published is read. Physicians meet by their pseudonyms, so that both must have been
-measured with one key; patients are taken to be others the second time.
+Figures are those that were published. Physicians meet by the names that both private folders keep,
+or by their pseudonyms if both were measured with one key. Patients are taken to be others the
+second time.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, unknown_name
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.strata import MATTERS
-from intravar.publication.folders import read_summary
+from intravar.publication.files import read_published
+from intravar.publication.folders import private_folder
+from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
+from intravar.publication.results import Decision, Noise, Published
 from intravar.publication.rounding import fraction
 from intravar.publication.strata_words import SURE
 
@@ -74,64 +77,91 @@ class Change:
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
 
-def compare(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Change:
+def compare(
+    first: str | os.PathLike[str],
+    second: str | os.PathLike[str],
+    *,
+    decision: str | None = None,
+) -> Change:
     """Compare two stored measurements.
 
-    Parameters
-    ----------
-    first, second
-        The folders that `intravar measure --out` wrote, under one key.
-    """
-    tables, summaries = zip(*(_stored(Path(folder)) for folder in (first, second)), strict=True)
-    return compare_published(tables[0], tables[1], (summaries[0], summaries[1]))
-
-
-def _stored(folder: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
-    summary = read_summary(folder)
-    try:
-        if summary is None or not {"method", "request", "group"} <= set(summary):
-            raise ValueError
-        return pl.read_parquet(folder / "physicians.parquet"), summary
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"'{folder}' does not hold a whole measurement; name a folder that 'intravar measure "
-            "--out' wrote"
-        ) from error
-
-
-def compare_published(
-    first: pl.DataFrame,
-    second: pl.DataFrame,
-    summaries: tuple[dict[str, Any], dict[str, Any]],
-) -> Change:
-    """Compare what two measurements published.
+    Physicians meet by the names in both private folders, where these are at hand; else by their
+    pseudonyms, which are the same under one key.
 
     Parameters
     ----------
     first, second
-        Their tables of physicians.
-    summaries
-        Their summaries.
+        The folders that `intravar measure --out` wrote.
+    decision
+        Which one, where several were measured.
     """
-    if summaries[0]["method"] != summaries[1]["method"]:
-        methods = " and ".join(f"'{each['method']}'" for each in summaries)
+    stored = read_published(first), read_published(second)
+    chosen = tuple(_chosen(each, decision) for each in stored)
+    methods = [each.method for each in chosen]
+    if methods[0] != methods[1]:
         raise InputError(
-            f"the measurements are by different methods, {methods}; measure both with "
-            f"{option('method', summaries[0]['method'])}"
+            f"the measurements are by different methods, '{methods[0]}' and '{methods[1]}'; "
+            f"measure both with {option('method', methods[0])}"
         )
-    both = first.join(second, on="physician", suffix="_second", how="inner").sort("physician")
+    tables, by_name = _meeting(chosen, (Path(first), Path(second)))
+    both = tables[0].join(tables[1], on="who", suffix="_second", how="inner").sort("physician")
     if not both.height:
         raise InputError(
-            "no physician is in both measurements: pseudonyms meet only under one key; measure the "
-            f"second time with {option('key')} and the key.json of the first one's private folder"
+            "no physician is in both measurements: names are matched where both private folders "
+            "are at hand, pseudonyms only under one key; put the private folders back, or measure "
+            f"the second time with {option('key')} and the key.json of the first one's private "
+            "folder"
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
-    return Change(
-        _physicians(known),
-        _group(summaries),
-        _noise(summaries),
-        _notes(first, second, both, known, summaries),
-    )
+    notes = _notes(tables, both, known, stored)
+    if by_name:
+        notes = (*notes, "physicians were matched by the names in both private folders")
+    return Change(_physicians(known), _group(chosen), _noise(chosen), notes)
+
+
+def decisions_in_both(
+    first: str | os.PathLike[str], second: str | os.PathLike[str]
+) -> tuple[str | None, ...]:
+    """Return the decisions that two measurements share; None stands for the only one of each."""
+    named = [
+        tuple(each.decision for each in read_published(folder).decisions)
+        for folder in (first, second)
+    ]
+    if len(named[0]) == len(named[1]) == 1:
+        return (None,)
+    shared = tuple(name for name in named[0] if name in named[1])
+    if not shared:
+        raise InputError(
+            f"no decision is in both measurements: {', '.join(named[0])} in the first and "
+            f"{', '.join(named[1])} in the second; measure the same decision twice"
+        )
+    return shared
+
+
+def _chosen(published: Published, decision: str | None) -> Decision:
+    if decision is None and len(published.decisions) == 1:
+        return published.first
+    for each in published.decisions:
+        if each.decision == decision:
+            return each
+    listed = [each.decision for each in published.decisions]
+    if decision is None:
+        raise InputError(f"several decisions were measured; name one of {', '.join(listed)}")
+    raise unknown_name("decision", decision, listed, remedy=", ".join(listed))
+
+
+def _meeting(
+    chosen: tuple[Decision, ...], folders: tuple[Path, ...]
+) -> tuple[list[pl.DataFrame], bool]:
+    """Return both tables with a column `who` by which physicians meet, and whether it is a name."""
+    keys = [private_folder(folder.resolve()) / KEY_FILE for folder in folders]
+    by_name = all(readable(key) for key in keys)
+    tables = []
+    for decision, key in zip(chosen, keys, strict=True):
+        names = read_names(key) if by_name else {}
+        who = pl.col("physician").replace(names).alias("who")
+        tables.append(decision.physicians.with_columns(who))
+    return tables, by_name and read_key(keys[0]) != read_key(keys[1])
 
 
 def _physicians(known: pl.DataFrame) -> pl.DataFrame:
@@ -161,11 +191,11 @@ def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[F
     return weighted_sum(weight, Interval(low, high, np.full(value.shape, np.nan)), value)
 
 
-def _group(summaries: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, float | None]:
-    groups = [each.get("group") or {} for each in summaries]
-    if any(group.get("discordance") is None for group in groups):
+def _group(chosen: tuple[Decision, ...]) -> dict[str, float | None]:
+    groups = [each.group for each in chosen if each.group and each.group.discordance is not None]
+    if len(groups) < len(chosen):
         return dict.fromkeys(("first", "second", "change", "low", "high"))
-    value, low, high = (np.array([[group[name] for group in groups]]) for name in _ENDS)
+    value, low, high = (np.array([[getattr(each, name) for each in groups]]) for name in _ENDS)
     found = _difference(value, low, high)
     names = ("change", "low", "high")
     return {
@@ -175,32 +205,33 @@ def _group(summaries: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, float 
     }
 
 
-def _noise(summaries: tuple[dict[str, Any], dict[str, Any]]) -> pl.DataFrame:
+def _noise(chosen: tuple[Decision, ...]) -> pl.DataFrame:
     schema = {"component": pl.String, "first": pl.Float64, "second": pl.Float64}
-    parts = [(each.get("group") or {}).get("noise") or {} for each in summaries]
-    if not all(parts):
-        return pl.DataFrame(schema=schema)
-    rows = [(name, *(each[name]["value"] for each in parts)) for name in parts[0]]
+    parts = [each.group.noise for each in chosen if each.group and each.group.noise]
+    rows = [
+        (field.name, *(getattr(each, field.name).value for each in parts))
+        for field in fields(Noise)
+        if len(parts) == len(chosen)
+    ]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _notes(
-    first: pl.DataFrame,
-    second: pl.DataFrame,
+    tables: list[pl.DataFrame],
     both: pl.DataFrame,
     known: pl.DataFrame,
-    summaries: tuple[dict[str, Any], dict[str, Any]],
+    stored: tuple[Published, ...],
 ) -> tuple[str, ...]:
     notes = []
-    alone = first.height - both.height, second.height - both.height
+    alone = tables[0].height - both.height, tables[1].height - both.height
     if any(alone):
         notes.append(
             f"{alone[0]:,} are in the first measurement only, {alone[1]:,} in the second only"
         )
     if known.height < both.height:
         notes.append(f"{both.height - known.height:,} in both have no value in one of them")
-    asked = [each["request"].get("columns", {}) for each in summaries]
-    other = [name for name in _MEANING if asked[0].get(name) != asked[1].get(name)]
+    first, second = (each.request for each in stored)
+    other = [name for name in _MEANING if getattr(first, name) != getattr(second, name)]
     if other:
         notes.append(
             f"the requests differ in {', '.join(other)}: they may measure different things"

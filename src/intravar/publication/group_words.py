@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from intravar.arrays import IntArray
 from intravar.errors import theirs
-from intravar.estimators.noise import Noise
+from intravar.estimators.noise import Noise as MeasuredNoise
 from intravar.measurement.estimand import rates_in_words, with_rates
-from intravar.measurement.group import Group
+from intravar.measurement.group import Group as MeasuredGroup
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import COMPARABLE
 from intravar.measurement.verdict import DIFFER
+from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.rounding import coarse, coarse_step, fraction
 from intravar.wording import USUAL, Words
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
+_ENDS = ("value", "low", "high")
 
 
 def group_digits(smallest_cell: int) -> int:
@@ -24,10 +24,10 @@ def group_digits(smallest_cell: int) -> int:
     return GROUP_DIGITS if smallest_cell > 1 else 6
 
 
-def group_json(
-    measurement: Measurement, group: Group | None, measured: IntArray
-) -> dict[str, Any] | None:
-    """Return the group's figures in a form that fits into JSON; None where there are none.
+def published_group(
+    measurement: Measurement, group: MeasuredGroup | None, measured: IntArray
+) -> Group | None:
+    """Return the group's figures as they may be handed on; None where there are none.
 
     Parameters
     ----------
@@ -43,42 +43,47 @@ def group_json(
     digits = group_digits(measurement.request.smallest_cell)
     alike = with_rates(measurement.main.scores.take(measured))
     told = ("discordance", "low", "high", "spread", "spread_low", "spread_high", "differ")
-    return {
+    return Group(
         **{name: fraction(getattr(group, name), digits) for name in told},
-        "p_value": None if group.p_value != group.p_value else float(f"{group.p_value:.1g}"),
-        "noise": None if measurement.noise is None else _noise(measurement, measurement.noise),
-        "repeats": _repeats(measurement, digits),
-        "with_rate": None if alike is None else fraction(alike[0], 1),
-        "with_half": None if alike is None else fraction(alike[1], 1),
-    }
+        p_value=None if group.p_value != group.p_value else float(f"{group.p_value:.1g}"),
+        noise=None if measurement.noise is None else _noise(measurement, measurement.noise),
+        repeats=_repeats(measurement, digits),
+        with_rate=None if alike is None else fraction(alike[0], 1),
+        with_half=None if alike is None else fraction(alike[1], 1),
+    )
 
 
-def _noise(measurement: Measurement, noise: Noise) -> dict[str, Any]:
+def _noise(measurement: Measurement, noise: MeasuredNoise) -> Noise:
     smallest = measurement.request.smallest_cell
     # Few exceptions of one physician move a variance by their share of all patients.
     moved = 2 * (smallest + 1) / int(measurement.main.scores.n_patients.sum())
-    step = coarse_step(moved) if smallest > 1 else 1e-6
-    return {
-        row["component"]: {name: coarse(row[name], step) for name in ("value", "low", "high")}
-        for row in noise.table.iter_rows(named=True)
-    }
+    return published_noise(noise, coarse_step(moved) if smallest > 1 else 1e-6)
 
 
-def _repeats(measurement: Measurement, digits: int) -> dict[str, Any] | None:
+def published_noise(noise: MeasuredNoise, step: float) -> Noise:
+    """Return the parts of noise, rounded to a step."""
+    return Noise(
+        **{
+            row["component"]: Figure(*(coarse(row[name], step) for name in _ENDS))
+            for row in noise.table.iter_rows(named=True)
+        }
+    )
+
+
+def _repeats(measurement: Measurement, digits: int) -> SelfContradiction | None:
     seen = measurement.repeats
     if seen is None:
         return None
     scores = measurement.main.scores
-    return {
-        "contradiction": fraction(seen.model.overall_, digits),
-        "share_not_inconsistency": fraction(
-            seen.unexplained(scores.discordance, scores.n_patients), digits
-        ),
-    }
+    unexplained = seen.unexplained(scores.discordance, scores.n_patients)
+    return SelfContradiction(
+        contradiction=fraction(seen.model.overall_, digits),
+        share_not_inconsistency=fraction(unexplained, digits),
+    )
 
 
 def group_lines(
-    group: dict[str, Any] | None,
+    group: Group | None,
     n_physicians: int,
     claim: str = "about",
     words: Words = USUAL,
@@ -99,54 +104,53 @@ def group_lines(
 
     Examples
     --------
-    >>> told = {"discordance": 0.2, "low": 0.17, "high": 0.23, "differ": None}
-    >>> told |= {"noise": None, "repeats": None}
+    >>> told = Group(0.2, 0.17, 0.23, *[None] * 9)
     >>> group_lines(told, 7)[0].split(": ")[1]
     'of 100 pairs of comparable patients, about 20 [17, 23] get different decisions.'
     """
     if group is None:
         return []
-    about, low, high = (_percent(group[name]) for name in ("discordance", "low", "high"))
+    about, low, high = (_percent(each) for each in (group.discordance, group.low, group.high))
     who = "The one physician" if n_physicians == 1 else f"All {n_physicians:,} physicians together"
     lines = [
         f"{who}: of 100 "
         f"{COMPARABLE if compared is None else theirs(compared)}, {claim} {about} [{low}, {high}] "
         "get different decisions."
     ]
-    if group["differ"] is not None:
+    if group.differ is not None:
         lines.append(_difference(group))
-    if group["noise"] is not None:
-        lines.append(_noise_line(group["noise"]))
-    if group["repeats"] is not None and group["repeats"]["contradiction"] is not None:
-        lines.append(_repeats_line(group["repeats"]))
-    if told := rates_in_words(group.get("with_rate"), group.get("with_half")):
+    if group.noise is not None:
+        lines.append(_noise_line(group.noise))
+    if group.repeats is not None and group.repeats.contradiction is not None:
+        lines.append(_repeats_line(group.repeats))
+    if told := rates_in_words(group.with_rate, group.with_half):
         lines.append(told)
     return [words.said(line) for line in lines]
 
 
-def _percent(value: float) -> int:
-    return round(100 * value)
+def _percent(value: float | None) -> int:
+    return round(100 * (value or 0.0))
 
 
-def _difference(group: dict[str, Any]) -> str:
-    sure = _percent(group["differ"])
-    if group["differ"] < DIFFER:
+def _difference(group: Group) -> str:
+    sure = _percent(group.differ)
+    if (group.differ or 0.0) < DIFFER:
         return (
             f"Whether they differ at all is not sure (probability {sure} %): too little to compare "
             "them."
         )
-    low, high = _percent(group["spread_low"]), _percent(group["spread_high"])
+    low, high = _percent(group.spread_low), _percent(group.spread_high)
     return (
         f"They differ (probability {sure} %): their true values spread by about "
-        f"{_percent(group['spread'])} [{low}, {high}] of 100 around the mean."
+        f"{_percent(group.spread)} [{low}, {high}] of 100 around the mean."
     )
 
 
-def _noise_line(noise: dict[str, Any]) -> str:
-    parts = {name: 200 * noise[name]["value"] for name in ("level", "pattern", "occasion")}
-    whole = sum(round(part) for part in parts.values())
+def _noise_line(noise: Noise) -> str:
+    parts = [200 * (each.value or 0.0) for each in (noise.level, noise.pattern, noise.occasion)]
+    whole = sum(round(part) for part in parts)
     level, pattern, occasion = (
-        "fewer than 1" if round(part) == 0 else f"{round(part)}" for part in parts.values()
+        "fewer than 1" if round(part) == 0 else f"{round(part)}" for part in parts
     )
     return (
         f"Of 100 patients seen by two of them, about {whole} would be decided differently: {level} "
@@ -156,8 +160,8 @@ def _noise_line(noise: dict[str, Any]) -> str:
     )
 
 
-def _repeats_line(repeats: dict[str, Any]) -> str:
-    share = repeats["share_not_inconsistency"]
+def _repeats_line(repeats: SelfContradiction) -> str:
+    share = repeats.share_not_inconsistency
     rest = (
         ""
         if share is None
@@ -165,6 +169,6 @@ def _repeats_line(repeats: dict[str, Any]) -> str:
         "recorded, or what could not be predicted, and not inconsistency."
     )
     return (
-        f"On cases seen twice they contradicted themselves in {_percent(repeats['contradiction'])} "
+        f"On cases seen twice they contradicted themselves in {_percent(repeats.contradiction)} "
         f"of 100.{rest}"
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 import re
 import secrets
 from collections.abc import Iterable
@@ -113,6 +114,14 @@ def is_pseudonym(text: str) -> bool:
     (True, False)
     """
     return _FORM.fullmatch(text) is not None
+
+
+def readable(path: Path) -> bool:
+    """Tell whether a file is there and may be looked at."""
+    try:
+        return path.is_file() and os.access(path, os.R_OK)
+    except OSError:
+        return False
 
 
 def read_key(path: Path) -> bytes:

@@ -32,8 +32,8 @@ from intravar.request import MIN_PANEL, MIN_RELIABILITY, SMALLEST_CELL
 
 
 @dataclass(frozen=True)
-class Published:
-    """A result fit to be handed on.
+class ShownScores:
+    """Scores of a method as they may be handed on.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Published:
     bands: tuple[Band | None, ...]
 
 
-def publish(
+def shown_scores(
     scores: Scores,
     evidence: Evidence,
     *,
@@ -72,7 +72,7 @@ def publish(
     beside: Iterable[HiddenParts] = (),
     hide_repeats: BoolArray | None = None,
     secrets: FloatArray | None = None,
-) -> Published:
+) -> ShownScores:
     """Return what may be published.
 
     Parameters
@@ -137,7 +137,7 @@ def publish(
         row["n_patients"] = None if hidden.size[position] else n
         rows.append(row)
     table = _table(rows, scores.physician.dtype)
-    return Published(
+    return ShownScores(
         table,
         int(table["n_patients"].sum()),
         int((hidden.size | hidden.score | hidden.others).sum()),

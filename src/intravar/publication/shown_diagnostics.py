@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -11,15 +11,29 @@ import polars as pl
 from intravar.arrays import FloatArray, IntArray
 from intravar.measurement.diagnostics import OfPairs, agreement, of_pairs
 from intravar.measurement.result import Measurement
-from intravar.publication.publish import Published
+from intravar.publication.publish import ShownScores
+from intravar.publication.results import (
+    Agreement,
+    Anchors,
+    Attrition,
+    Balance,
+    Calibration,
+    Diagnostics,
+    Difference,
+    Distances,
+    Overlap,
+    SweepStep,
+)
 from intravar.publication.rounding import fraction, rows
 from intravar.publication.suppression import is_small
 
+OfPhysician = TypeVar("OfPhysician", Attrition, Overlap)
+
 
 def shown_diagnostics(
-    measurement: Measurement, published: Mapping[str, Published], names: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return the diagnostics that may be handed on, in a form that fits into JSON.
+    measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
+) -> Diagnostics:
+    """Return the diagnostics that may be handed on.
 
     Parameters
     ----------
@@ -39,29 +53,33 @@ def shown_diagnostics(
     }
     anchors = found.anchors
     with_size = measurement.among_learned(main.with_size)
-    return {
-        "love": rows(pairs.love),
-        "distances": rows(without_small_bins(pairs.distances, smallest)),
-        "attrition": _attrition(found.attrition, with_size, names, smallest),
-        "sweep": rows(_safe_sweep(pairs.sweep, smallest), 2),
-        "agreement": rows(agreement(compared), 2),
-        "balance": rows(found.balance.select("covariate", "between_physicians")),
-        "overlap": _by_pseudonym(
-            {"physician": names[str(row["physician"])], "overlap": round(row["overlap"], 2)}
+    return Diagnostics(
+        love=tuple(Difference(**row) for row in rows(pairs.love)),
+        distances=tuple(
+            Distances(row["from"], row["to"], row["share"])
+            for row in rows(without_small_bins(pairs.distances, smallest))
+        ),
+        attrition=_attrition(found.attrition, with_size, names, smallest),
+        sweep=tuple(SweepStep(**row) for row in rows(_safe_sweep(pairs.sweep, smallest), 2)),
+        agreement=tuple(Agreement(**row) for row in rows(agreement(compared), 2)),
+        balance=tuple(
+            Balance(**row) for row in rows(found.balance.select("covariate", "between_physicians"))
+        ),
+        overlap=_by_pseudonym(
+            Overlap(names[str(row["physician"])], round(row["overlap"], 2))
             for row in found.overlap[with_size].iter_rows(named=True)
         ),
-        "calibration": rows(_safe_calibration(found.calibration, smallest)),
-        "split_half_reliability": fraction(pairs.split_half),
-        "anchor_mass": None
+        calibration=tuple(
+            Calibration(**row) for row in rows(_safe_calibration(found.calibration, smallest))
+        ),
+        split_half_reliability=fraction(pairs.split_half),
+        anchor_mass=None
         if anchors is None
-        else {
-            "surely_eligible": round(float(anchors.sure_eligible), 2),
-            "surely_not_eligible": round(float(anchors.sure_others), 2),
-        },
-    }
+        else Anchors(round(float(anchors.sure_eligible), 2), round(float(anchors.sure_others), 2)),
+    )
 
 
-def _pairs_of_shown(measurement: Measurement, main: Published) -> OfPairs:
+def _pairs_of_shown(measurement: Measurement, main: ShownScores) -> OfPairs:
     """Return what the pairs tell, without those of physicians whose scores are hidden."""
     if measurement.request.smallest_cell <= 1 or len(main.measured) == main.table.height:
         return measurement.diagnostics.pairs
@@ -74,9 +92,9 @@ def _pairs_of_shown(measurement: Measurement, main: Published) -> OfPairs:
     )
 
 
-def _by_pseudonym(entries: Any) -> list[dict[str, Any]]:
+def _by_pseudonym(entries: Iterable[OfPhysician]) -> tuple[OfPhysician, ...]:
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return sorted(entries, key=lambda entry: str(entry["physician"]))
+    return tuple(sorted(entries, key=lambda entry: entry.physician))
 
 
 def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
@@ -135,13 +153,13 @@ def _safe_calibration(table: pl.DataFrame, smallest: int) -> pl.DataFrame:
 
 def _attrition(
     table: pl.DataFrame | None, with_size: IntArray, names: Mapping[str, str], smallest: int
-) -> list[dict[str, Any]]:
+) -> tuple[Attrition, ...]:
     """Keep the physicians none of whose parts is small; the parts add up to the panel."""
     if table is None:
-        return []
+        return ()
     parts = [name for name in table.columns if name not in ("physician", "n_patients")]
     return _by_pseudonym(
-        {"physician": names[str(row["physician"])], **{part: row[part] for part in parts}}
+        Attrition(names[str(row["physician"])], {part: row[part] for part in parts})
         for row in table[with_size].iter_rows(named=True)
         if not any(is_small(row[part], smallest) for part in parts)
     )

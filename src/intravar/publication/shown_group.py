@@ -21,7 +21,7 @@ from intravar.inference.intervals import LEVEL
 from intravar.measurement.group import Group, group_of
 from intravar.measurement.scores import Scores
 from intravar.publication.bands import FEWEST_PATIENTS, MOST
-from intravar.publication.publish import Published
+from intravar.publication.publish import ShownScores
 
 #: The common number of small panels is rounded to this, or coarser.
 STEP = 0.05
@@ -41,7 +41,7 @@ class _Known:
 
 
 def shown_group(
-    scores: Scores, evidence: Evidence, published: Published, smallest: int, phase: float = 0.5
+    scores: Scores, evidence: Evidence, published: ShownScores, smallest: int, phase: float = 0.5
 ) -> Group | None:
     """Return the group as far as it follows from what may be told of its members.
 
@@ -70,7 +70,7 @@ def shown_group(
     return _joined(found, known, common, step, float(known.size[rest].sum()))
 
 
-def _known(scores: Scores, evidence: Evidence, published: Published, smallest: int) -> _Known:
+def _known(scores: Scores, evidence: Evidence, published: ShownScores, smallest: int) -> _Known:
     hidden = published.hidden
     size = np.where(hidden.size, FEWEST_PATIENTS, scores.n_patients)
     if isinstance(evidence, Pairs):

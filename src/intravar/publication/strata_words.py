@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,10 @@ from scipy.stats import norm
 from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.course import Course
-from intravar.measurement.strata import MATTERS, Strata
+from intravar.measurement.strata import MATTERS
+from intravar.measurement.strata import Strata as MeasuredStrata
+from intravar.publication.group_words import published_noise
+from intravar.publication.results import Change, Strata, Stratum
 from intravar.publication.rounding import coarse, coarse_step, fraction
 from intravar.publication.suppression import is_few
 
@@ -19,12 +23,12 @@ from intravar.publication.suppression import is_few
 SURE = 0.95
 #: Where somebody is hidden, figures of all are no finer than what so many patients move.
 MOVED = 24
-_NUMBERS = ("discordance", "low", "high", "alike", "alike_low", "alike_high")
+_NUMBERS = ("rate", "discordance", "low", "high", "alike", "alike_low", "alike_high")
 _CHANGES = ("change", "low", "high", "shrunken", "probability")
 
 
 def unsafe_physicians(
-    strata: Strata, panels: Mapping[str, tuple[int, int] | None], smallest: int
+    strata: MeasuredStrata, panels: Mapping[str, tuple[int, int] | None], smallest: int
 ) -> set[str]:
     """Return of whom strata would give a small count away.
 
@@ -63,8 +67,8 @@ def unsafe_physicians(
     return found
 
 
-def strata_json(strata: Strata, smallest: int, *, hidden: bool = False) -> dict[str, Any]:
-    """Return subgroups or periods in a form that fits into JSON.
+def published_strata(strata: MeasuredStrata, smallest: int, *, hidden: bool = False) -> Strata:
+    """Return subgroups or periods as they may be handed on.
 
     Strata with few patients, or in which few were decided one way, are left out; if it is one
     alone, the smallest of the others as well, so that it does not follow from the whole.
@@ -83,28 +87,27 @@ def strata_json(strata: Strata, smallest: int, *, hidden: bool = False) -> dict[
     change, low, high = strata.change
     fewest = min((row["n_patients"] for row in rows if row["stratum"] in shown), default=0)
     told = _rounding(fewest, smallest, hidden=hidden)
-    return {
-        "strata": [
-            {
-                "stratum": row["stratum"],
+    return Strata(
+        strata=tuple(
+            Stratum(
+                row["stratum"],
+                noise=None,
                 **{
                     name: _rounding(row["n_patients"], smallest, hidden=hidden)(row[name])
-                    for name in ("rate", *_NUMBERS)
+                    for name in _NUMBERS
                 },
-            }
+            )
             for row in rows
             if row["stratum"] in shown
-        ],
-        "n_left_out": len(rows) - len(shown),
-        "p_value": None if strata.differ != strata.differ else float(f"{strata.differ:.1g}"),
-        "change": {
-            "value": told(change),
-            "low": told(low),
-            "high": told(high),
-            "probability": fraction(_probability(change, low, high), 2),
-        },
-        "matters": MATTERS,
-    }
+        ),
+        n_left_out=len(rows) - len(shown),
+        p_value=None if strata.differ != strata.differ else float(f"{strata.differ:.1g}"),
+        change=Change(
+            told(change), told(low), told(high), fraction(_probability(change, low, high), 2)
+        ),
+        matters=MATTERS,
+        lines=(),
+    )
 
 
 def _rounding(n: int, smallest: int, *, hidden: bool) -> Callable[[float | None], float | None]:
@@ -140,34 +143,30 @@ def _probability(change: float, low: float, high: float) -> float:
     return float(norm.cdf((abs(change) - MATTERS) / error))
 
 
-def course_json(course: Course, smallest: int, *, hidden: bool = False) -> dict[str, Any]:
-    """Return periods in a form that fits into JSON, with the noise of each."""
-    found = strata_json(course.strata, smallest, hidden=hidden)
+def published_course(course: Course, smallest: int, *, hidden: bool = False) -> Strata:
+    """Return periods as they may be handed on, with the noise of each."""
+    found = published_strata(course.strata, smallest, hidden=hidden)
     sizes = dict(course.strata.levels.select("stratum", "n_patients").iter_rows())
     noise = dict(zip(course.strata.names, course.noise, strict=True))
-    for row in found["strata"]:
-        taken_apart = noise[row["stratum"]]
-        step = coarse_step(MOVED / max(sizes[row["stratum"]], 1)) if hidden else 0.001
-        row["noise"] = (
-            None
-            if taken_apart is None
-            else {
-                part["component"]: {
-                    name: fraction(part[name], 6) if smallest <= 1 else coarse(part[name], step)
-                    for name in ("value", "low", "high")
-                }
-                for part in taken_apart.table.iter_rows(named=True)
-            }
-        )
-    return found | {
-        "rule_changed": course.rule_changed,
-        "gain": fraction(course.gain, 3),
-        "some_undated": course.n_undated > 0,
-    }
+    periods = []
+    for row in found.strata:
+        taken_apart = noise[row.stratum]
+        step = coarse_step(MOVED / max(sizes[row.stratum], 1)) if hidden else 0.001
+        if smallest <= 1:
+            step = 1e-6
+        told = None if taken_apart is None else published_noise(taken_apart, step)
+        periods.append(replace(row, noise=told))
+    return replace(
+        found,
+        strata=tuple(periods),
+        rule_changed=course.rule_changed,
+        gain=fraction(course.gain, 3),
+        some_undated=course.n_undated > 0,
+    )
 
 
 def strata_tables(
-    strata: Mapping[str, Strata],
+    strata: Mapping[str, MeasuredStrata],
     names: Mapping[str, str],
     hidden: Mapping[str, set[str]],
     smallest: int,
@@ -223,64 +222,61 @@ def _together(changes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def strata_lines(found: Mapping[str, Any], column: str) -> list[str]:
+def strata_lines(found: Strata, column: str) -> list[str]:
     r"""Say in words how subgroups compare.
 
     Examples
     --------
-    >>> told = {"strata": [{"stratum": "F", "discordance": 0.2, "alike": 0.21},
-    ...                    {"stratum": "M", "discordance": 0.3, "alike": 0.27}],
-    ...         "p_value": 0.001, "n_left_out": 0}
+    >>> levels = [Stratum(name, 0.5, *numbers) for name, numbers in
+    ...     {"F": (0.2, 0, 1, 0.21, 0, 1), "M": (0.3, 0, 1, 0.27, 0, 1)}.items()]
+    >>> told = Strata(tuple(levels), 0, 0.001, Change(None, None, None, None), 0.05, ())
     >>> print("\n".join(strata_lines(told, "sex")))
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
     As if as many were indicated in each: F 21, M 27. They differ (p = 0.001).
     """
-    rows = found["strata"]
+    rows = found.strata
     if not rows:
         return [f"By {column}: too few patients in each to say anything."]
-    crude = ", ".join(f"{row['stratum']} {_percent(row['discordance'])}" for row in rows)
+    crude = ", ".join(f"{row.stratum} {_percent(row.discordance)}" for row in rows)
     lines = [
         f"By {column}, of 100 pairs of comparable patients so many get different decisions: "
         f"{crude}."
     ]
-    if found["n_left_out"]:
-        lines.append(f"{found['n_left_out']} with few patients are left out.")
-    if found["p_value"] is None or any(row["alike"] is None for row in rows):
+    if found.n_left_out:
+        lines.append(f"{found.n_left_out} with few patients are left out.")
+    if found.p_value is None or any(row.alike is None for row in rows):
         return [*lines, "They cannot be compared: no physician has patients in several of them."]
-    alike = ", ".join(f"{row['stratum']} {_percent(row['alike'])}" for row in rows)
-    differ = "They differ" if found["p_value"] < 1 - SURE else "That they differ is not shown"
+    alike = ", ".join(f"{row.stratum} {_percent(row.alike)}" for row in rows)
+    differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
     lines.append(
-        f"As if as many were indicated in each: {alike}. {differ} (p = {found['p_value']:g})."
+        f"As if as many were indicated in each: {alike}. {differ} (p = {found.p_value:g})."
     )
     return lines
 
 
-def course_lines(
-    found: Mapping[str, Any], column: str, *, n_changed: int | None = None
-) -> list[str]:
+def course_lines(found: Strata, column: str) -> list[str]:
     """Say in words what became of the physicians over time."""
     lines = strata_lines(found, f"period of {column}")
-    change = found["change"]
-    if change["value"] is None:
+    if found.change.value is None:
         return lines
-    if found["rule_changed"]:
+    if found.rule_changed:
         lines.append(
             "What is decided depends on when: the rule changed. Each period is measured by its own."
         )
-    lines.append(_change_line(change))
-    if n_changed is not None:
+    lines.append(_change_line(found.change))
+    if found.n_changed is not None:
         lines.append(
-            f"Of single physicians whose periods are shown, {n_changed} changed by more than "
+            f"Of single physicians whose periods are shown, {found.n_changed} changed by more than "
             f"{_percent(MATTERS)} of 100 with a probability of {_percent(SURE)} % or more, many "
             "having been looked at."
         )
-    return [*lines, *_noise_lines(found["strata"])]
+    return [*lines, *_noise_lines(found.strata)]
 
 
-def _change_line(change: Mapping[str, Any]) -> str:
-    low, value, high = (_signed(change[name]) for name in ("low", "value", "high"))
-    if (change["probability"] or 0) >= SURE:
-        what = "less" if change["value"] > 0 else "more"
+def _change_line(change: Change) -> str:
+    low, value, high = (_signed(each) for each in (change.low, change.value, change.high))
+    if (change.probability or 0) >= SURE:
+        what = "less" if (change.value or 0) > 0 else "more"
         return (
             f"On patients alike, physicians became {what} consistent: {value} [{low}, {high}] of "
             "100 pairs from the first to the last."
@@ -291,20 +287,20 @@ def _change_line(change: Mapping[str, Any]) -> str:
     )
 
 
-def _noise_lines(rows: list[dict[str, Any]]) -> list[str]:
-    first, last = rows[0].get("noise"), rows[-1].get("noise")
-    if first is None or last is None:
+def _noise_lines(rows: Sequence[Stratum]) -> list[str]:
+    if not rows or rows[0].noise is None or rows[-1].noise is None:
         return []
+    first, last = rows[0].noise, rows[-1].noise
     told = []
-    for part, words in (
-        ("level", "they differ in how often they say yes"),
-        ("pattern", "they weigh patients differently"),
-        ("occasion", "the same one would decide otherwise another time"),
+    for before, after, words in (
+        (first.level, last.level, "they differ in how often they say yes"),
+        (first.pattern, last.pattern, "they weigh patients differently"),
+        (first.occasion, last.occasion, "the same one would decide otherwise another time"),
     ):
-        before, after = (round(200 * noise[part]["value"]) for noise in (first, last))
-        told.append(f"{before} -> {after} because {words}")
+        shares = (round(200 * (each.value or 0.0)) for each in (before, after))
+        told.append(f"{' -> '.join(map(str, shares))} because {words}")
     return [
-        f"Of 100 patients seen by two of them, {rows[0]['stratum']} -> {rows[-1]['stratum']}: "
+        f"Of 100 patients seen by two of them, {rows[0].stratum} -> {rows[-1].stratum}: "
         f"{', '.join(told)}."
     ]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from intravar.measurement.result import Measurement
 from intravar.publication.group_words import group_digits
+from intravar.publication.results import Group, LeftOut, Unrecorded
 from intravar.publication.rounding import fraction
 from intravar.wording import USUAL, Words
 
@@ -15,10 +15,8 @@ MOST_NAMED = 3
 BRINGS = " would bring {} of 100 down"
 
 
-def unrecorded_json(
-    measurement: Measurement, group: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
-    """Return it in a form that fits into JSON; None where it was not looked at.
+def published_unrecorded(measurement: Measurement, group: Group | None) -> Unrecorded | None:
+    """Return it as it may be handed on; None where it was not looked at.
 
     Parameters
     ----------
@@ -28,36 +26,36 @@ def unrecorded_json(
         What is told of all together: the same figure is brought down here.
     """
     found = measurement.unrecorded
-    told = None if group is None else group["discordance"]
+    told = None if group is None else group.discordance
     if found is None or told is None or not found.discordance > 0:
         return None
     digits = group_digits(measurement.request.smallest_cell)
     scale = told / found.discordance
-    reasons = [
-        {
-            "covariate": reason.covariate,
-            "without": fraction(scale * reason.without, digits),
-            "lowered": fraction(scale * reason.lowered, digits),
-        }
+    reasons = tuple(
+        LeftOut(
+            reason.covariate,
+            fraction(scale * reason.without, digits),
+            fraction(scale * reason.lowered, digits),
+        )
         for reason in found.reasons
-    ]
+    )
     words = unrecorded_line(
         told,
         reasons,
         found.n_tried,
         measurement.request.words,
     )
-    return {"words": words, "reasons": reasons, "n_tried": found.n_tried}
+    return Unrecorded(words, reasons, found.n_tried)
 
 
 def unrecorded_line(
-    discordance: float, reasons: list[dict[str, Any]], n_tried: int, words: Words = USUAL
+    discordance: float, reasons: Sequence[LeftOut], n_tried: int, words: Words = USUAL
 ) -> str:
     """Say how far an unrecorded reason could go, measured by the recorded ones.
 
     Examples
     --------
-    >>> unrecorded_line(0.23, [{"covariate": "stroke severity", "lowered": 0.17}], 5)
+    >>> unrecorded_line(0.23, [LeftOut("stroke severity", 0.3, 0.17)], 5)
     'An unrecorded reason as strong as stroke severity would bring 23 of 100 down to about 17.'
     """
     now = round(100 * discordance)
@@ -70,12 +68,12 @@ def unrecorded_line(
     told, so_far = "", ""
     for reason in reasons[:MOST_NAMED]:
         who = "An unrecorded reason" if not told else "; one"
-        does = _does(round(100 * reason["lowered"]), now)
+        does = _does(round(100 * (reason.lowered or 0.0)), now)
         # "would bring 23 of 100 down" is said once.
         short = (
             does.replace(BRINGS.format(now), ",") if so_far.startswith(BRINGS.format(now)) else ""
         )
-        told += f"{who} as strong as {words.label(reason['covariate'])}{short or does}"
+        told += f"{who} as strong as {words.label(reason.covariate)}{short or does}"
         so_far = does
     return f"{told}."
 

@@ -11,12 +11,13 @@ from collections.abc import Collection, Mapping
 from intravar.estimators.evidence import Predictions
 from intravar.measurement.result import Measurement
 from intravar.prediction.weights import MOST_WORDS
+from intravar.publication.results import OwnRule
 from intravar.publication.suppression import is_few
 
 
 def shown_differences(
     measurement: Measurement, reportable: Collection[str], names: Mapping[str, str]
-) -> list[dict[str, str]]:
+) -> tuple[OwnRule, ...]:
     """Return what each physician weighs otherwise than the others: physician, covariate, how.
 
     Parameters
@@ -30,13 +31,13 @@ def shown_differences(
     """
     evidence = measurement.main.evidence
     if not isinstance(evidence, Predictions):
-        return []
+        return ()
     smallest = measurement.request.smallest_cell
-    told: dict[str, list[dict[str, str]]] = {}
+    told: dict[str, list[OwnRule]] = {}
     rows = evidence.differences.select("physician", "covariate", "how", "n_apart")
     for physician, covariate, how, n_apart in rows.iter_rows():
         shown = told.setdefault(names[str(physician)], [])
-        known = {row["covariate"] for row in shown}
+        known = {row.covariate for row in shown}
         if (
             names[str(physician)] not in reportable
             or covariate in known
@@ -44,6 +45,6 @@ def shown_differences(
         ):
             continue
         if not is_few(n_apart, smallest):
-            shown.append({"physician": names[str(physician)], "covariate": covariate, "how": how})
+            shown.append(OwnRule(names[str(physician)], covariate, how))
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return [row for name in sorted(told) for row in told[name]]
+    return tuple(row for name in sorted(told) for row in told[name])

@@ -115,7 +115,13 @@ def told_of_all(outputs: Outputs) -> list[str]:
     """Say what can be said of all physicians together, in the words of whoever asked."""
     summary = outputs.summary
     n, claim = summary["n_physicians"], summary["claim"]
-    return group_lines(summary["group"], n, claim, outputs.words, summary["compared"])
+    return group_lines(
+        outputs.decision.group if outputs.decision else None,
+        n,
+        claim,
+        outputs.words,
+        summary["compared"],
+    )
 
 
 def drawn_parts(

@@ -146,8 +146,9 @@ def _leak_line(leak: dict[str, str]) -> str:
 def _differ(outputs: Outputs) -> str:
     """Return the sentence on whether physicians differ."""
     summary = outputs.summary
-    group, n = summary["group"], outputs.physicians.height
-    if group is None or group["differ"] is None:
+    n = outputs.physicians.height
+    group = outputs.decision.group if outputs.decision else None
+    if group is None or group.differ is None:
         return ""
     return group_lines(group, n, summary["claim"], outputs.words, summary["compared"])[1]
 

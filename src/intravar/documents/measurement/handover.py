@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,16 +14,17 @@ from intravar.documents.measurement.measurement_page import ANNEX, render_annex,
 from intravar.errors import InputError
 from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
+from intravar.publication.disclosure import published_of
 from intravar.publication.explain import CASES_FILE, PATIENTS_FILE
-from intravar.publication.exports import safe_csv
+from intravar.publication.files import files_of, parquet_bytes, read_published
 from intravar.publication.folders import (
-    SUMMARY,
     checked_out,
     private_folder,
     write_folders,
 )
-from intravar.publication.outputs import Outputs, outputs_of
+from intravar.publication.outputs import Outputs, outputs_from
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
+from intravar.publication.results import Published
 
 PAGE = "report.html"
 REQUEST = "request.toml"
@@ -71,12 +70,12 @@ def write_measurement(
     listed = measurement.table["physician"].cast(pl.String).to_list()
     pseudonyms = pseudonyms_of(listed, private_folder(path), key)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
-    outputs = outputs_of(measurement, names, pseudonyms.secret)
-    pairs = _pairs_for_page(measurement, outputs, names) if pairs_in_report else None
-    public = _public_files(outputs, pairs)
+    published = published_of(measurement, names, pseudonyms.secret)
+    pairs = _pairs_for_page(measurement, published, names) if pairs_in_report else None
+    public = _public_files(published, pairs)
     public[REQUEST] = measurement.request.to_toml(from_folder(source, path)).encode()
     write_folders(path, public, _private_files(measurement, pseudonyms))
-    return outputs
+    return outputs_from(published)
 
 
 def from_folder(source: str, folder: Path) -> str | None:
@@ -113,40 +112,18 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
     }
 
 
-def _public_files(outputs: Outputs, pairs: Mapping[str, Any] | None) -> dict[str, bytes]:
-    tables = {"physicians": outputs.physicians}
-    if outputs.methods is not None:
-        tables["methods"] = outputs.methods
-    if outputs.strata is not None and outputs.changes is not None:
-        tables |= {"strata": outputs.strata, "changes": outputs.changes}
-    files: dict[str, bytes] = {}
-    for name, table in tables.items():
-        files[f"{name}.parquet"] = parquet_bytes(table)
-        files[f"{name}.csv"] = safe_csv(table).encode()
-    for file, content in {
-        SUMMARY: outputs.summary,
-        "checks.json": outputs.checks,
-        "diagnostics.json": outputs.diagnostics,
-    }.items():
-        text = json.dumps(content, indent=1, ensure_ascii=False, default=str)
-        files[file] = text.encode()
+def _public_files(published: Published, pairs: Mapping[str, Any] | None) -> dict[str, bytes]:
+    outputs, files = outputs_from(published), files_of(published)
     files[PAGE] = render_page(outputs, None if pairs is None else dict(pairs)).encode()
     files[ANNEX] = render_annex(outputs).encode()
     return files
 
 
-def parquet_bytes(table: pl.DataFrame) -> bytes:
-    """Return a table as the content of a Parquet file."""
-    buffer = io.BytesIO()
-    table.write_parquet(buffer)
-    return buffer.getvalue()
-
-
 def _pairs_for_page(
-    measurement: Measurement, outputs: Outputs, names: Mapping[str, str]
+    measurement: Measurement, published: Published, names: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
-    reportable = set(outputs.physicians.filter(pl.col("reportable"))["physician"].to_list())
+    reportable = {row.physician for row in published.first.rows if row.reportable}
     cases, patients = cases_of(measurement), patients_of(measurement)
     return {
         shown: side_by_side(cases, patients, name, most=PAIRS_IN_PAGE).to_dicts()
@@ -157,20 +134,7 @@ def _pairs_for_page(
 
 def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
     """Read what a stored measurement hands on."""
-    path = Path(folder)
-    try:
-        contents = {
-            name: json.loads((path / f"{name}.json").read_text("utf-8"))
-            for name in ("summary", "checks", "diagnostics")
-        }
-        tables = {
-            name: pl.read_parquet(path / f"{name}.parquet")
-            for name in ("physicians", "methods", "strata", "changes")
-            if name == "physicians" or (path / f"{name}.parquet").is_file()
-        }
-        return Outputs(**{"methods": None} | tables | contents)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise damaged(path) from error
+    return outputs_from(read_published(folder))
 
 
 def stored_pages(path: Path, outputs: Outputs) -> dict[str, bytes]:

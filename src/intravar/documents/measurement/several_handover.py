@@ -18,7 +18,6 @@ from intravar.documents.measurement.handover import (
     REQUEST,
     damaged,
     from_folder,
-    parquet_bytes,
     pseudonyms_of,
     write_measurement,
 )
@@ -26,7 +25,7 @@ from intravar.documents.measurement.joint_register import JOINT_PICTURES
 from intravar.documents.measurement.measurement_page import LOOKS
 from intravar.documents.measurement.picture_register import pictures_of
 from intravar.measurement.measure_several import SeveralMeasured
-from intravar.publication.exports import safe_csv
+from intravar.publication.files import parquet_bytes, safe_csv
 from intravar.publication.folders import SEVERAL, checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE
 from intravar.publication.several_outputs import (

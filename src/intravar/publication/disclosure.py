@@ -1,0 +1,341 @@
+"""What a measurement hands on: results, diagnostics and rule without names and small counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import BoolArray, FloatArray
+from intravar.errors import theirs
+from intravar.measurement.group import Group
+from intravar.measurement.repeated import SeenTwice
+from intravar.measurement.result import Measurement
+from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.scores import RANKS, claim_of, in_their_words
+from intravar.measurement.strata import Strata as MeasuredStrata
+from intravar.measurement.verdict import UNRANKED
+from intravar.publication.check_words import published_check, published_leaks
+from intravar.publication.folders import shown_source
+from intravar.publication.group_words import published_group
+from intravar.publication.hiding import hidden_parts
+from intravar.publication.publish import ShownScores, shown_scores
+from intravar.publication.results import (
+    Decision,
+    Dependence,
+    Importance,
+    Leaf,
+    Published,
+    Rule,
+    Strata,
+)
+from intravar.publication.rounding import fraction, rows, significant, two_digits
+from intravar.publication.shown_diagnostics import shown_diagnostics
+from intravar.publication.shown_group import shown_group
+from intravar.publication.strata_words import (
+    SURE,
+    course_lines,
+    published_course,
+    published_strata,
+    strata_lines,
+    strata_tables,
+    unsafe_physicians,
+)
+from intravar.publication.suppression import is_few, is_small, part_is_safe
+from intravar.publication.unrecorded_words import published_unrecorded
+from intravar.publication.weighing import shown_differences
+from intravar.wording import Words
+
+#: What the secret of all physicians together is drawn for; nobody's name is empty.
+ALL = ""
+
+
+def published_of(
+    measurement: Measurement,
+    names: Mapping[str, str],
+    secret: Callable[[str], float] | None = None,
+) -> Published:
+    """Return what may be handed on of a measurement.
+
+    Parameters
+    ----------
+    measurement
+        With everything in it.
+    names
+        What to call each physician.
+    secret
+        From a name to a number between 0 and 1 that nobody can tell, the same at every run; see
+        :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
+    """
+    return Published(
+        version=version("intravar"),
+        source=shown_source(measurement.check.source),
+        request=measurement.request,
+        decisions=(decision_of(measurement, names, secret),),
+    )
+
+
+def decision_of(
+    measurement: Measurement,
+    names: Mapping[str, str],
+    secret: Callable[[str], float] | None = None,
+) -> Decision:
+    """Return what may be handed on of one decision; see :func:`published_of`."""
+    words = measurement.request.words
+    shown = _shown_scores(measurement, secret)
+    main = shown[measurement.method]
+    scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
+    physicians = _named(main.table, names).sort("physician")
+    if measurement.verdict in UNRANKED:
+        # Whoever cannot be ranked is not: an order that is there is read.
+        physicians = physicians.with_columns(
+            pl.lit(None, physicians.schema[name]).alias(name) for name in RANKS
+        )
+    group = published_group(measurement, _group(measurement, main, secret), main.measured)
+    hidden = _hidden_strata(measurement, main)
+    strata, changes = _strata(measurement, hidden, names)
+    reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
+    return Decision(
+        decision=measurement.request.decision,
+        verdict=measurement.verdict,
+        verdict_reasons=measurement.judged.reasons if measurement.judged else (),
+        method=measurement.method,
+        claim=claim_of(measurement.main.evidence),
+        compared=words.said(measurement.compared),
+        n_physicians=physicians.height,
+        n_reportable=len(reportable),
+        n_ranked=physicians["rank"].count(),
+        n_banded=physicians["band"].count(),
+        banded=_banded(measurement, main, words),
+        n_patients_shown=main.n_patients,
+        n_physicians_partly_hidden=main.n_hidden,
+        median_discordance=_middle(measurement, main),
+        group=group,
+        unrecorded=published_unrecorded(measurement, group),
+        by=_by(measurement, hidden),
+        course=_course(measurement, hidden, changes),
+        rule=published_rule(measurement.rule, measurement.request.smallest_cell),
+        own_rules=shown_differences(measurement, set(reportable), names),
+        leaks=published_leaks(measurement.check),
+        warnings=tuple(measurement.warnings),
+        seconds={name: round(value) for name, value in measurement.seconds.items()},
+        check=replace(
+            published_check(measurement.check),
+            source=shown_source(measurement.check.source),
+            n_patients=main.n_patients,
+            decision_share=_share(measurement, main),
+        ),
+        diagnostics=shown_diagnostics(measurement, shown, names),
+        physicians=in_their_words(physicians, words),
+        methods=None if len(shown) < 2 else _methods(shown, scales, names, words),
+        strata=strata,
+        changes=changes,
+    )
+
+
+def _asked(measurement: Measurement) -> dict[str, MeasuredStrata]:
+    """Return the subgroups and periods that were asked for."""
+    course = measurement.course
+    found = {"by": measurement.by, "period": None if course is None else course.strata}
+    return {name: strata for name, strata in found.items() if strata is not None}
+
+
+def _hidden_strata(measurement: Measurement, published: ShownScores) -> dict[str, set[str]]:
+    """Tell of whom subgroups and periods may not be told."""
+    every = measurement.main.scores.physician.cast(pl.String).to_list()
+    shown = {every[position] for position in published.measured.tolist()}
+    scores = measurement.main.scores
+    counts = zip(scores.n_patients.tolist(), scores.n_for.tolist(), strict=True)
+    panels = {
+        name: None if no_size else panel
+        for name, panel, no_size in zip(every, counts, published.hidden.size.tolist(), strict=True)
+    }
+    smallest = measurement.request.smallest_cell
+    return {
+        dealt: (set(every) - shown) | unsafe_physicians(strata, panels, smallest)
+        for dealt, strata in _asked(measurement).items()
+    }
+
+
+def _strata(
+    measurement: Measurement, hidden: Mapping[str, set[str]], names: Mapping[str, str]
+) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
+    """Return the tables of subgroups and periods; None where none were asked for."""
+    asked = _asked(measurement)
+    if not asked:
+        return None, None
+    return strata_tables(asked, names, hidden, measurement.request.smallest_cell)
+
+
+def _shown_scores(
+    measurement: Measurement, secret: Callable[[str], float] | None
+) -> dict[str, ShownScores]:
+    """Publish the scores of every method; a size that one of them must hide, all hide."""
+    request = measurement.request
+    seen = measurement.repeats
+    parts = [
+        hidden_parts(each.scores, each.evidence, request.smallest_cell)
+        for each in measurement.fitted.values()
+    ]
+    no_size = np.any([each.size for each in parts], axis=0)
+    names = measurement.main.scores.physician.cast(pl.String).to_list()
+    return {
+        name: shown_scores(
+            each.scores,
+            each.evidence,
+            smallest_cell=request.smallest_cell,
+            min_panel=request.min_panel,
+            min_reliability=request.min_reliability,
+            beside=parts,
+            hide_repeats=None if seen is None else _hidden_repeats(measurement, seen, no_size),
+            secrets=None if secret is None else np.array([secret(each) for each in names]),
+        )
+        for name, each in measurement.fitted.items()
+    }
+
+
+def _hidden_repeats(measurement: Measurement, seen: SeenTwice, no_size: BoolArray) -> BoolArray:
+    """Tell of whom few cases were seen twice, or once, or were decided alike, or differently."""
+    smallest = measurement.request.smallest_cell
+    scores = measurement.main.scores
+    once = scores.n_patients - seen.n_repeats
+    return (
+        hidden_parts(scores, seen.evidence, smallest).score
+        | no_size
+        | np.array([is_few(count, smallest) for count in once.tolist()], dtype=np.bool_)
+    )
+
+
+def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    called = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
+    return table.with_columns(called)
+
+
+def _group(
+    measurement: Measurement, published: ShownScores, secret: Callable[[str], float] | None
+) -> Group | None:
+    smallest, main = measurement.request.smallest_cell, measurement.main
+    if smallest <= 1:
+        return measurement.group
+    phase = 0.5 if secret is None else secret(ALL)
+    return shown_group(main.scores, main.evidence, published, smallest, phase)
+
+
+def _share(measurement: Measurement, published: ShownScores) -> float | None:
+    """Return the share decided for among the physicians whose scores are shown.
+
+    With rates per physician beside it, that of all would tell the decisions of a hidden one.
+    """
+    scores = measurement.main.scores
+    decided_for = int(scores.n_for[published.measured].sum())
+    n = int(scores.n_patients[published.measured].sum())
+    if not n or not part_is_safe(decided_for, n, measurement.request.smallest_cell):
+        return None
+    return fraction(decided_for / n, 2)
+
+
+def _methods(
+    published: Mapping[str, ShownScores],
+    scales: Mapping[str, str],
+    names: Mapping[str, str],
+    words: Words,
+) -> pl.DataFrame:
+    tables = [
+        _named(result.table, names).select(
+            pl.lit(name).alias("method"),
+            "physician",
+            pl.col("discordance").alias("score"),
+            pl.lit(scales[name]).alias("scale"),
+            "n_pairs",
+            "reason",
+        )
+        for name, result in published.items()
+    ]
+    # In the order of the pseudonyms: the order of the names would tell who is who.
+    return in_their_words(pl.concat(tables).sort("method", "physician"), words)
+
+
+def _told(measurement: Measurement, published: ShownScores) -> tuple[FloatArray, FloatArray]:
+    """Return the scores that are shown, and the middles of the bands."""
+    values = measurement.main.scores.discordance[published.measured]
+    middles = [band.middle for band in published.bands if band is not None]
+    return values[np.isfinite(values)], np.array(middles, dtype=np.float64)
+
+
+def _middle(measurement: Measurement, published: ShownScores) -> float | None:
+    """Return the median over all who have a value or a band, those with a band by its middle."""
+    if not measurement.main.scores.determined:
+        return None
+    both = np.concatenate(_told(measurement, published))
+    digits = 2 if measurement.request.smallest_cell > 1 else 6
+    return fraction(float(np.median(both)), digits) if len(both) else None
+
+
+def _banded(measurement: Measurement, published: ShownScores, words: Words) -> str | None:
+    """Say how many have a band, and whether they are more consistent than the others."""
+    values, middles = _told(measurement, published)
+    if not len(middles):
+        return None
+    n = words.counted(published.table.height)
+    told = f"{len(middles):,} of {n} have a band in place of a number"
+    lower = len(values) and float(np.mean(middles < np.median(values))) > 0.5
+    who = ": most of them are more consistent than the middle one of the others" if lower else ""
+    return f"{told}, because small counts stand behind their scores{who}"
+
+
+def _by(measurement: Measurement, hidden: Mapping[str, set[str]]) -> Strata | None:
+    if measurement.by is None:
+        return None
+    found = published_strata(
+        measurement.by, measurement.request.smallest_cell, hidden=bool(hidden["by"])
+    )
+    words, column = measurement.request.words, str(measurement.request.by)
+    lines = strata_lines(found, theirs(words.label(column)))
+    return replace(found, lines=tuple(words.said(line) for line in lines))
+
+
+def _course(
+    measurement: Measurement, hidden: Mapping[str, set[str]], changes: pl.DataFrame | None
+) -> Strata | None:
+    course = measurement.course
+    if course is None or changes is None:
+        return None
+    words, column = measurement.request.words, str(measurement.request.date)
+    of_periods = changes.filter(pl.col("dealt_by") == "period")
+    sure = of_periods.filter(pl.col("probability") >= SURE)
+    found = replace(
+        published_course(course, measurement.request.smallest_cell, hidden=bool(hidden["period"])),
+        n_changed=sure.height if of_periods.height else None,
+    )
+    lines = course_lines(found, theirs(words.label(column)))
+    return replace(found, lines=tuple(words.said(line) for line in lines))
+
+
+def published_rule(rule: SuggestedRule, smallest: int) -> Rule:
+    """Return what may be told of the rule that the data suggest."""
+    return Rule(
+        auc=fraction(rule.auc),
+        importance=tuple(Importance(**row) for row in rows(rule.importance)),
+        dependence=tuple(
+            Dependence(row["covariate"], significant(row["value"]), fraction(row["share"]))
+            for row in rule.dependence.iter_rows(named=True)
+            if not is_small(row["n_patients"], smallest)
+        ),
+        tree=tuple(_leaf(leaf, smallest) for leaf in rule.tree),
+    )
+
+
+def _leaf(leaf: Mapping[str, Any], smallest: int) -> Leaf:
+    n, decided_for = leaf["n_patients"], leaf["n_for"]
+    safe = part_is_safe(decided_for, n, smallest)
+    few = "nearly none" if is_small(decided_for, smallest) else "nearly all"
+    return Leaf(
+        when=leaf["when"],
+        about_n_patients=two_digits(n),
+        share=fraction(decided_for / n, 2) if safe else None,
+        words=f"{100 * decided_for / n:.0f} %" if safe else few,
+    )

@@ -1,0 +1,356 @@
+"""Published results as files, and back: one function each way.
+
+JSON holds what the types of :mod:`intravar.publication.results` declare, and tables lie beside it
+as CSV and Parquet. With several decisions every table has a first column that names the decision.
+Whoever reads refuses a file that holds another schema, lacks a field or has one that is not known.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import polars as pl
+
+from intravar.errors import InputError
+from intravar.publication.results import (
+    ChangeRow,
+    Check,
+    Decision,
+    DecisionRow,
+    Diagnostics,
+    Joint,
+    JointRow,
+    MethodRow,
+    PairRow,
+    PhysicianRow,
+    Published,
+    StratumRow,
+)
+from intravar.request import Request, request_of
+
+#: Raised whenever a field of the files is added, renamed or taken away.
+SCHEMA = 1
+WHAT = "measurement"
+SUMMARY, CHECKS, DIAGNOSTICS = "summary.json", "checks.json", "diagnostics.json"
+#: Tables of every decision, and of several together: file by field.
+TABLES = {name: name for name in ("physicians", "methods", "strata", "changes")}
+JOINT_TABLES = {"physicians": "joint", "by_physician": "decisions", "pairs_by_physician": "pairs"}
+#: What a row of each file is.
+KINDS: dict[str, type] = {
+    "physicians": PhysicianRow,
+    "methods": MethodRow,
+    "strata": StratumRow,
+    "changes": ChangeRow,
+    "joint": JointRow,
+    "decisions": DecisionRow,
+    "pairs": PairRow,
+}
+_DTYPES = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
+#: Fields of a decision that have a file of their own.
+_APART = ("check", "diagnostics")
+#: A cell that begins like this is a formula to a spreadsheet.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_REMEDY = "measure again, or read it with the version of intravar that wrote it"
+
+
+def files_of(published: Published) -> dict[str, bytes]:
+    """Return what is published as files by their names: JSON and tables.
+
+    Parameters
+    ----------
+    published
+        Of one decision or of several.
+    """
+    head, listed = {"schema": SCHEMA, "what": WHAT}, published.decisions
+    contents = {
+        SUMMARY: head | plain(published),
+        CHECKS: head | {"decisions": [plain(each.check) for each in listed]},
+        DIAGNOSTICS: head | {"decisions": [plain(each.diagnostics) for each in listed]},
+    }
+    files = {
+        name: json.dumps(content, indent=1, ensure_ascii=False).encode()
+        for name, content in contents.items()
+    }
+    for name, table in tables_of(published).items():
+        files[f"{name}.parquet"] = parquet_bytes(table)
+        files[f"{name}.csv"] = safe_csv(table).encode()
+    return files
+
+
+def tables_of(published: Published) -> dict[str, pl.DataFrame]:
+    """Return the tables by the names of their files."""
+    found: dict[str, pl.DataFrame] = {}
+    for field, name in TABLES.items():
+        listed = [
+            table if published.joint is None else _marked(table, each.decision)
+            for each in published.decisions
+            if (table := getattr(each, field)) is not None
+        ]
+        if listed:
+            found[name] = pl.concat(listed)
+    if published.joint is not None:
+        found |= {name: getattr(published.joint, field) for field, name in JOINT_TABLES.items()}
+    return found
+
+
+def _marked(table: pl.DataFrame, decision: str) -> pl.DataFrame:
+    return table.select(pl.lit(decision).alias("decision"), pl.all())
+
+
+def plain(value: Any) -> Any:
+    """Return a value of :mod:`intravar.publication.results` in a form that fits into JSON.
+
+    Tables, and what has a file of its own, are left out.
+    """
+    if isinstance(value, Request):
+        return value.as_dict()
+    if is_dataclass(value):
+        named = {each.name: getattr(value, each.name) for each in fields(value)}
+        apart = _APART if isinstance(value, Decision) else ()
+        return {
+            name: plain(each)
+            for name, each in named.items()
+            if name not in apart and not _is_table(type(value), name)
+        }
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _is_table(kind: type, name: str) -> bool:
+    hint = _hints(kind)[name]
+    return hint is pl.DataFrame or pl.DataFrame in get_args(hint)
+
+
+def is_published(folder: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds a measurement, of whatever version."""
+    return _content(Path(folder) / SUMMARY) is not None
+
+
+def read_asked(folder: Path) -> tuple[str, Mapping[str, Any]] | None:
+    """Return source and request, by sections, of a stored measurement; None where there is none."""
+    stored = _content(folder / SUMMARY)
+    if stored is None:
+        return None
+    request = stored.get("request")
+    return str(stored.get("source")), request if isinstance(request, Mapping) else {}
+
+
+def _content(file: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    # A study has a summary as well, and measurements of several decisions once had another name.
+    return found if isinstance(found, dict) and found.get("what") == WHAT else None
+
+
+def read_published(folder: str | os.PathLike[str]) -> Published:
+    """Read what was published of a measurement, or say what does not fit.
+
+    Parameters
+    ----------
+    folder
+        What `intravar measure --out` wrote.
+    """
+    path = Path(folder)
+    if _content(path / SUMMARY) is None:
+        raise InputError(
+            f"'{path}' is not the folder of a measurement; name what 'intravar measure --out' wrote"
+        )
+    parts = {name: _known_schema(path / name) for name in (SUMMARY, CHECKS, DIAGNOSTICS)}
+    tables = _read_tables(path)
+    summary = parts[SUMMARY]
+    listed = summary.get("decisions")
+    if not isinstance(listed, list) or not listed:
+        raise _unfit(path / SUMMARY, "decisions", "is not a list of decisions")
+    several = len(listed) > 1
+    for name in (CHECKS, DIAGNOSTICS):
+        other = parts[name].get("decisions")
+        if not isinstance(other, list) or len(other) != len(listed):
+            raise _unfit(path / name, "decisions", f"has not {len(listed)} entries")
+    decisions = []
+    for at, content in enumerate(listed):
+        where = f"decisions[{at}]"
+        apart = {
+            "check": _parsed(Check, parts[CHECKS]["decisions"][at], path / CHECKS, where),
+            "diagnostics": _parsed(
+                Diagnostics, parts[DIAGNOSTICS]["decisions"][at], path / DIAGNOSTICS, where
+            ),
+        }
+        called = content.get("decision") if isinstance(content, dict) else None
+        own = {field: _of(tables.get(file), called, several) for field, file in TABLES.items()}
+        decisions.append(_parsed(Decision, content, path / SUMMARY, where, apart | own))
+    joint = {field: tables[file] for field, file in JOINT_TABLES.items() if file in tables}
+    given = {
+        "decisions": tuple(decisions),
+        "joint": _parsed(Joint | None, summary.get("joint"), path / SUMMARY, "joint", joint),
+    }
+    known = {name: value for name, value in summary.items() if name not in ("schema", "what")}
+    found: Published = _parsed(Published, known | dict.fromkeys(given), path / SUMMARY, "", given)
+    return found
+
+
+def _known_schema(file: Path) -> dict[str, Any]:
+    """Return the content of a file if its schema is ours."""
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"'{file}' cannot be read: {error.strerror or error}; {_REMEDY}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"'{file}' is damaged: it is not JSON; {_REMEDY}") from error
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != SCHEMA:
+        raise _unfit(file, "schema", f"is {schema!r} and this version knows {SCHEMA}")
+    return dict(found)
+
+
+def _read_tables(path: Path) -> dict[str, pl.DataFrame]:
+    found = {}
+    for name in (*TABLES.values(), *JOINT_TABLES.values()):
+        file = path / f"{name}.parquet"
+        if not file.is_file() and name != "physicians":
+            continue
+        try:
+            found[name] = pl.read_parquet(file)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"'{file}' cannot be read; {_REMEDY}") from error
+    for name, table in found.items():
+        _refuse_columns(path / f"{name}.parquet", table, KINDS[name])
+    return found
+
+
+def _refuse_columns(file: Path, table: pl.DataFrame, kind: type) -> None:
+    """Refuse a table with other columns than its rows have, or of other types."""
+    declared = {name: _DTYPES[_one(hint)] for name, hint in _hints(kind).items()}
+    marked = "decision" in table.columns and "decision" not in declared
+    present = table.drop("decision").schema if marked else table.schema
+    for name in [*declared, *present]:
+        if name not in declared:
+            raise _unfit(file, name, "is not known")
+        if name not in present:
+            raise _unfit(file, name, "is missing")
+        if present[name] not in (declared[name], pl.Null):
+            raise _unfit(file, name, f"is of type {present[name]}")
+
+
+def _one(hint: Any) -> type:
+    """Return the type of a field that may be missing."""
+    found: type = next((each for each in get_args(hint) if each is not NoneType), hint)
+    return found
+
+
+def _of(table: pl.DataFrame | None, decision: Any, several: bool) -> pl.DataFrame | None:
+    if table is None or not several or "decision" not in table.columns:
+        return table
+    return table.filter(pl.col("decision") == str(decision)).drop("decision")
+
+
+def _parsed(
+    kind: Any, value: Any, file: Path, where: str, given: Mapping[str, Any] | None = None
+) -> Any:
+    """Return a stored value as a type, or say which field of which file does not fit.
+
+    Parameters
+    ----------
+    kind
+        A type of :mod:`intravar.publication.results`, or one of its fields'.
+    value, file, where
+        What is stored, in which file and field.
+    given
+        Fields that are known already, by name.
+    """
+    if get_origin(kind) in (Union, UnionType):
+        kinds = [each for each in get_args(kind) if each is not NoneType]
+        if value is None and len(kinds) < len(get_args(kind)):
+            return None
+        if len(kinds) == 1:
+            return _parsed(kinds[0], value, file, where, given)
+        if type(value) in kinds:
+            return value
+    elif is_dataclass(kind):
+        return _object(kind, value, file, where, given or {})
+    elif get_origin(kind) is tuple and isinstance(value, list):
+        inner = get_args(kind)[0]
+        return tuple(_parsed(inner, each, file, f"{where}[{at}]") for at, each in enumerate(value))
+    elif get_origin(kind) is not None and isinstance(value, dict):  # a mapping
+        inner = get_args(kind)[1]
+        return {name: _parsed(inner, each, file, f"{where}.{name}") for name, each in value.items()}
+    elif kind is float and type(value) in (int, float):
+        return float(value)
+    elif isinstance(kind, type) and type(value) is kind:
+        return value
+    raise _unfit(file, where, f"is {_short(value)}")
+
+
+def _object(kind: Any, value: Any, file: Path, where: str, given: Mapping[str, Any]) -> Any:
+    if not isinstance(value, dict):
+        raise _unfit(file, where, f"is {_short(value)}")
+    if kind is Request:
+        try:
+            return request_of(value, file)
+        except InputError as error:
+            raise _unfit(file, where, f"does not fit ({error})") from error
+    hints = _hints(kind)
+    for name in value:
+        if name not in hints:
+            raise _unfit(file, f"{where}.{name}".strip("."), "is not known")
+    found = dict(given)
+    for name, hint in hints.items():
+        if name in given:
+            continue
+        at = f"{where}.{name}".strip(".")
+        if name not in value:
+            raise _unfit(file, at, "is missing")
+        found[name] = _parsed(hint, value[name], file, at)
+    return kind(**found)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _unfit(file: Path, field: str, what: str) -> InputError:
+    return InputError(f"'{file}' does not fit: field '{field}' {what}; {_REMEDY}")
+
+
+def parquet_bytes(table: pl.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file."""
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def escaped(text: str) -> str:
+    """Return a text that a spreadsheet takes for text and never runs.
+
+    Examples
+    --------
+    >>> escaped("=1+1"), escaped("Ada")
+    ("'=1+1", 'Ada')
+    """
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def safe_csv(table: pl.DataFrame) -> str:
+    """Write a table as CSV with every text and column name escaped."""
+    texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
+    pattern = r"^([=+\-@\t\r])"
+    safe = table.with_columns(pl.col(texts).str.replace(pattern, r"'$1"))
+    return safe.rename({name: escaped(name) for name in table.columns}).write_csv()

@@ -1,0 +1,780 @@
+"""What is published of a measurement, as types; every field says what makes it safe.
+
+:class:`Published` is all that leaves the disclosure step: of one decision or of several. The
+files, the page, the documents, the sheets, the terminal and `compare` read it and nothing else.
+
+A field is declared as `Annotated[type, rule]`, where the rule says in words why it tells on nobody.
+A test holds the rules against docs/privacy.md; a field without a rule cannot be written. To add a
+field, declare it here and fill it where the measurement is published; files and reading follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+import polars as pl
+
+from intravar.request import Request
+from intravar.wording import Words
+
+_ASKED = "what the user asked for"
+_COLUMN = "name of a column"
+_FIXED = "fixed words of the method"
+_SHOWN = "of the physicians whose scores are shown"
+_PSEUDONYM = "a pseudonym under a secret key, unless names were asked for; rows in its order"
+_GROUP = "from shown scores and bands, two digits; of small panels one rounded number"
+_NOISE = "over all patients, rounded to what two dozen of them move"
+_ALL = "over all physicians, two digits"
+_LEVELS = (
+    "over all physicians, two digits, or what two dozen patients move where somebody's are hidden; "
+    "those with few decided one way are left out"
+)
+_IN_TABLE = "counted in the table"
+_SOME_BELOW = "hidden where few got both; rounded to what two dozen patients move"
+_ALWAYS = "hidden with a small panel or small counts behind the score"
+_REPORTABLE = "hidden unless reportable; rounded"
+_RATES = "hidden unless reportable, and where it would tell a small count; rounded"
+_OTHERS = "hidden unless reportable, and where those who are not eligible are few; rounded"
+_REPEATS = "hidden where few cases seen twice were decided alike, or not; rounded"
+_STRATUM = (
+    "all strata of a physician or none: none where one has few decided one way, where few have no "
+    "stratum or the panel's size is hidden"
+)
+_CHANGED = "of physicians whose strata are shown, and from them alone; rounded"
+_JOINT = "hidden where few patients got a combination of decisions, or unless reportable; rounded"
+_AS_ALONE = "as in the table of physicians"
+
+
+@dataclass(frozen=True)
+class PhysicianRow:
+    """A decider's row of the main table; what is hidden is None.
+
+    :data:`intravar.measurement.columns.COLUMNS` says what the columns mean and how they are shown.
+    """
+
+    physician: Annotated[str, _PSEUDONYM]
+    n_patients: Annotated[int | None, _ALWAYS]
+    discordance: Annotated[float | None, _REPORTABLE]
+    band: Annotated[str | None, "one of two that overlap; a secret decides between them"]
+    low: Annotated[float | None, _REPORTABLE]
+    high: Annotated[float | None, _REPORTABLE]
+    shrunken: Annotated[float | None, _REPORTABLE]
+    identified_low: Annotated[float | None, _REPORTABLE]
+    identified_high: Annotated[float | None, _REPORTABLE]
+    rate: Annotated[float | None, _RATES]
+    p_high: Annotated[float | None, _REPORTABLE]
+    p_low: Annotated[float | None, _OTHERS]
+    discrimination: Annotated[float | None, _OTHERS]
+    expected: Annotated[float | None, _REPORTABLE]
+    gain: Annotated[float | None, _REPORTABLE]
+    contradiction: Annotated[float | None, _REPEATS]
+    contradiction_low: Annotated[float | None, _REPEATS]
+    contradiction_high: Annotated[float | None, _REPEATS]
+    n_repeats: Annotated[int | None, _REPEATS]
+    n_pairs: Annotated[int | None, _ALWAYS]
+    reliability: Annotated[float | None, _ALWAYS]
+    rank: Annotated[float | None, _REPORTABLE]
+    rank_low: Annotated[int | None, _REPORTABLE]
+    rank_high: Annotated[int | None, _REPORTABLE]
+    reportable: Annotated[bool, _ALWAYS]
+    reason: Annotated[str | None, _ALWAYS]
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """A decider's score by one of several methods."""
+
+    method: Annotated[str, _ASKED]
+    physician: Annotated[str, _PSEUDONYM]
+    score: Annotated[float | None, _REPORTABLE]
+    scale: Annotated[str, "what the method measures"]
+    n_pairs: Annotated[int | None, _ALWAYS]
+    reason: Annotated[str | None, _ALWAYS]
+
+
+@dataclass(frozen=True)
+class StratumRow:
+    """A decider in a subgroup or period; `dealt_by` is "by" or "period"."""
+
+    dealt_by: Annotated[str, _ASKED]
+    physician: Annotated[str, _PSEUDONYM]
+    stratum: Annotated[str, "a value of a column, or a period"]
+    n_patients: Annotated[int, _STRATUM]
+    discordance: Annotated[float | None, _STRATUM]
+    low: Annotated[float | None, _STRATUM]
+    high: Annotated[float | None, _STRATUM]
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """How a decider changed from the first to the last stratum."""
+
+    dealt_by: Annotated[str, _ASKED]
+    physician: Annotated[str, _PSEUDONYM]
+    change: Annotated[float, _CHANGED]
+    low: Annotated[float, _CHANGED]
+    high: Annotated[float, _CHANGED]
+    shrunken: Annotated[float, _CHANGED]
+    probability: Annotated[float, _CHANGED]
+
+
+@dataclass(frozen=True)
+class JointRow:
+    """A decider's decisions together; see :class:`Joint`."""
+
+    physician: Annotated[str, _PSEUDONYM]
+    differ: Annotated[float | None, _JOINT]
+    differ_low: Annotated[float | None, _JOINT]
+    differ_high: Annotated[float | None, _JOINT]
+    differ_apart: Annotated[float | None, _JOINT]
+    n_differences: Annotated[float | None, _JOINT]
+    n_differences_low: Annotated[float | None, _JOINT]
+    n_differences_high: Annotated[float | None, _JOINT]
+    band: Annotated[str | None, "follows from what is told of the decisions"]
+    reportable: Annotated[bool, "whether the figures are shown"]
+    reason: Annotated[str | None, "fixed words"]
+
+
+@dataclass(frozen=True)
+class DecisionRow:
+    """A decider in one of several decisions."""
+
+    physician: Annotated[str, _PSEUDONYM]
+    decision: Annotated[str, _COLUMN]
+    n_patients: Annotated[int | None, _AS_ALONE]
+    discordance: Annotated[float | None, _AS_ALONE]
+    low: Annotated[float | None, _AS_ALONE]
+    high: Annotated[float | None, _AS_ALONE]
+    band: Annotated[str | None, _AS_ALONE]
+    reportable: Annotated[bool, _AS_ALONE]
+    across: Annotated[float | None, "hidden unless reportable in this decision; rounded"]
+    given: Annotated[float | None, _JOINT]
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """How a decider takes two decisions together."""
+
+    physician: Annotated[str, _PSEUDONYM]
+    first: Annotated[str, _COLUMN]
+    second: Annotated[str, _COLUMN]
+    correlation: Annotated[float | None, f"{_JOINT} to 0.05"]
+    low: Annotated[float | None, f"{_JOINT} to 0.05"]
+    high: Annotated[float | None, f"{_JOINT} to 0.05"]
+
+
+Row = TypeVar("Row")
+
+
+def rows_of(table: pl.DataFrame | None, kind: type[Row]) -> tuple[Row, ...]:
+    """Return the rows of a table as their type; none where there is no table."""
+    return () if table is None else tuple(kind(**row) for row in table.iter_rows(named=True))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with the ends of its 95 % interval; None where it is not defined."""
+
+    value: Annotated[float | None, _NOISE]
+    low: Annotated[float | None, _NOISE]
+    high: Annotated[float | None, _NOISE]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Why two deciders decide differently for one patient: system = level + pattern + occasion."""
+
+    system: Figure
+    level: Figure
+    pattern: Figure
+    occasion: Figure
+
+
+@dataclass(frozen=True)
+class SelfContradiction:
+    """Cases that the same decider saw twice.
+
+    Attributes
+    ----------
+    contradiction
+        Share decided differently the second time.
+    share_not_inconsistency
+        Share of the group's discordance that this does not account for.
+    """
+
+    contradiction: Annotated[float | None, _ALL]
+    share_not_inconsistency: Annotated[float | None, _ALL]
+
+
+@dataclass(frozen=True)
+class Group:
+    """All deciders together.
+
+    Attributes
+    ----------
+    discordance, low, high
+        Mean over their patients, with its 95 % interval.
+    spread, spread_low, spread_high
+        Standard deviation of their true values, with its 95 % interval.
+    differ
+        Probability that they differ at all.
+    p_value
+        Of the test that they do not.
+    noise
+        None with fewer than two deciders.
+    repeats
+        None where no case was seen twice.
+    with_rate, with_half
+        Rank correlation of scores with rates, and with the distance of rates from one half.
+    """
+
+    discordance: Annotated[float | None, _GROUP]
+    low: Annotated[float | None, _GROUP]
+    high: Annotated[float | None, _GROUP]
+    spread: Annotated[float | None, _GROUP]
+    spread_low: Annotated[float | None, _GROUP]
+    spread_high: Annotated[float | None, _GROUP]
+    differ: Annotated[float | None, _GROUP]
+    p_value: Annotated[float | None, "one digit"]
+    noise: Annotated[Noise | None, _NOISE]
+    repeats: Annotated[SelfContradiction | None, _ALL]
+    with_rate: Annotated[float | None, f"one digit, {_SHOWN}"]
+    with_half: Annotated[float | None, f"one digit, {_SHOWN}"]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How far the group's discordance falls by a covariate.
+
+    Attributes
+    ----------
+    covariate
+        The covariate that was left out.
+    without
+        The discordance without it.
+    lowered
+        The discordance with one more reason as strong as it.
+    """
+
+    covariate: Annotated[str, _COLUMN]
+    without: Annotated[float | None, "in proportion to the group's figure, two digits"]
+    lowered: Annotated[float | None, "in proportion to the group's figure, two digits"]
+
+
+@dataclass(frozen=True)
+class Unrecorded:
+    """How far a reason could go that is not recorded, the strongest covariate first."""
+
+    words: Annotated[str, "the same in words"]
+    reasons: tuple[LeftOut, ...]
+    n_tried: Annotated[int, "a number of columns"]
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """A subgroup or period over all deciders.
+
+    Attributes
+    ----------
+    stratum
+        A value of the column, or a period.
+    rate
+        Share decided for.
+    discordance, low, high
+        Of its patients, with the 95 % interval.
+    alike, alike_low, alike_high
+        The same as if as many were decided for in every stratum.
+    noise
+        Of a period; None for subgroups and where it could not be taken apart.
+    """
+
+    stratum: Annotated[str, _LEVELS]
+    rate: Annotated[float | None, _LEVELS]
+    discordance: Annotated[float | None, _LEVELS]
+    low: Annotated[float | None, _LEVELS]
+    high: Annotated[float | None, _LEVELS]
+    alike: Annotated[float | None, _LEVELS]
+    alike_low: Annotated[float | None, _LEVELS]
+    alike_high: Annotated[float | None, _LEVELS]
+    noise: Annotated[Noise | None, _LEVELS] = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """The difference between the first and the last stratum.
+
+    Attributes
+    ----------
+    value, low, high
+        With its 95 % interval.
+    probability
+        That it is as large as the smallest that matters.
+    """
+
+    value: Annotated[float | None, _LEVELS]
+    low: Annotated[float | None, _LEVELS]
+    high: Annotated[float | None, _LEVELS]
+    probability: Annotated[float | None, _LEVELS]
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Subgroups of a column, or periods, compared.
+
+    Attributes
+    ----------
+    strata
+        Those that may be shown.
+    n_left_out
+        How many may not.
+    p_value
+        Of the test that they do not differ; None where they cannot be compared.
+    change
+        From the first to the last.
+    matters
+        The smallest change that matters.
+    rule_changed, gain, some_undated, n_changed
+        Of periods: whether the rule changed, the evidence for it, whether dates are missing, and
+        how many deciders changed. None for subgroups.
+    lines
+        All of it in words.
+    """
+
+    strata: tuple[Stratum, ...]
+    n_left_out: Annotated[int, _LEVELS]
+    p_value: Annotated[float | None, _LEVELS]
+    change: Change
+    matters: Annotated[float, "a fixed number"]
+    lines: Annotated[tuple[str, ...], "the same in words"]
+    rule_changed: Annotated[bool | None, _LEVELS] = None
+    gain: Annotated[float | None, _LEVELS] = None
+    some_undated: Annotated[bool | None, _LEVELS] = None
+    n_changed: Annotated[int | None, _LEVELS] = None
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A column that may give the decision away, and why."""
+
+    column: Annotated[str, _COLUMN]
+    why: Annotated[str, "two digits at the most"]
+
+
+@dataclass(frozen=True)
+class Importance:
+    """By how much the prediction of decisions is worse without a covariate (area under ROC)."""
+
+    covariate: Annotated[str, _COLUMN]
+    importance: Annotated[float, "three digits, over patients held out"]
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Predicted share decided for at a value of a covariate."""
+
+    covariate: Annotated[str, _COLUMN]
+    value: Annotated[float, "mean of as many patients as the smallest count, three digits"]
+    share: Annotated[float | None, "mean prediction over a sample, three digits"]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf of the tree that sums the rule up.
+
+    Attributes
+    ----------
+    when
+        The condition of the leaf.
+    about_n_patients
+        How many it holds, about.
+    share
+        Share decided for; None where a count would follow.
+    words
+        The share in words.
+    """
+
+    when: Annotated[str, "cuts between groups of 30 patients or more"]
+    about_n_patients: Annotated[int, "two digits"]
+    share: Annotated[float | None, "two digits; hidden where few were decided one way"]
+    words: Annotated[str, "the same in words"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The rule that the data suggest: how well it predicts, by what, and as a small tree."""
+
+    auc: Annotated[float | None, "three digits, over patients held out"]
+    importance: tuple[Importance, ...]
+    dependence: tuple[Dependence, ...]
+    tree: tuple[Leaf, ...]
+
+
+@dataclass(frozen=True)
+class OwnRule:
+    """A covariate that a decider weighs in another way than the others, and how."""
+
+    physician: Annotated[str, _PSEUDONYM]
+    covariate: Annotated[str, _COLUMN]
+    how: Annotated[
+        str,
+        "one of five words; left out unless reportable, and where the covariate tells few patients "
+        "of the panel apart",
+    ]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: what it was used as, and what was done to it."""
+
+    column: Annotated[str, _COLUMN]
+    use: Annotated[str, "one of a few words"]
+    kind: Annotated[str | None, "one of a few words"]
+    missing: Annotated[str, "a range where it, or the rest, is small"]
+    distinct: Annotated[str | int | None, "100 at the most"]
+    note: Annotated[str, "what was done to the column; no count below the smallest"]
+
+
+@dataclass(frozen=True)
+class DecisionColumn:
+    """The column of the decision, the value that counts as yes, and the other."""
+
+    column: Annotated[str, _COLUMN]
+    positive: Annotated[str, "a value of the column"]
+    negative: Annotated[str, "values of the column"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What the check of the table found; counts are rounded or given as ranges.
+
+    Attributes
+    ----------
+    source, read_with
+        What was read, and what was found out while reading.
+    n_patients
+        Of the deciders whose panel size is shown.
+    n_physicians, n_physicians_with_few_patients, n_physicians_measurable
+        All deciders, those with a panel too small to show, those who can be measured.
+    min_panel, smallest_cell, missing_policy, method
+        As asked for.
+    decision, decision_share
+        The decision, and the share decided for.
+    covariates, columns
+        What was compared by, and every column of the table.
+    missing, dropped
+        Missing values, and rows that were left out, in words.
+    leaks
+        Columns that may give the decision away.
+    estimated_seconds, estimated_memory_mb
+        What measuring was said to take.
+    """
+
+    source: Annotated[str, "name of the file, or the address without a password"]
+    read_with: Annotated[tuple[str, ...], "what was found out while reading"]
+    n_patients: Annotated[int, "sum of the panel sizes that are shown"]
+    n_physicians: Annotated[int, "all physicians"]
+    n_physicians_with_few_patients: Annotated[int, "how many, not who"]
+    n_physicians_measurable: Annotated[int, "how many, not who"]
+    min_panel: Annotated[int, _ASKED]
+    smallest_cell: Annotated[int, _ASKED]
+    decision: DecisionColumn
+    decision_share: Annotated[float | None, f"two digits, {_SHOWN}"]
+    covariates: Annotated[tuple[str, ...], _COLUMN]
+    columns: tuple[Column, ...]
+    missing_policy: Annotated[str, _ASKED]
+    missing: Annotated[str, "'some' where a part of it is small"]
+    dropped: Annotated[tuple[str, ...], "a range where it is small"]
+    leaks: tuple[Leak, ...]
+    method: Annotated[str, _ASKED]
+    estimated_seconds: Annotated[float, "follows from rounded sizes"]
+    estimated_memory_mb: Annotated[int, "follows from rounded sizes"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far patients of a pair differ in a covariate, and patients drawn at random."""
+
+    covariate: Annotated[str, _COLUMN]
+    within_pairs: Annotated[float | None, f"three digits, {_SHOWN}"]
+    at_random: Annotated[float | None, "three digits, over covariates alone"]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Share of pairs whose distance lies between two edges."""
+
+    lower: Annotated[float, "edge of a bin"]
+    upper: Annotated[float, "edge of a bin"]
+    share: Annotated[float, "bins merged until none is small"]
+
+
+@dataclass(frozen=True)
+class Attrition:
+    """What became of a decider's patients when pairs were formed: patients by part."""
+
+    physician: Annotated[str, _PSEUDONYM]
+    parts: Annotated[
+        Mapping[str, int], "left out with the physician where a part of the panel is small"
+    ]
+
+
+@dataclass(frozen=True)
+class SweepStep:
+    """What other calipers would have given."""
+
+    fraction: Annotated[float, "steps that set few pairs apart are left out; two digits"]
+    share_paired: Annotated[float | None, "two digits"]
+    mean_discordance: Annotated[float | None, "two digits"]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Rank correlation of two methods."""
+
+    method: Annotated[str, _ASKED]
+    other: Annotated[str, _ASKED]
+    spearman: Annotated[float | None, f"two digits, {_SHOWN}"]
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Share of a covariate's variance that lies between deciders."""
+
+    covariate: Annotated[str, _COLUMN]
+    between_physicians: Annotated[float | None, "three digits, over covariates alone"]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How far a decider's patients cover those of all."""
+
+    physician: Annotated[str, _PSEUDONYM]
+    overlap: Annotated[float, "two digits, of panels whose size is shown"]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Predicted and observed share of a bin."""
+
+    predicted: Annotated[float, "bins with few or nearly all are left out; three digits"]
+    observed: Annotated[float, "bins with few or nearly all are left out; three digits"]
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Share of clear cases on both sides of the latent rule."""
+
+    surely_eligible: Annotated[float, "two digits, over all patients"]
+    surely_not_eligible: Annotated[float, "two digits, over all patients"]
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Tables that tell whether to believe the result; empty where they do not apply."""
+
+    love: tuple[Difference, ...]
+    distances: tuple[Distances, ...]
+    attrition: tuple[Attrition, ...]
+    sweep: tuple[SweepStep, ...]
+    agreement: tuple[Agreement, ...]
+    balance: tuple[Balance, ...]
+    overlap: tuple[Overlap, ...]
+    calibration: tuple[Calibration, ...]
+    split_half_reliability: Annotated[float | None, f"three digits, {_SHOWN}"]
+    anchor_mass: Annotated[Anchors | None, "missing where no rule was found"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is published of one decision.
+
+    Attributes
+    ----------
+    decision
+        Its column.
+    verdict, verdict_reasons
+        What the data support, in a word or three, and why.
+    method, claim, compared
+        The method that measured; how its figure is read ("at most", "about"); what it compares, to
+        stand behind "of 100".
+    n_physicians, n_reportable, n_ranked, n_banded, n_physicians_partly_hidden
+        All deciders; those with a number, a rank, a range; those of whom something is hidden.
+    banded
+        The ranges in words; None where there are none.
+    n_patients_shown
+        Sum of the panel sizes that are shown.
+    median_discordance
+        Over all who have a number or a range.
+    group, unrecorded, by, course, rule, own_rules, leaks
+        See their types; None where they do not apply or were not asked for.
+    warnings
+        What went less than well.
+    seconds
+        What the steps took.
+    check, diagnostics
+        What the check found, and whether to believe the result; files of their own.
+    physicians
+        Table of :class:`PhysicianRow`, in the order of pseudonyms; `rows` are the same one by one.
+    methods
+        Table of :class:`MethodRow`; None with one method.
+    strata, changes
+        Tables of :class:`StratumRow` and :class:`ChangeRow`; None where they were not asked for.
+    """
+
+    decision: Annotated[str, _COLUMN]
+    verdict: Annotated[str, "one of four words"]
+    verdict_reasons: Annotated[tuple[str, ...], _ALL]
+    method: Annotated[str, _ASKED]
+    claim: Annotated[str, _FIXED]
+    compared: Annotated[str, _FIXED]
+    n_physicians: Annotated[int, "all physicians"]
+    n_reportable: Annotated[int, _IN_TABLE]
+    n_ranked: Annotated[int, _IN_TABLE]
+    n_banded: Annotated[int, _IN_TABLE]
+    banded: Annotated[str | None, "the table in words"]
+    n_patients_shown: Annotated[int, "sum of the panel sizes that are shown"]
+    n_physicians_partly_hidden: Annotated[int, "how many, not who"]
+    median_discordance: Annotated[float | None, "of shown scores and middles of bands, two digits"]
+    group: Annotated[Group | None, "missing where nobody has a score"]
+    unrecorded: Annotated[Unrecorded | None, "missing where it was not looked at"]
+    by: Annotated[Strata | None, "missing where it was not asked for"]
+    course: Annotated[Strata | None, "missing where it was not asked for"]
+    rule: Rule
+    own_rules: tuple[OwnRule, ...]
+    leaks: tuple[Leak, ...]
+    warnings: Annotated[tuple[str, ...], "fixed words of the methods"]
+    seconds: Annotated[Mapping[str, int], "whole seconds"]
+    check: Check
+    diagnostics: Diagnostics
+    physicians: pl.DataFrame
+    methods: pl.DataFrame | None = None
+    strata: pl.DataFrame | None = None
+    changes: pl.DataFrame | None = None
+
+    @property
+    def rows(self) -> tuple[PhysicianRow, ...]:
+        """The deciders one by one."""
+        return rows_of(self.physicians, PhysicianRow)
+
+
+@dataclass(frozen=True)
+class JointDecision:
+    """One of several decisions over all patients.
+
+    Attributes
+    ----------
+    decision
+        Its column.
+    discordance
+        By itself.
+    given
+        Among patients who are also alike in the decisions before it; None for the first.
+    """
+
+    decision: Annotated[str, _COLUMN]
+    discordance: Annotated[float | None, _NOISE]
+    given: Annotated[float | None, _NOISE]
+
+
+@dataclass(frozen=True)
+class JointPair:
+    """Two decisions: how often they are taken together.
+
+    Attributes
+    ----------
+    first, second
+        Their columns.
+    together, expected
+        Share that got both, and what covariates explain of it.
+    correlation, low, high
+        Of what covariates leave unexplained, with the 95 % interval.
+    steadiness
+        Correlation over deciders of how closely they go with colleagues.
+    """
+
+    first: Annotated[str, _COLUMN]
+    second: Annotated[str, _COLUMN]
+    together: Annotated[float | None, _SOME_BELOW]
+    expected: Annotated[float | None, _SOME_BELOW]
+    correlation: Annotated[float | None, _NOISE]
+    low: Annotated[float | None, _NOISE]
+    high: Annotated[float | None, _NOISE]
+    steadiness: Annotated[float | None, "over all physicians, one digit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """What several decisions say together.
+
+    Attributes
+    ----------
+    differ, differ_low, differ_high
+        Probability that two comparable patients differ in at least one decision.
+    differ_apart
+        The same as if decisions did not look at each other.
+    n_differences, n_differences_low, n_differences_high
+        Expected number of decisions in which they differ.
+    n_reportable, n_banded
+        Deciders with joint figures, and with a range.
+    decisions, pairs
+        Over all patients.
+    physicians
+        Table of :class:`JointRow`.
+    by_physician
+        Table of :class:`DecisionRow`: what the decision publishes, with `across` (pulled together
+        across decisions) and `given` (see :class:`JointDecision`).
+    pairs_by_physician
+        Table of :class:`PairRow`.
+    """
+
+    differ: Annotated[float | None, _NOISE]
+    differ_low: Annotated[float | None, _NOISE]
+    differ_high: Annotated[float | None, _NOISE]
+    differ_apart: Annotated[float | None, _NOISE]
+    n_differences: Annotated[float | None, _NOISE]
+    n_differences_low: Annotated[float | None, _NOISE]
+    n_differences_high: Annotated[float | None, _NOISE]
+    n_reportable: Annotated[int, _IN_TABLE]
+    n_banded: Annotated[int, _IN_TABLE]
+    decisions: tuple[JointDecision, ...]
+    pairs: tuple[JointPair, ...]
+    physicians: pl.DataFrame
+    by_physician: pl.DataFrame
+    pairs_by_physician: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """All that is published of a measurement.
+
+    Attributes
+    ----------
+    version
+        Of intravar.
+    source
+        What was measured, without folders and passwords.
+    request
+        What was asked for.
+    decisions
+        One entry per decision, in the order in which they are taken; usually one.
+    joint
+        What several decisions say together; None with one.
+    """
+
+    version: Annotated[str, "of intravar"]
+    source: Annotated[str, "name of the file, or the address without a password"]
+    request: Annotated[Request, _ASKED]
+    decisions: tuple[Decision, ...]
+    joint: Annotated[Joint | None, "missing with one decision"] = None
+
+    @property
+    def words(self) -> Words:
+        """What whoever asked calls things."""
+        return self.request.words
+
+    @property
+    def first(self) -> Decision:
+        """The decision, or the first of several."""
+        return self.decisions[0]
