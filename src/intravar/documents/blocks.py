@@ -163,9 +163,7 @@ def plain_table(
     False
     """
     columns = [
-        Column(
-            head, head, words=at in words, digits=3, share=1.0 if shares is None else shares[at]
-        )
+        Column(head, head, words=at in words, digits=3, share=1.0 if shares is None else shares[at])
         for at, head in enumerate(heads)
     ]
     return Table(name, caption, columns, [Row([Cell(str(cell)) for cell in row]) for row in rows])
@@ -233,16 +231,7 @@ class Annex:
 
 
 Block: TypeAlias = (
-    Heading
-    | Paragraph
-    | Bullets
-    | KeyFigures
-    | Note
-    | Table
-    | Figure
-    | Cards
-    | SideBySide
-    | Annex
+    Heading | Paragraph | Bullets | KeyFigures | Note | Table | Figure | Cards | SideBySide | Annex
 )
 
 

@@ -110,7 +110,9 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _figure(figure: Figure) -> dict[str, Any]:
     style = chart_style(LOOKS)
-    key = [{"colour": colour_of(style, kind.split()[-1]), "words": told} for kind, told in figure.key]
+    key = [
+        {"colour": colour_of(style, kind.split()[-1]), "words": told} for kind, told in figure.key
+    ]
     return {
         "kind": "figure",
         "svg": on_paper(figure.svgs[-1 if figure.half else 0], LOOKS),
@@ -118,4 +120,5 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "words": figure.alternative,
         "reading": figure.reading,
         "key": key,
+        "half": figure.half,
     }

@@ -109,7 +109,9 @@ def _add_table(file: Any, part: Table) -> None:
     for across, width in enumerate(widths):
         table.columns[across].width = width
     heads = [column.heading for column in part.columns]
-    for number, texts in enumerate([heads, *([cell.text for cell in row.cells] for row in part.rows)]):
+    for number, texts in enumerate(
+        [heads, *([cell.text for cell in row.cells] for row in part.rows)]
+    ):
         row = table.add_row()
         cells: Sequence[Any] = row.cells
         for across, (cell, text) in enumerate(zip(cells, texts, strict=True)):

@@ -144,7 +144,9 @@ class _Writer:
         if isinstance(value, bool):
             sheet.write_boolean(*at, value, self.text)
         elif isinstance(value, int | float):
-            sheet.write_number(*at, value, self.number[0 if isinstance(value, int) else digits or 3])
+            sheet.write_number(
+                *at, value, self.number[0 if isinstance(value, int) else digits or 3]
+            )
         elif text not in ("", "–"):
             sheet.write_string(*at, text[:LONGEST_CELL], self.text)
 

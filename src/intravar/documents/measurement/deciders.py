@@ -108,6 +108,9 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     funnel = funnel_of(decision)
     out = set() if funnel is None or not data.ranked else {row["p"] for row in funnel.outside}
     named = {row["p"] for row in funnel.outside[:MOST_NAMED]} if out and funnel else set()
+    if data.ranked and not out:
+        ranked = [row["p"] for row in data.rows if row["rank"] is not None]
+        named = {*ranked[:1], *ranked[-1:]}
     levels = data.levels()
     first, median, third = np.quantile(levels, (0.25, 0.5, 0.75)).tolist()
     n = len(data.rows)
@@ -125,7 +128,9 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     if data.binned:
         svgs = [_distribution(data, width, words).svg(title, told) for width in (WIDE, NARROW)]
         key = (("fill", words.deciders), ("interval", "typical 95 % interval"))
-        return Figure("dots", words.fill("How many {deciders} have which figure"), told, "", svgs, key)
+        return Figure(
+            "dots", words.fill("How many {deciders} have which figure"), told, "", svgs, key
+        )
     end = max(10.0, float(levels.max()) * 1.08)
     marks = [
         Dot(

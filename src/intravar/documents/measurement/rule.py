@@ -31,8 +31,11 @@ def importance(decision: Decision, words: Words) -> Block | None:
     if len(rows) < 2 or max(values) - min(values) < ALIKE * max(values):
         return Paragraph(f"Decisions depend on these about equally: {listed}.")
     title = "What the decisions depend on"
-    told = "How much worse decisions are predicted when a column is shuffled, the most important first."
-    svgs = [bar_plot("loss of AUC", rows, width).svg(title, f"{told} {listed}.") for width in (WIDE, NARROW)]
+    told = "How much worse decisions are predicted when a column is shuffled, the longest first."
+    svgs = [
+        bar_plot("loss of AUC", rows, width).svg(title, f"{told} {listed}.")
+        for width in (WIDE, NARROW)
+    ]
     return Figure("importance", title, f"{told} {listed}.", told, svgs, half=True)
 
 

@@ -13,8 +13,19 @@ from intravar.publication.results import Decision
 from intravar.wording import Words, capital
 
 #: Columns told as a number of 100.
-OF_HUNDRED = ("discordance", "low", "high", "shrunken", "identified_low", "identified_high", "expected", "contradiction", "contradiction_low", "contradiction_high")
-#: Where a column stands that does not stand everywhere; ends of intervals are numbers in a workbook.
+OF_HUNDRED = (
+    "discordance",
+    "low",
+    "high",
+    "shrunken",
+    "identified_low",
+    "identified_high",
+    "expected",
+    "contradiction",
+    "contradiction_low",
+    "contradiction_high",
+)
+#: Where a column stands; ends of intervals are numbers in a workbook alone.
 _EVERYWHERE = ("page", "paper", "dense", "workbook", "whole")
 _WHERE = {
     "physician": _EVERYWHERE,
@@ -32,7 +43,6 @@ _WHERE = {
     "contradiction": ("page", "paper", "workbook", "whole"),
     "reportable": ("workbook",),
 }
-_ENDS = ("low", "high")
 #: Columns that a telephone does without; and a small screen too.
 _MINOR = ("n_patients", "shrunken", "rate", "rank")
 _LEAST = ("n_pairs", "reliability", "expected", "gain", "contradiction")
@@ -81,7 +91,9 @@ def decider_table(decision: Decision, words: Words, *, name: str | None = None) 
     table = decision.physicians.with_row_index("p")
     filled = {each for each in table.columns if table[each].null_count() < table.height}
     shown = [
-        column for column in COLUMNS if column.name in filled | {"discordance"} and column.name != "band"
+        column
+        for column in COLUMNS
+        if column.name in filled | {"discordance"} and column.name != "band"
     ]
     unranked = decision.verdict in UNRANKED
     order = ["physician"] if unranked else ["rank", "physician"]
@@ -96,7 +108,9 @@ def decider_table(decision: Decision, words: Words, *, name: str | None = None) 
     caption = words.fill(
         "{order} A dash: not reported, or hidden because small numbers of {cases} could be worked "
         "out from it.",
-        order=words.fill("One row per {decider}.") if unranked else "Rank 1 is the most consistent.",
+        order=words.fill("One row per {decider}.")
+        if unranked
+        else "Rank 1 is the most consistent.",
     )
     return Table(name or capital(words.deciders), caption, columns, rows, interactive=True)
 
@@ -135,8 +149,14 @@ def _cells(column: ResultColumn, row: Mapping[str, Any]) -> list[Cell]:
     if column.name not in _INTERVALS:
         return [_rank(row) if column.name == "rank" else _cell(column, value)]
     ends = [row[end] for end in _INTERVALS[column.name][1]]
-    interval = Cell("–") if None in ends else Cell("{:.0f} to {:.0f}".format(*(100 * e for e in ends)), order=ends[0])
-    first = _instead(row) if value is None and column.name == "discordance" else _cell(column, value)
+    interval = (
+        Cell("–")
+        if None in ends
+        else Cell("{:.0f} to {:.0f}".format(*(100 * e for e in ends)), order=ends[0])
+    )
+    first = (
+        _instead(row) if value is None and column.name == "discordance" else _cell(column, value)
+    )
     return [first, interval]
 
 

@@ -158,7 +158,9 @@ def sweep(decision: Decision, words: Words) -> Block | None:
         drawn = Plot(width, x=(0, max(1.0, *(row.fraction for row, _ in rows))), y=(0, 1))
         drawn.axes("caliper, as a multiple of the one used", "share")
         drawn.line([(row.fraction, value) for row, value in rows])
-        paired = [(row.fraction, row.share_paired) for row, _ in rows if row.share_paired is not None]
+        paired = [
+            (row.fraction, row.share_paired) for row, _ in rows if row.share_paired is not None
+        ]
         drawn.line(paired, "limit")
         for row, value in rows:
             drawn.point((row.fraction, value), f"{row.fraction:g}: mean discordance {value:.2f}")
@@ -225,7 +227,9 @@ def balance(decision: Decision, words: Words) -> Block | None:
                 name=name,
             )
         )
-    told = words.fill("Share of the variance between {deciders}. Long bars: they see different {cases}.")
+    told = words.fill(
+        "Share of the variance between {deciders}. Long bars: they see different {cases}."
+    )
     title = words.fill("In what do the {deciders_own} {cases} differ?")
     return _figure("balance", title, told, lambda width: bar_plot("share of variance", rows, width))
 
