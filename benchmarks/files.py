@@ -71,7 +71,7 @@ def _row(name: str, path: Path, table: pl.DataFrame, roles: Roles, methods: list
         if not (out / "summary.json").exists():
             print(f"| {name} | – | {done.stderr.strip().splitlines()[-1:]} |", flush=True)
             return
-        summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+        summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))["decisions"][0]
         people = pl.read_csv(out / "physicians.csv", infer_schema_length=None)
     group = summary["group"] or {}
     ends = (group.get(end) for end in ("discordance", "low", "high"))

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import intravar
 from intravar.estimators import Observed
-from intravar.learning.balance.balance_search import BalanceLoss
+from intravar.learning.balance import BalanceLoss
 
 WEIGHTINGS, THREADS, WHOLE = 30, 2, 1_485
 

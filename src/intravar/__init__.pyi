@@ -5,7 +5,6 @@ from .documents.measurement.several_handover import write_several
 from .errors import InputError
 from .estimators.euclidean import Euclidean
 from .estimators.genetic_mahalanobis import GeneticMahalanobis
-from .estimators.genetic_matching import GeneticMatching
 from .estimators.glmm import GLMM
 from .estimators.latent_rule import LatentRule
 from .estimators.learned_weights import LearnedWeights
@@ -38,7 +37,6 @@ __all__ = [
     "Cohort",
     "Euclidean",
     "GeneticMahalanobis",
-    "GeneticMatching",
     "InputError",
     "LPAGuided",
     "LatentRule",

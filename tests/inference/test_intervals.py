@@ -24,7 +24,6 @@ QUICK = {
     "learned-weights": {"n_trees": 20},
     "rf-proximity": {"n_trees": 20},
     "lpa-guided": {"max_profiles": 3, "n_init": 2},
-    "genetic-matching": {"generations": 1},
 }
 
 

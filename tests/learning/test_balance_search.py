@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar.learning.balance import nearest_control as module
-from intravar.learning.balance.balance_search import BalanceLoss, search_balance
-from intravar.learning.balance.nearest_control import NearestControl
+from intravar.learning import nearest_control as module
+from intravar.learning.balance import BalanceLoss, search_balance
+from intravar.learning.nearest_control import NearestControl
 from panels import clinical_panel, grid_points
 from reference import balance_search as reference
 

@@ -1,4 +1,4 @@
-"""Mixed model: the Newton search ends at the optimum of statsmodels' variational fit."""
+"""Mixed model: the search ends at the optimum of statsmodels' variational fit."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,9 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
-from intravar.learning.mixed.expected_loss import expected_logistic_loss
-from intravar.learning.mixed.mixed_model import MixedModelFit, fit_mixed_model, pearson_residuals
-from intravar.learning.mixed.variational import VariationalProblem
+from intravar.learning.mixed_model import (
+    MixedModelFit,
+    VariationalProblem,
+    expected_logistic_loss,
+    fit_mixed_model,
+    pearson_residuals,
+)
 from learning_cohorts import small_cohort
 from reference import mixed_model as reference
 
@@ -70,51 +74,27 @@ def test_equals_statsmodels_on_random_cohorts(
     assert_same_posterior(fit, reference.fit_mixed_model(z, y, physician, n_physicians))
 
 
-def test_gradient_and_hessian_agree_with_finite_differences() -> None:
+def test_gradient_agrees_with_finite_differences() -> None:
     cohort = small_cohort(150, 4, seed=3)
     z = (cohort.x[:, :3] - cohort.x[:, :3].mean(axis=0)) / cohort.x[:, :3].std(axis=0)
     design = np.column_stack((np.ones(150), z))
     problem = VariationalProblem(design, cohort.y, cohort.physician, 4, 2.0, 1.0)
-    start = problem.start()
-    width = 2 * design.shape[1] + 2
-
-    def moved(vector: FloatArray) -> object:
-        return start.moved(vector[:width], vector[width:].reshape(4, 2))
-
-    def value(vector: FloatArray) -> float:
-        state = moved(vector)
-        return problem.objective(state, problem.loss(state))  # type: ignore[arg-type]
-
-    def gradient(vector: FloatArray) -> FloatArray:
-        state = moved(vector)
-        system = problem.system(state, problem.loss(state))  # type: ignore[arg-type]
-        return np.concatenate((system.shared_gradient, system.block_gradient.ravel()))
-
-    point = np.random.default_rng(0).normal(scale=0.3, size=width + 8)
-    assert check_grad(value, gradient, point) < 1e-3
-    state = moved(point)
-    system = problem.system(state, problem.loss(state))  # type: ignore[arg-type]
-    hessian = np.zeros((point.size, point.size))
-    hessian[:width, :width] = system.shared
-    for j in range(4):
-        own = slice(width + 2 * j, width + 2 * j + 2)
-        hessian[own, own] = system.blocks[j]
-        hessian[own, :width], hessian[:width, own] = system.cross[j], system.cross[j].T
-    step = 1e-5
-    numeric = np.array(
-        [
-            (gradient(point + step * axis) - gradient(point - step * axis)) / (2.0 * step)
-            for axis in np.eye(point.size)
-        ]
+    point = problem.start()
+    point += np.random.default_rng(0).normal(scale=0.3, size=point.size)
+    error = check_grad(
+        lambda at: problem.value_and_gradient(at)[0],
+        lambda at: problem.value_and_gradient(at)[1],
+        point,
     )
-    np.testing.assert_allclose(hessian, numeric, rtol=1e-5, atol=1e-4)
+    assert error < 1e-3
 
 
 def test_expected_loss_survives_extreme_predictors() -> None:
-    loss = expected_logistic_loss(np.array([-800.0, 0.0, 800.0]), np.array([1e-12, 4.0, 1e4]))
-    for values in (loss.d_m, loss.d_v, loss.d_mm, loss.d_mv):
-        assert np.isfinite(values).all()
-    assert np.isfinite(loss.total)
+    mean, variance = np.array([-800.0, 0.0, 800.0]), np.array([1e-12, 4.0, 1e4])
+    total, d_m, d_v = expected_logistic_loss(mean, variance)
+    assert np.isfinite(total)
+    assert np.isfinite(d_m).all()
+    assert np.isfinite(d_v).all()
 
 
 def edge_cases() -> list[tuple[str, FloatArray, FloatArray, npt.NDArray[np.intp]]]:

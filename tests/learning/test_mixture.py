@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar.learning.mixtures import batched_em, profile_selection
-from intravar.learning.mixtures.profile_selection import ProfileModel, select_profiles
+from intravar.learning import mixtures, profiles
+from intravar.learning.profiles import ProfileModel, select_profiles
 from intravar.learning.scaling import fit_robust_scaling
 from learning_cohorts import small_cohort
 from reference import latent_profiles as reference
@@ -97,7 +97,7 @@ def test_singular_covariance_is_skipped_not_raised() -> None:
 def test_no_converged_candidate_falls_back_to_the_smallest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(profile_selection, "EM_MAX_ITERATIONS", 1)
+    monkeypatch.setattr(profiles, "EM_MAX_ITERATIONS", 1)
     z = np.random.default_rng(0).normal(size=(80, 2))
     model = select_profiles(z, candidates=range(2, 5), n_init=2, random_state=0)
     assert model.fallback
@@ -108,7 +108,7 @@ def test_no_converged_candidate_falls_back_to_the_smallest(
 def test_widely_spread_data_takes_the_direct_path() -> None:
     rng = np.random.default_rng(5)
     z = np.vstack((rng.normal(size=(90, 2)), rng.normal(500.0, 1.0, size=(90, 2))))
-    assert profile_selection._needs_direct_fit(z, 1e-6)
+    assert profiles._needs_direct_fit(z, 1e-6)
     assert_same_selection(z, select_profiles(z, candidates=[2, 3], n_init=2, random_state=0), 2, 0)
 
 
@@ -118,7 +118,7 @@ def test_rebuilt_features_and_threads_do_not_change_the_result(
     x = small_cohort(600, 5, seed=4).x
     z = fit_robust_scaling(x).transform(x)
     stored = select_profiles(z, candidates=range(2, 5), n_init=2, random_state=0)
-    monkeypatch.setattr(batched_em, "_STORED_FEATURES_LIMIT", 0)
+    monkeypatch.setattr(mixtures, "_STORED_FEATURES_LIMIT", 0)
     rebuilt = select_profiles(z, candidates=range(2, 5), n_init=2, random_state=0, n_jobs=2)
     assert stored.bic == pytest.approx(rebuilt.bic, rel=1e-12)
     np.testing.assert_allclose(stored.memberships(z), rebuilt.memberships(z), atol=1e-10)

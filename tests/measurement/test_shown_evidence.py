@@ -47,7 +47,9 @@ def test_both_are_written_where_they_belong(measured: Measurement, tmp_path: Pat
     shown = intravar.explain(measured, name, most=2)
     assert intravar.explain(tmp_path / "out", name, most=2).equals(shown)
     assert measured.unrecorded is not None
-    told = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["unrecorded"]
+    told = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["decisions"][0][
+        "unrecorded"
+    ]
     assert told["words"] in (tmp_path / "out" / "report.html").read_text("utf-8")
     for reason in told["reasons"]:
         assert reason["lowered"] == round(reason["lowered"], 2)

@@ -68,7 +68,7 @@ def test_the_page_on_privacy_lists_them() -> None:
 
 def test_no_single_patient_shows_in_the_rule(folder: Path) -> None:
     """Of a column that is zero but for 15 patients, only means of eleven or more are shown."""
-    rule = json.loads((folder / "summary.json").read_text("utf-8"))["rule"]
+    rule = json.loads((folder / "summary.json").read_text("utf-8"))["decisions"][0]["rule"]
     values = [row["value"] for row in rule["dependence"] if row["covariate"] == "rare"]
     assert not set(values) & {float(row) for row in range(100, 1500, 100)}
 
@@ -78,12 +78,12 @@ def test_a_staff_list_does_not_undo_the_pseudonyms(folder: Path) -> None:
     key = json.loads((folder.with_name("out-private") / "key.json").read_text("utf-8"))
     by_name = [pseudonym for pseudonym, _ in sorted(key["physicians"].items(), key=lambda x: x[1])]
     assert by_name != sorted(by_name)
-    stored = json.loads((folder / "diagnostics.json").read_text("utf-8"))
-    summary = json.loads((folder / "summary.json").read_text("utf-8"))
+    stored = json.loads((folder / "diagnostics.json").read_text("utf-8"))["decisions"][0]
+    summary = json.loads((folder / "summary.json").read_text("utf-8"))["decisions"][0]
     lists = [
         [row["physician"] for row in stored["overlap"]],
         [row["physician"] for row in stored["attrition"]],
-        list(summary["lines"]),
+        list(dict.fromkeys(row["physician"] for row in summary["own_rules"])),
         pl.read_csv(folder / "physicians.csv")["physician"].to_list(),
         pl.read_csv(folder / "methods.csv").filter(method="mahalanobis")["physician"].to_list(),
     ]

@@ -17,7 +17,8 @@ from intravar.estimators.evidence import EligibleRates, Evidence, Pairs
 from intravar.inference import share_interval
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
-from intravar.publication.outputs import outputs_of
+from intravar.publication.disclosure import published_of
+from intravar.publication.files import read_published
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.publication.publish import ShownScores, shown_scores
 from intravar.publication.shown_diagnostics import without_small_bins
@@ -388,8 +389,8 @@ def test_small_counts_are_nowhere_in_what_is_published(folder: Path) -> None:
             assert part_is_safe(discordant, row["n_pairs"])
         if row["n_patients"] is not None and row["n_pairs"] is not None:
             assert part_is_safe(2 * row["n_pairs"], row["n_patients"])
-    for row in json.loads((folder / "diagnostics.json").read_text())["attrition"]:
-        assert not any(is_small(count) for name, count in row.items() if name != "physician")
+    for panel in read_published(folder).first.diagnostics.attrition:
+        assert not any(is_small(count) for count in panel.parts.values())
 
 
 @pytest.fixture(scope="module")
@@ -445,17 +446,18 @@ def test_nothing_published_depends_on_the_decisions_of_hidden_physicians(
     written = pl.read_parquet(out / "physicians.parquet")
     shown = written.filter(pl.col("discordance").is_not_null())["physician"].to_list()
     panels = found.check.panels.table.filter(pl.col("physician").is_in(shown))
-    checks = json.loads((out / "checks.json").read_text())
-    assert checks["decision_share"] == round(panels["n_for"].sum() / panels["n_patients"].sum(), 2)
-    stored = json.loads((out / "diagnostics.json").read_text())
+    decision = read_published(out).first
+    assert decision.check.decision_share == round(
+        panels["n_for"].sum() / panels["n_patients"].sum(), 2
+    )
     methods = pl.read_parquet(out / "methods.parquet").drop_nulls("score")
     both = methods.filter(pl.col("method") == "latent-rule").join(
         methods.filter(pl.col("method") == "euclidean"), on="physician"
     )
     (agreement,) = [
-        row["spearman"]
-        for row in stored["agreement"]
-        if (row["method"], row["other"]) == ("latent-rule", "euclidean")
+        row.spearman
+        for row in decision.diagnostics.agreement
+        if (row.method, row.other) == ("latent-rule", "euclidean")
     ]
     assert agreement == pytest.approx(
         both.select(pl.corr("score", "score_right", method="spearman")).item(), abs=0.006
@@ -466,7 +468,7 @@ def test_a_tighter_caliper_sets_no_few_pairs_apart(
     table: pl.DataFrame, measured: intravar.Measurement
 ) -> None:
     names = {name: name for name in measured.physicians["physician"]}
-    sweep = pl.DataFrame(outputs_of(measured, names).diagnostics["sweep"])
+    sweep = pl.DataFrame(published_of(measured, names).first.diagnostics.sweep)
     steps = sweep.sort("fraction")["share_paired"].to_numpy() * table.height / 2
     apart = np.diff(np.concatenate([[0.0], steps]))
     assert not any(is_small(round(float(count))) for count in apart)

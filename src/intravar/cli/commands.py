@@ -19,6 +19,7 @@ from intravar.cli import (
     measure,
     omop,
     report,
+    review,
     sheet,
     simulation,
 )
@@ -67,6 +68,7 @@ compare.register(app)
 omop.register(app)
 report.register(app)
 sheet.register(app)
+review.register(app)
 
 
 def _print_version(wanted: bool) -> None:

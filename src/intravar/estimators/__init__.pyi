@@ -1,7 +1,6 @@
 from .base import Estimator
 from .euclidean import Euclidean
 from .genetic_mahalanobis import GeneticMahalanobis
-from .genetic_matching import GeneticMatching
 from .glmm import GLMM
 from .latent_rule import LatentRule
 from .learned_weights import LearnedWeights
@@ -30,7 +29,6 @@ __all__ = [
     "Estimator",
     "Euclidean",
     "GeneticMahalanobis",
-    "GeneticMatching",
     "LPAGuided",
     "LatentRule",
     "LearnedWeights",

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from intravar.estimators.balance_based import BalanceBased
-from intravar.matching.comparison import PanelMahalanobis
+from typing import Any
+
+import numpy as np
+
+from intravar.arrays import FloatArray
+from intravar.estimators.matching import MatchingEstimator
+from intravar.estimators.work import Size, Work, growing, pairing
+from intravar.learning.balance import BalanceSearch, search_balance
+from intravar.matching.comparison import PanelMahalanobis, Strategy
 from intravar.observed import Observed
 
+#: The search pairs this many times, by and large.
+SEARCHES = 30
 
-class GeneticMahalanobis(BalanceBased):
+
+class GeneticMahalanobis(MatchingEstimator):
     """Gives each patient its nearest other patient, who may serve many.
 
     d(i, k)^2 = (v_i - v_k)' S_v^+ (v_i - v_k) with v = diag(sqrt(w)) z and S_v the covariance of v
@@ -39,12 +49,18 @@ class GeneticMahalanobis(BalanceBased):
     References
     ----------
     Diamond and Sekhon, Genetic matching for estimating causal effects, Rev Econ Stat
-    2013;95:932-945; their own distance is that of :class:`GeneticMatching`.
+    2013;95:932-945.
     """
 
     name = "genetic-mahalanobis"
     label = "Genetic Mahalanobis"
     idea = "gives each patient the nearest other one, who may serve many; weights cancel"
+    supervised = True
+    # Part of the method, not a choice: it pairs with replacement.
+    strategy: Strategy = "nearest"
+
+    weights_: FloatArray
+    search_: BalanceSearch | None
 
     def __init__(
         self,
@@ -63,6 +79,34 @@ class GeneticMahalanobis(BalanceBased):
 
     def _comparison(self, observed: Observed) -> PanelMahalanobis:
         z = observed.standardised
-        self._set_weights(observed, z, self.search)
+        n_columns = z.shape[1]
+        self.search_ = None
+        self.weights_ = np.full(n_columns, 1 / max(n_columns, 1))
+        if self.search and n_columns:
+            self.search_ = search_balance(
+                z,
+                observed.decision,
+                balance=z,
+                seed=self.random_state,
+                generations=self.generations,
+                workers=self.n_jobs or 1,
+            )
+            self.weights_ = self.search_.weights
         # The weights cancel in the distance; only a weight of zero takes a covariate out.
         return PanelMahalanobis(z[:, self.weights_ > 0])
+
+    @classmethod
+    def work(cls, size: Size) -> Work:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        return Work(SEARCHES * pairing(size), growing(size))
+
+    def details(self) -> dict[str, Any]:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        if self.search_ is None:
+            return {}
+        names = self.feature_names_in_.tolist()
+        return {
+            "weights": dict(zip(names, self.weights_.tolist(), strict=True)),
+            "balance_trace": self.search_.trace.tolist(),
+            "evaluations": self.search_.n_evaluations,
+        }

@@ -8,7 +8,7 @@ import numpy as np
 
 from intravar.arrays import FloatArray
 from intravar.estimators.matching import MatchingEstimator
-from intravar.learning.mixtures.profile_selection import ProfileModel, select_profiles
+from intravar.learning.profiles import ProfileModel, select_profiles
 from intravar.learning.scaling import fit_robust_scaling
 from intravar.matching.comparison import Hybrid, Strategy
 from intravar.observed import Observed

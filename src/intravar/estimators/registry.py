@@ -9,7 +9,6 @@ from intravar.errors import unknown_name
 from intravar.estimators.base import Estimator
 from intravar.estimators.euclidean import Euclidean
 from intravar.estimators.genetic_mahalanobis import GeneticMahalanobis
-from intravar.estimators.genetic_matching import GeneticMatching
 from intravar.estimators.glmm import GLMM
 from intravar.estimators.latent_rule import LatentRule
 from intravar.estimators.learned_weights import LearnedWeights
@@ -40,7 +39,6 @@ METHODS: dict[str, type[Estimator]] = {
     **PAPER_METHODS,
     LatentRule.name: LatentRule,
     Predictability.name: Predictability,
-    GeneticMatching.name: GeneticMatching,
 }
 #: What `all` means: the paper's eight and the Latent Rule. Others take their time, or aim at
 #: something else than D*, and must be named.

@@ -11,6 +11,7 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
+from intravar.measurement.nearest import pairs_to_review
 from intravar.measurement.result import Measurement
 from intravar.observed import Observed
 from intravar.preparation.kinds import understand
@@ -73,7 +74,7 @@ def patient_table(
             observed.named[observed.code].cast(pl.String).alias("physician"),
             pl.Series("decision", observed.decision),
             *(
-                _typed(raw[name], kinds.get(name, "")).alias(
+                typed(raw[name], kinds.get(name, "")).alias(
                     f"{name} (covariate)" if name in _KEPT else name
                 )
                 for name in names
@@ -82,7 +83,7 @@ def patient_table(
     )
 
 
-def _typed(column: pl.Series, kind: str) -> pl.Series:
+def typed(column: pl.Series, kind: str) -> pl.Series:
     """Return numbers and dates as such, and codes of a category as labels."""
     if kind == "category":
         return column.cast(pl.String)
@@ -126,6 +127,31 @@ def case_table(cases: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.Da
     )
 
 
+def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
+    """Return the pairs that reviewers may be shown, by the rows of the source.
+
+    Columns: physician, first, second, distance, different (whether they were decided differently)
+    and weight (of how many pairs it is one that was kept).
+    """
+    prepared, ranked = measurement.check.prepared, measurement.rule.importance
+    importance = dict(ranked.select("covariate", "importance").iter_rows())
+    pairs = pairs_to_review(prepared.observed, prepared.origin, importance)
+    return pair_table(pairs, prepared.observed, prepared.rows)
+
+
+def pair_table(pairs: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
+    """Return pairs by the rows of the source, see :func:`review_pairs_of`."""
+    source = pl.Series(rows + 1, dtype=pl.Int64)
+    return pairs.select(
+        observed.named.cast(pl.String)[pairs["panel"]].alias("physician"),
+        source[pairs["first"]].alias("first"),
+        source[pairs["second"]].alias("second"),
+        "distance",
+        pl.col("discordant").alias("different"),
+        pl.lit(1.0).alias("weight"),
+    )
+
+
 def side_by_side(
     cases: pl.DataFrame, patients: pl.DataFrame, physician: str, *, most: int = 5
 ) -> pl.DataFrame:
@@ -155,8 +181,8 @@ def side_by_side(
                 "row_for": sides[0] and sides[0]["row"],
                 "row_against": sides[1] and sides[1]["row"],
                 "covariate": name,
-                "decided_for": sides[0] and _text(sides[0][name]),
-                "decided_against": sides[1] and _text(sides[1][name]),
+                "decided_for": sides[0] and as_text(sides[0][name]),
+                "decided_against": sides[1] and as_text(sides[1][name]),
                 "difference": _difference(sides[0][name], sides[1][name])
                 if sides[0] and sides[1]
                 else None,
@@ -166,7 +192,8 @@ def side_by_side(
     return pl.DataFrame(rows, schema=SHOWN_SCHEMA)
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Write a value for a reader: four digits that count, and what is missing as such."""
     if value is None:
         return "missing"
     return _digits(value) if isinstance(value, float) else str(value)

@@ -1,14 +1,18 @@
-"""Pairs of comparable patients that show a score at work, for every kind of evidence."""
+"""Pairs of comparable patients of one physician: those behind a score, and those to review."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 from scipy.spatial import cKDTree
 
-from intravar.arrays import IntArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.evidence import PAIR_SCHEMA, EligibleRates, Evidence, Pairs
+from intravar.measurement.alike import AlikeScale, alike_points
 from intravar.observed import Observed
+from intravar.seeds import stream
 
 #: Neighbours of a patient that are looked at.
 NEIGHBOURS = 6
@@ -28,21 +32,53 @@ def pairs_behind(evidence: Evidence, observed: Observed) -> pl.DataFrame:
         return evidence.table.cast(PAIR_SCHEMA)  # type: ignore[arg-type]
     of_all = np.ones(observed.n_patients, dtype=np.bool_)
     core = evidence.core if isinstance(evidence, EligibleRates) else of_all
-    tables = [_paired(at, panel[core[panel]], observed) for at, panel in enumerate(observed.panels)]
+    points = observed.standardised
+    # Standardised: two patients at random lie the root of twice the number of columns apart.
+    most_apart = FAR * float(np.sqrt(2 * points.shape[1]))
+    tables = [
+        _paired(at, panel[core[panel]], points, observed, most_apart)
+        for at, panel in enumerate(observed.panels)
+    ]
     return pl.concat([pl.DataFrame(schema=PAIR_SCHEMA), *tables])
 
 
-def _paired(panel: int, rows: IntArray, observed: Observed) -> pl.DataFrame:
+def pairs_to_review(
+    observed: Observed,
+    origin: Sequence[str],
+    importance: Mapping[str, float],
+    scale: AlikeScale | None = None,
+) -> pl.DataFrame:
+    """Return pairs that are alike in the record, each patient in one pair at the most.
+
+    Covariates are weighed as in :mod:`intravar.measurement.alike`. Predictions are left out: that
+    of a patient is learned from the decisions on the others, so that two neighbours who were
+    decided differently would be pushed apart. Patients who are alike in everything are taken in
+    an order by lot: they are stored by their decisions.
+
+    Parameters
+    ----------
+    observed, origin, importance, scale
+        See :func:`intravar.measurement.alike.alike_points`.
+    """
+    points = alike_points(observed, origin, importance, scale=scale)
+    tables = []
+    for at, panel in enumerate(observed.panels):
+        lot = stream(0, "review", "pairs", str(observed.physicians[at])).permutation(len(panel))
+        tables.append(_paired(at, panel[lot], points, observed, 1.0))
+    return pl.concat([pl.DataFrame(schema=PAIR_SCHEMA), *tables])
+
+
+def _paired(
+    panel: int, rows: IntArray, points: FloatArray, observed: Observed, most_apart: float
+) -> pl.DataFrame:
     """Pair patients that are each other's nearest among those left, greedily by distance."""
     if len(rows) < 2:
         return pl.DataFrame(schema=PAIR_SCHEMA)
-    points = observed.standardised[rows]
     n_near = min(len(rows), NEIGHBOURS)
-    distance, near = cKDTree(points).query(points, k=n_near)
+    distance, near = cKDTree(points[rows]).query(points[rows], k=n_near)
     first = np.repeat(np.arange(len(rows)), n_near)
     second, apart = near.ravel(), distance.ravel()
-    # Standardised: two patients at random lie the root of twice the number of columns apart.
-    valid = (first < second) & (apart <= FAR * np.sqrt(2 * points.shape[1]))
+    valid = (first < second) & (apart <= most_apart)
     first, second, apart = first[valid], second[valid], apart[valid]
     order = np.lexsort((second, first, apart))
     used = np.zeros(len(rows), dtype=np.bool_)

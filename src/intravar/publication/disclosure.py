@@ -130,6 +130,7 @@ def decision_of(
             decision_share=_share(measurement, main),
         ),
         diagnostics=shown_diagnostics(measurement, shown, names),
+        review=None,
         physicians=in_their_words(physicians, words),
         methods=None if len(shown) < 2 else _methods(shown, scales, names, words),
         strata=strata,

@@ -15,6 +15,8 @@ from intravar.publication.folders import private_folder, read_several, read_summ
 from intravar.publication.pseudonyms import KEY_FILE, read_names
 
 CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
+#: Pairs that reviewers may be shown.
+PAIRS_FILE = "pairs.parquet"
 WARNING = "PATIENT-LEVEL: single patients can be recognised from this; keep it where the data are"
 
 

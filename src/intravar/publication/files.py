@@ -122,7 +122,9 @@ def plain(value: Any) -> Any:
         }
     if isinstance(value, tuple):
         return [plain(each) for each in value]
-    return dict(value) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    return value
 
 
 @cache

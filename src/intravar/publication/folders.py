@@ -222,19 +222,22 @@ def _alone(out: Path) -> Iterator[None]:
         raise InputError(f"another measurement is writing to '{out}'; wait for it") from error
 
 
-def add_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write more files into a measurement's folder, or the same ones again."""
-    listed = _listing(folder, "measurement")
+def add_files(folder: Path, files: Mapping[str, bytes], kind: Kind = "measurement") -> None:
+    """Write more files into a folder of a measurement, or the same ones again."""
+    listed = _listing(folder, kind)
     for name in files:  # all of them before the first is written
         present = folder / name
         if present.exists() and listed.get(name) != _digest(present.read_bytes()):
             raise InputError(f"'{present}' was changed or is not of intravar; move it away")
     for name, content in files.items():
-        with whole_file(folder / name) as beside:
-            beside.write_bytes(content)
         listed |= {name: _digest(content)}
-        with whole_file(folder / LISTING) as beside:
-            beside.write_text(_listed("measurement", listed), "utf-8")
+        listing = _listed(kind, listed).encode()
+        for target, written in ((folder / name, content), (folder / LISTING, listing)):
+            with whole_file(target) as beside:
+                if kind == "private":
+                    write_private(beside, written)
+                else:
+                    beside.write_bytes(written)
 
 
 def recover(out: Path) -> None:

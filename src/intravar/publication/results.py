@@ -45,6 +45,7 @@ _STRATUM = (
 _CHANGED = "of physicians whose strata are shown, and from them alone; rounded"
 _JOINT = "hidden where few patients got a combination of decisions, or unless reportable; rounded"
 _AS_ALONE = "as in the table of physicians"
+_REVIEWED = "hidden where few pairs stand behind it; rounded so that no count follows"
 
 
 @dataclass(frozen=True)
@@ -586,6 +587,78 @@ class Diagnostics:
     anchor_mass: Annotated[Anchors | None, "missing where no rule was found"]
 
 
+@dataclass(frozen=True)
+class ReviewFigure:
+    """Discordance among reviewed pairs, with the ends of its 95 % interval."""
+
+    discordance: Annotated[float, _REVIEWED]
+    low: Annotated[float, _REVIEWED]
+    high: Annotated[float, _REVIEWED]
+
+
+@dataclass(frozen=True)
+class ReviewReason:
+    """Why reviewers judged pairs not comparable: a reason, and its share of them."""
+
+    reason: Annotated[str, "one of the reasons that reviewers chose from, of many pairs"]
+    share: Annotated[float | None, _REVIEWED]
+
+
+@dataclass(frozen=True)
+class ReviewRange:
+    """Between which figures the result lies, as unsure pairs are counted."""
+
+    low: Annotated[float, _REVIEWED]
+    high: Annotated[float, _REVIEWED]
+
+
+@dataclass(frozen=True)
+class ReviewAgreement:
+    """Agreement of two reviewers: kappa with its 95 % interval."""
+
+    kappa: Annotated[float | None, "one digit; hidden where few pairs were judged alike, or not"]
+    low: Annotated[float | None, "one digit"]
+    high: Annotated[float | None, "one digit"]
+
+
+@dataclass(frozen=True)
+class Review:
+    """What blind review of pairs found.
+
+    Attributes
+    ----------
+    discordance, low, high
+        Among pairs that were judged comparable, with its 95 % interval.
+    n_pairs, n_left
+        Pairs drawn, and those without a judgement.
+    record
+        Discordance of pairs that are alike in the record.
+    step
+        To which figures are rounded.
+    explained
+        Share of the record's discordance that reviewers explained.
+    reasons, unsure, agreement
+        None or empty where counts behind them are small.
+    physicians
+        Figures of single deciders, by what they are called.
+    """
+
+    discordance: Annotated[float, _REVIEWED]
+    low: Annotated[float, _REVIEWED]
+    high: Annotated[float, _REVIEWED]
+    n_pairs: Annotated[int, "pairs drawn"]
+    record: Annotated[float, "two digits, over all pairs"]
+    step: Annotated[float, "follows from the number of pairs"]
+    n_left: Annotated[int, "pairs without a judgement"]
+    explained: Annotated[float | None, _REVIEWED]
+    reasons: tuple[ReviewReason, ...]
+    unsure: Annotated[ReviewRange | None, "missing where unsure pairs are few"]
+    agreement: Annotated[
+        ReviewAgreement | None, "missing where few pairs were judged alike, or not"
+    ]
+    physicians: Annotated[Mapping[str, ReviewFigure], _REVIEWED]
+
+
 @dataclass(frozen=True, eq=False)
 class Decision:
     """What is published of one decision.
@@ -615,6 +688,8 @@ class Decision:
         What the steps took.
     check, diagnostics
         What the check found, and whether to believe the result; files of their own.
+    review
+        What blind review of pairs found; None before there was one.
     physicians
         Table of :class:`PhysicianRow`, in the order of pseudonyms; `rows` are the same one by one.
     methods
@@ -648,6 +723,7 @@ class Decision:
     seconds: Annotated[Mapping[str, int], "whole seconds"]
     check: Check
     diagnostics: Diagnostics
+    review: Annotated[Review | None, "missing where nothing was reviewed"]
     physicians: pl.DataFrame
     methods: pl.DataFrame | None = None
     strata: pl.DataFrame | None = None

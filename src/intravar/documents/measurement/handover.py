@@ -14,10 +14,10 @@ from intravar.documents.measurement.report import report, table_document
 from intravar.documents.packages import lacking
 from intravar.documents.page import as_html
 from intravar.documents.workbook import as_xlsx
-from intravar.measurement.explanation import cases_of, patients_of, side_by_side
+from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
-from intravar.publication.explain import CASES_FILE, PATIENTS_FILE
+from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE
 from intravar.publication.files import files_of, parquet_bytes, read_published
 from intravar.publication.folders import (
     checked_out,
@@ -116,6 +116,7 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
         FIGURES_FILE: parquet_bytes(_exact(measurement)),
         CASES_FILE: parquet_bytes(cases_of(measurement)),
         PATIENTS_FILE: parquet_bytes(patients_of(measurement)),
+        PAIRS_FILE: parquet_bytes(review_pairs_of(measurement)),
         "README.txt": measurement.request.words.fill(PRIVATE_NOTE).encode(),
     }
 

@@ -33,7 +33,6 @@ LOOKS = {
     "lpa-guided": Look("#3b2f94", "#a79df5", "diamond"),
     "mutual-information": Look("#008a64", "#3fd0a4", "triangle-down"),
     "glmm": Look("#5c5c5c", "#c4c4c4", HEXAGON),
-    "genetic-matching": Look("#882255", "#d67aa8", "triangle-left"),
     "latent-rule": Look("#b07a00", "#f7c04a", STAR),
     "constant": Look("#8a8a8a", "#8f8f8f", RING),
 }

@@ -16,7 +16,7 @@ from scipy.optimize import differential_evolution
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.learning.balance.nearest_control import NearestControl
+from intravar.learning.nearest_control import NearestControl
 
 LARGEST_WEIGHT = 10.0
 POPULATION_PER_COVARIATE = 15
@@ -86,7 +86,7 @@ def search_balance(
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.learning.balance.balance_search import search_balance
+    >>> from intravar.learning.balance import search_balance
     >>> covariates = np.random.default_rng(0).normal(size=(60, 2))
     >>> found = search_balance(covariates, covariates[:, 0] > 0, seed=1, generations=2)
     >>> found.n_evaluations, len(found.trace)
@@ -145,7 +145,7 @@ class BalanceLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.learning.balance.balance_search import BalanceLoss
+    >>> from intravar.learning.balance import BalanceLoss
     >>> loss = BalanceLoss(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> loss(np.array([9.0, 1.0])), loss(np.array([1.0, 9.0]))
     (2.0, 1.0)
@@ -174,7 +174,7 @@ def normalised(weights: FloatArray) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.learning.balance.balance_search import normalised
+    >>> from intravar.learning.balance import normalised
     >>> normalised(np.array([1.0, 3.0])), normalised(np.zeros(2))
     (array([0.25, 0.75]), array([0.5, 0.5]))
     """

@@ -9,18 +9,18 @@ choice of the best start are the same. Only the arithmetic is arranged different
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import ThreadpoolController
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.mixtures.batched_em import (
+from intravar.learning.mixtures import (
     MixtureParameters,
     QuadraticFeatures,
     StartResult,
@@ -28,16 +28,10 @@ from intravar.learning.mixtures.batched_em import (
     parameters_from_labels,
     run_starts,
 )
-from intravar.learning.mixtures.kmeans_kernel import lloyd
-from intravar.learning.mixtures.profile_model import ProfileModel, checked_matrix
-
-__all__ = ["ProfileModel", "kmeans_labels", "select_profiles"]
 
 # The defaults of scikit-learn, named because the starts and stops depend on them.
 EM_TOLERANCE = 1e-3
 EM_MAX_ITERATIONS = 100
-KMEANS_TOLERANCE = 1e-4
-KMEANS_MAX_ITERATIONS = 300
 
 # Moments are taken around the cohort's centre, so a covariance carries an error of about
 # eps * max(z^2), to be small against its smallest possible eigenvalue, reg_covar.
@@ -45,6 +39,79 @@ _MOMENT_ERROR_LIMIT = 1e-6
 # Two starts that end this close (relative) are the same solution with its profiles in another
 # order; the earlier one is kept, so that rounding does not decide.
 _SAME_BOUND = 1e-10
+
+
+def checked_matrix(z: npt.ArrayLike) -> FloatArray:
+    """Give ``z`` as a finite matrix of patients by covariates, or say what is wrong with it."""
+    rows = np.ascontiguousarray(z, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise ValueError(
+            f"z must have two dimensions (patients, covariates), got shape {rows.shape}"
+        )
+    if not np.isfinite(rows).all():
+        column = int(np.flatnonzero(~np.isfinite(rows).all(axis=0))[0])
+        raise ValueError(f"z holds a missing or infinite value in column {column}")
+    return rows
+
+
+@dataclass(frozen=True)
+class ProfileModel:
+    """The retained mixture, and how it was chosen.
+
+    Attributes
+    ----------
+    n_profiles : int
+        Number of profiles K of the retained mixture.
+    weights : ndarray of shape (K,)
+        Share of each profile.
+    means : ndarray of shape (K, p)
+        Centre of each profile.
+    covariances : ndarray of shape (K, p, p)
+        Covariance of each profile, regularisation included.
+    precisions_cholesky : ndarray of shape (K, p, p)
+        Upper factors U with ``U U' = inv(covariance)``.
+    bic : dict of int to float
+        BIC of every candidate that could be fitted.
+    converged : dict of int to bool
+        Whether the best start of the candidate converged.
+    skipped : dict of int to str
+        Candidates that could not be fitted, with the reason.
+    fallback : bool
+        True when no candidate converged and the smallest one was kept all the same.
+    """
+
+    n_profiles: int
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+    precisions_cholesky: FloatArray
+    bic: dict[int, float]
+    converged: dict[int, bool]
+    skipped: dict[int, str] = field(default_factory=dict)
+    fallback: bool = False
+
+    def log_densities(self, z: npt.ArrayLike) -> FloatArray:
+        """Log of weight times density, per row and profile, shape (n, K)."""
+        rows = checked_matrix(z)
+        if rows.shape[1] != self.means.shape[1]:
+            raise ValueError(
+                f"z has {rows.shape[1]} columns, the profiles were fitted on {self.means.shape[1]}"
+            )
+        result = np.empty((rows.shape[0], self.n_profiles))
+        constant = -0.5 * rows.shape[1] * np.log(2.0 * np.pi)
+        for k, factor in enumerate(self.precisions_cholesky):
+            whitened = (rows - self.means[k]) @ factor
+            result[:, k] = -0.5 * np.einsum("ij,ij->i", whitened, whitened)
+            result[:, k] += constant + np.log(np.diag(factor)).sum() + np.log(self.weights[k])
+        return result
+
+    def memberships(self, z: npt.ArrayLike) -> FloatArray:
+        """Posterior probability of each profile, per row, shape (n, K); rows sum to one."""
+        result = self.log_densities(z)
+        result -= result.max(axis=1, keepdims=True)
+        np.exp(result, out=result)
+        result /= result.sum(axis=1, keepdims=True)
+        return result
 
 
 @dataclass(frozen=True)
@@ -74,23 +141,8 @@ def _free_parameters(n_profiles: int, n_columns: int) -> int:
 def kmeans_labels(z: FloatArray, n_profiles: int, n_init: int, random_state: int) -> IntArray:
     """Labels of ``n_init`` k-means runs that share one random stream, as GaussianMixture does."""
     stream = np.random.RandomState(random_state)
-    labels = np.empty((n_init, z.shape[0]), dtype=np.int64)
-    centred = z - z.mean(axis=0)
-    columns = np.ascontiguousarray(centred.T)
-    norms = np.einsum("ij,ij->i", centred, centred)
-    tolerance = KMEANS_TOLERANCE * float(np.var(z, axis=0).mean())
-    for start in range(n_init):
-        before, held = stream.get_state(), False
-        if n_profiles > 1:
-            centres, _ = kmeans_plusplus(
-                centred, n_profiles, x_squared_norms=norms, random_state=stream
-            )
-            labels[start], held = lloyd(columns, centres, tolerance, KMEANS_MAX_ITERATIONS)
-        if not held:
-            stream.set_state(before)
-            kmeans = KMeans(n_clusters=n_profiles, n_init=1, random_state=stream)
-            labels[start] = kmeans.fit(z).labels_
-    return labels
+    runs = [KMeans(n_profiles, n_init=1, random_state=stream).fit(z) for _ in range(n_init)]
+    return np.array([run.labels_ for run in runs], dtype=np.int64)
 
 
 def _best_start(results: list[StartResult]) -> StartResult:

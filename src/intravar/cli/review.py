@@ -1,0 +1,197 @@
+"""The commands `review plan`, `draw` and `read`: blind review of pairs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from intravar import cli, publication, review
+from intravar.cli.options import Json
+from intravar.writing import privacy_words
+
+if TYPE_CHECKING:
+    from intravar.review import Review
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="What 'intravar measure --out' wrote.")]
+HOW = (
+    "Two patients of the same physician, alike in the record, are set side by side. A reviewer who "
+    "sees neither the decision nor the physician says whether they are comparable."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    group = typer.Typer(help=f"Blind review of pairs of patients. {HOW}", no_args_is_help=True)
+    group.command("plan")(plan)
+    group.command("draw")(draw)
+    group.command("read")(read)
+    app.add_typer(group, name="review")
+
+
+def plan(folder: Folder, as_json: Json = False) -> None:
+    """Print how wide the interval would be for 30, 60, 120 and 240 pairs."""
+    found = review.plan(folder)
+    if as_json:
+        typer.echo(json.dumps(asdict(found)))
+        return
+    words = _words(folder)
+    cli.say(
+        words.said(
+            f"{found.n_frame:,} pairs of patients are alike in the record; of 100, "
+            f"{100 * found.record:.0f} were decided differently."
+        )
+    )
+    basis = "as reviewed so far" if found.reviewed else "a guess, before anything is reviewed"
+    first, second = (round(100 * share) for share in found.comparable)
+    cli.say(
+        f"Thought comparable: {first} of 100 pairs decided differently, {second} of 100 decided "
+        f"alike ({basis})."
+    )
+    table = cli.Table(box=None, pad_edge=False)
+    for name in ("pairs", "of 100 comparable pairs", "95 % interval", "as published"):
+        table.add_column(name, justify="right")
+    for each in found.sizes:
+        told = "nothing"
+        if each.published_low is not None and each.published_high is not None:
+            told = _interval(each.published_low, each.published_high)
+        table.add_row(
+            f"{each.n_pairs}",
+            f"{100 * each.discordance:.0f}",
+            _interval(each.low, each.high),
+            told,
+        )
+    cli.Console(highlight=False).print(table)
+    cli.say("Published figures are rounded, with few pairs more so: small numbers must not show.")
+
+
+def draw(
+    folder: Folder,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the packet; must be new.")],
+    pairs: Annotated[int, typer.Option("--pairs", help="Pairs to draw.")] = 120,
+    more: Annotated[
+        int | None, typer.Option("--more", help="Pairs to add to those drawn before.")
+    ] = None,
+    reviewers: Annotated[int, typer.Option("--reviewers", help="How many people review.")] = 1,
+    twice: Annotated[
+        float | None,
+        typer.Option(
+            "--twice", help="Share that two people review. Default: 0.2 if there are two."
+        ),
+    ] = None,
+    each: Annotated[
+        bool, typer.Option("--each", help="Equally many pairs of every physician.")
+    ] = False,
+    show: Annotated[
+        list[str] | None,
+        typer.Option("--show", help="Column that reviewers see besides; may be given again."),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Drop pairs that have answers already.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Draw pairs at random and write the packet for the reviewers.
+
+    The packet holds neither decisions nor physicians; which pairs were decided differently stays
+    in the private folder beside DIR. Everything in the packet is patient data.
+    """
+    with _words(folder).in_errors():
+        found = review.draw(
+            folder,
+            out,
+            pairs=pairs,
+            more=more,
+            reviewers=reviewers,
+            twice=twice,
+            each=each,
+            show=tuple(show or ()),
+            replace_drawn=replace,
+        )
+    if as_json:
+        typer.echo(json.dumps({"packet": str(out), "n_pairs": len(found)}))
+        return
+    cli.say(f"{len(found):,} pairs: {out}")
+    cli.say("Open review.html, or fill in answers-R1.xlsx or answers-R1.csv.")
+    cli.say(_words(folder).said(review.NOTE))
+    if told := privacy_words(out):
+        cli.say(f"warning: {told}")
+    cli.say(f"Then: intravar review read {folder} FILES")
+
+
+def read(
+    folder: Folder,
+    answers: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILES", help="Answers: CSV, Excel, or what review.html saved."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Read answers, and add what they tell to the measurement and its pages."""
+    with _words(folder).in_errors():
+        found = review.read(folder, answers or [])
+    if as_json:
+        typer.echo(json.dumps(_as_json(found), default=str))
+        return
+    for line in review_report(found):
+        cli.say(_words(folder).said(line))
+
+
+def _words(folder: Path) -> Any:
+    return publication.read_published(folder).words
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:.0f} to {100 * high:.0f}"
+
+
+def _as_json(found: Review) -> dict[str, Any]:
+    told = {name: getattr(found, name) for name in found.__dataclass_fields__}
+    return told | {
+        "group": None if found.group is None else asdict(found.group),
+        "agreement": None if found.agreement is None else asdict(found.agreement),
+        "physicians": found.physicians.to_dicts(),
+    }
+
+
+def review_report(found: Review) -> list[str]:
+    """Say what a review found, for whoever may see the private folder."""
+    lines = [
+        f"{found.n_pairs:,} pairs judged, {found.n_unsure:,} unsure, {found.n_left:,} left.",
+    ]
+    if found.group is not None:
+        group = found.group
+        lines.append(
+            f"Of 100 pairs of patients whom reviewers found comparable, "
+            f"{100 * group.discordance:.0f} [{100 * group.low:.0f}, {100 * group.high:.0f}] were "
+            f"decided differently; of all pairs alike in the record, {100 * found.record:.0f}."
+        )
+    if found.explained is not None:
+        lines.append(
+            f"Of 100 pairs that were decided differently, {100 * found.explained:.0f} differ in "
+            "something that matters."
+        )
+    if found.reasons:
+        listed = ", ".join(f"{why} ({n})" for why, n in found.reasons.items())
+        lines.append(f"Reasons: {listed}.")
+    if found.n_unsure and found.if_comparable is not None and found.if_different is not None:
+        lines.append(
+            f"With every unsure pair counted as comparable it would be "
+            f"{100 * found.if_comparable:.0f}, as different {100 * found.if_different:.0f}."
+        )
+    if found.agreement is not None:
+        agreed = found.agreement
+        lines.append(
+            f"Two reviewers said the same of {agreed.n_same} of {agreed.n_pairs} pairs (kappa "
+            f"{agreed.kappa:.2f} [{agreed.low:.2f}, {agreed.high:.2f}])."
+        )
+    if found.contradicted:
+        lines.append(f"Contradicted, each counts half: {', '.join(found.contradicted)}.")
+    if found.published:
+        lines.append("Published, rounded: see report.html.")
+    else:
+        lines.append(f"Not published now: {found.why_not}.")
+    return lines

@@ -1,1 +1,0 @@
-"""Weights under which treated patients and their nearest controls are alike."""

@@ -1,1 +1,0 @@
-"""The logistic model with a random intercept per physician, by variational Bayes."""

@@ -1,1 +1,0 @@
-"""Gaussian mixtures of patients: latent profiles, fitted many starts at a time."""

@@ -1,0 +1,317 @@
+"""Which pairs are drawn, with which probability, and who reviews them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import IntArray
+from intravar.errors import InputError, option
+
+#: Before anything is reviewed: shares of pairs decided differently, and alike, thought comparable.
+GUESS = (0.5, 0.7)
+PAIRS = 120
+#: Fewer pairs say nothing; more than these nobody reviews.
+FEWEST_PAIRS, MOST_PAIRS = 20, 5_000
+MOST_REVIEWERS = 20
+#: Share that two people review, where there are two.
+TWICE = 0.2
+
+
+@dataclass(frozen=True)
+class DrawnPair:
+    """A pair that was drawn.
+
+    Attributes
+    ----------
+    pair
+        What it is called in the packet.
+    row_a, row_b
+        Rows of the source, counted from 1, in an order by lot.
+    physician, different
+        Whose patients they are, and whether they were decided differently. Never in a packet.
+    probability
+        With which it was drawn.
+    weight
+        Pairs of the frame that it stands for there.
+    reviewers
+        Who is to review it.
+    """
+
+    pair: str
+    row_a: int
+    row_b: int
+    physician: str
+    different: bool
+    probability: float
+    weight: float
+    reviewers: tuple[str, ...]
+
+
+#: What is stored of a pair, in order; its reviewers come last.
+_STORED = ("pair", "row_a", "row_b", "physician", "different", "probability", "weight")
+
+
+@dataclass(frozen=True)
+class Design:
+    """A sample of pairs, as it is kept in the private folder.
+
+    Attributes
+    ----------
+    pairs
+        All that were drawn, in the order of the packet.
+    each
+        Whether every physician gets the same number of pairs.
+    n_reviewers, twice
+        How many review, and the share of pairs that two of them do.
+    show
+        Columns of the source that reviewers see beside the recorded values.
+    """
+
+    pairs: tuple[DrawnPair, ...]
+    each: bool = False
+    n_reviewers: int = 1
+    twice: float = 0.0
+    show: tuple[str, ...] = field(default=())
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """What reviewers are called."""
+        return tuple(f"R{number}" for number in range(1, self.n_reviewers + 1))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the design in a form that fits into JSON."""
+        rows = [[*map(p.__dict__.get, _STORED), list(p.reviewers)] for p in self.pairs]
+        return {
+            "each": self.each,
+            "n_reviewers": self.n_reviewers,
+            "twice": self.twice,
+            "show": list(self.show),
+            "pairs": rows,
+        }
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Design:
+        """Return the design that was stored."""
+        pairs = tuple(
+            DrawnPair(**dict(zip(_STORED, row, strict=False)), reviewers=tuple(row[-1]))
+            for row in stored["pairs"]
+        )
+        return cls(
+            pairs, stored["each"], stored["n_reviewers"], stored["twice"], tuple(stored["show"])
+        )
+
+
+def share_different(guess: tuple[float, float] = GUESS) -> float:
+    """Return the share of reviewed pairs that should be decided differently.
+
+    It makes the variance of log c1 - log c0 smallest, and so that of the discordance.
+
+    Examples
+    --------
+    >>> round(share_different(), 2)
+    0.6
+    """
+    first, second = (math.sqrt((1 - share) / share) for share in guess)
+    return first / (first + second)
+
+
+def checked_size(pairs: int, reviewers: int, twice: float | None) -> float:
+    """Return the share that is reviewed twice, or say what cannot be."""
+    if not FEWEST_PAIRS <= pairs <= MOST_PAIRS:
+        raise InputError(
+            f"{option('pairs')} is {pairs}; give {FEWEST_PAIRS} to {MOST_PAIRS:,} pairs"
+        )
+    if not 1 <= reviewers <= MOST_REVIEWERS:
+        raise InputError(f"{option('reviewers')} is {reviewers}; give 1 to {MOST_REVIEWERS}")
+    if twice is None:
+        return TWICE if reviewers > 1 else 0.0
+    if not 0 <= twice <= 1:
+        raise InputError(f"{option('twice')} is {twice:g}; it is a share from 0 to 1")
+    if twice and reviewers < 2:
+        raise InputError(
+            f"{option('twice')} is {twice:g} with one reviewer; a pair is reviewed twice by two "
+            f"people, ask for them with {option('reviewers', '2')}"
+        )
+    return twice
+
+
+def draw_pairs(frame: pl.DataFrame, n: int, random: np.random.Generator, design: Design) -> Design:
+    """Add pairs to a design; what was drawn before stays.
+
+    Parameters
+    ----------
+    frame
+        All pairs that may be drawn: physician, first, second, different, weight.
+    n
+        How many to add.
+    random
+        Secret; who could repeat its draws could tell the pairs apart.
+    design
+        What there is already; without pairs, what is asked for.
+    """
+    drawn = {(min(p.row_a, p.row_b), max(p.row_a, p.row_b)) for p in design.pairs}
+    indexed = frame.with_row_index("at").with_columns(
+        pl.min_horizontal("first", "second").alias("one"),
+        pl.max_horizontal("first", "second").alias("two"),
+    )
+    before = np.array(
+        [pair in drawn for pair in indexed.select("one", "two").iter_rows()], dtype=np.bool_
+    )
+    taken = [
+        _systematic(frame, kind, share_of_kind, before, random, each=design.each)
+        for kind, share_of_kind in _of_each_kind(frame, n, before).items()
+    ]
+    chosen = random.permutation(np.concatenate(taken))
+    everything = np.concatenate([np.flatnonzero(before), chosen])
+    probability = _probabilities(frame, everything, each=design.each)
+    old = [_again(p, probability) for p in design.pairs]
+    new = _packed(frame, chosen, probability, random, design, len(old))
+    return Design((*old, *new), design.each, design.n_reviewers, design.twice, design.show)
+
+
+def _of_each_kind(frame: pl.DataFrame, n: int, before: np.ndarray[Any, Any]) -> dict[bool, int]:
+    """Return how many pairs of each kind are added."""
+    left = {
+        kind: int(((frame["different"] == kind).to_numpy() & ~before).sum())
+        for kind in (True, False)
+    }
+    wanted = round(share_different() * n)
+    first = min(wanted, left[True])
+    second = min(n - first, left[False])
+    first = min(n - second, left[True])
+    return {True: first, False: second}
+
+
+def _systematic(
+    frame: pl.DataFrame,
+    kind: bool,
+    n: int,
+    before: np.ndarray[Any, Any],
+    random: np.random.Generator,
+    *,
+    each: bool,
+) -> IntArray:
+    """Draw pairs of one kind, spread over physicians: evenly, or as many as they have."""
+    at = np.flatnonzero((frame["different"] == kind).to_numpy() & ~before)
+    if n >= len(at):
+        return at
+    at = random.permutation(at)
+    names = frame["physician"].to_numpy()[at]
+    weight = frame["weight"].to_numpy()[at]
+    if each:
+        return _evenly(at, names, n, before, frame, kind)
+    # In random order of physicians, pairs of each together: every n-th part is one of the sample.
+    _, code = np.unique(names, return_inverse=True)
+    order = np.argsort(random.permutation(code.max() + 1)[code], kind="stable")
+    size = np.minimum(weight[order] * n / weight.sum(), 1.0)
+    ends = np.cumsum(size)
+    picked = np.searchsorted(ends, random.random() + np.arange(n), side="left")
+    picked = np.unique(picked[picked < len(at)])
+    missing = n - len(picked)
+    if missing > 0:  # rounding at the end, or pairs of great weight
+        rest = np.setdiff1d(np.arange(len(at)), picked)
+        picked = np.concatenate([picked, random.choice(rest, size=missing, replace=False)])
+    return np.asarray(at[order[picked]])
+
+
+def _evenly(
+    at: IntArray,
+    names: np.ndarray[Any, Any],
+    n: int,
+    before: np.ndarray[Any, Any],
+    frame: pl.DataFrame,
+    kind: bool,
+) -> IntArray:
+    """Take one pair after another of whoever has the fewest; `at` is in an order by lot."""
+    kinds = (frame["different"] == kind).to_numpy() & before
+    had = dict(
+        zip(*np.unique(frame["physician"].to_numpy()[kinds], return_counts=True), strict=True)
+    )
+    place: dict[str, int] = {}
+    turn = []
+    for name in names.tolist():
+        place[name] = place.get(name, int(had.get(name, 0))) + 1
+        turn.append(place[name])
+    return np.asarray(at[np.argsort(np.array(turn), kind="stable")[:n]])
+
+
+def _probabilities(frame: pl.DataFrame, chosen: IntArray, *, each: bool) -> dict[int, float]:
+    """Return the probability with which every chosen pair came into the whole sample."""
+    by = ["different", "physician"] if each else ["different"]
+    sample = frame[chosen].group_by(by).agg(pl.len().alias("n"))
+    table = (
+        frame.with_row_index("at")
+        .with_columns(pl.col("weight").sum().over(by).alias("total"))[chosen]
+        .join(sample, on=by)
+        .with_columns((pl.col("n") * pl.col("weight") / pl.col("total")).clip(0, 1).alias("chance"))
+    )
+    rows = frame.with_row_index("at")[chosen].select("at", "first", "second")
+    key = {at: _key(one, two) for at, one, two in rows.iter_rows()}
+    return {key[at]: chance for at, chance in table.select("at", "chance").iter_rows()}
+
+
+def _key(one: int, two: int) -> int:
+    """Return a number for a pair, whoever stands first."""
+    return min(one, two) << 40 | max(one, two)
+
+
+def _again(pair: DrawnPair, probability: Mapping[int, float]) -> DrawnPair:
+    return DrawnPair(
+        pair.pair,
+        pair.row_a,
+        pair.row_b,
+        pair.physician,
+        pair.different,
+        probability[_key(pair.row_a, pair.row_b)],
+        pair.weight,
+        pair.reviewers,
+    )
+
+
+def _packed(
+    frame: pl.DataFrame,
+    chosen: IntArray,
+    probability: Mapping[int, float],
+    random: np.random.Generator,
+    design: Design,
+    skip: int,
+) -> list[DrawnPair]:
+    """Give new pairs their names, sides and reviewers, all of it by lot."""
+    who = _assigned(len(chosen), design, random)
+    swapped = random.random(len(chosen)) < 0.5
+    found = []
+    for number, row in enumerate(frame[chosen].iter_rows(named=True)):
+        rows = (row["first"], row["second"])
+        a, b = rows[::-1] if swapped[number] else rows
+        found.append(
+            DrawnPair(
+                f"P{skip + number + 1:04d}",
+                a,
+                b,
+                row["physician"],
+                row["different"],
+                probability[_key(a, b)],
+                row["weight"],
+                who[number],
+            )
+        )
+    return found
+
+
+def _assigned(n: int, design: Design, random: np.random.Generator) -> Sequence[tuple[str, ...]]:
+    """Deal pairs to reviewers evenly; some to two of them."""
+    names = design.reviewers
+    again = set(random.permutation(n)[: round(design.twice * n)].tolist())
+    found, turn = [], 0
+    for number in range(n):
+        found.append(
+            tuple(names[(turn + k) % len(names)] for k in range(2 if number in again else 1))
+        )
+        turn += len(found[-1])
+    return found

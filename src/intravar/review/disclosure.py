@@ -1,0 +1,197 @@
+"""What may be told of a review: no small count of pairs follows from it.
+
+Four counts stand behind the figure: pairs decided differently, or alike, that reviewers found
+comparable, or not. A reader may know how many of each kind were reviewed and how the figure is
+made. So all counts that could be are gone through: figures are rounded until those that look the
+same come from several counts. Where that takes rounding to more than a fifth, nothing is told.
+
+Figures are told in blocks: whoever sees them before and after a single answer could tell how that
+pair was decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.publication.suppression import is_few
+from intravar.review.estimate import discordance_of
+
+#: Figures are rounded to the first of these that hides small counts.
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+#: A small count must be one of so many that fit equally well.
+FEWEST_COUNTS = 4
+#: Judgements that must be new before figures are told again.
+BLOCK = 20
+#: Other counts than these many more or fewer are not gone through.
+REACH = 300
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Judged pairs of one kind.
+
+    Attributes
+    ----------
+    comparable, judged
+        Pairs found comparable, and pairs judged.
+    share, worth
+        The weighted share of comparable pairs, and what the judged pairs are worth.
+    """
+
+    comparable: float
+    judged: int
+    share: float
+    worth: float
+
+    @classmethod
+    def whole(cls, comparable: float, judged: int) -> Kind:
+        """Return pairs that all stand for equally many."""
+        return cls(comparable, judged, comparable / judged if judged else 0.0, float(judged))
+
+    def others(self) -> tuple[FloatArray, FloatArray]:
+        """Return the counts that could be, and what they would come to."""
+        least = -min(int(self.comparable), REACH)
+        most = min(int(self.judged - self.comparable), REACH)
+        count = self.comparable + np.arange(least, most + 1)
+        share = self.share + (count - self.comparable) / max(self.judged, 1)
+        return np.asarray(count, dtype=np.float64), np.clip(share, 0, 1) * self.worth
+
+    def is_few(self, smallest: int) -> bool:
+        """Tell whether a small count stands behind it."""
+        return is_few(self.comparable, smallest) or is_few(self.judged - self.comparable, smallest)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A figure with its interval as it may be told, and to what it was rounded."""
+
+    discordance: float
+    low: float
+    high: float
+    step: float
+
+
+def publishable(
+    different: Kind, alike: Kind, record: float, n_frame: float, smallest: int
+) -> Told | None:
+    """Return the figure as it may be told; None where it may not be.
+
+    Parameters
+    ----------
+    different, alike
+        Judged pairs of the two kinds.
+    record, n_frame
+        Share of all pairs decided differently, and how many pairs there are.
+    smallest
+        The smallest count that is shown.
+
+    Examples
+    --------
+    >>> publishable(Kind.whole(36, 72), Kind.whole(34, 48), 0.28, 2_000, 11)
+    Told(discordance=0.22, low=0.16, high=0.28, step=0.01)
+    >>> publishable(Kind.whole(4, 36), Kind.whole(20, 24), 0.28, 2_000, 11).step
+    0.02
+    """
+    counts = different.others()[0], alike.others()[0]
+    worth = different.others()[1][:, None], alike.others()[1][None, :]
+    figures = discordance_of(record, (worth[0], different.worth), (worth[1], alike.worth), n_frame)
+    at = (
+        np.searchsorted(counts[0], different.comparable),
+        np.searchsorted(counts[1], alike.comparable),
+    )
+    own = int(at[0]) * len(counts[1]) + int(at[1])
+    flat = [np.broadcast_to(each, (len(counts[0]), len(counts[1]))).ravel() for each in figures]
+    if not np.isfinite(flat[0][own]):
+        return None
+    if smallest <= 1:
+        middle, low, high = (round(float(each[own]), 6) for each in flat)
+        return Told(middle, low, high, 1e-6)
+    cases = _counts(counts, (different.judged, alike.judged))
+    open_still = np.isfinite(flat[0])
+    for step in STEPS:
+        shown = _rounded(flat, step)
+        _, group = np.unique(shown[open_still], axis=0, return_inverse=True)
+        safe = _safe(group.ravel(), [each[open_still] for each in cases], smallest)
+        if safe[np.searchsorted(np.flatnonzero(open_still), own)]:
+            middle, low, high = (round(step * float(each), 6) for each in shown[own])
+            return Told(middle, low, high, step)
+        open_still[np.flatnonzero(open_still)[safe]] = False
+    return None
+
+
+def _rounded(figures: list[FloatArray], step: float) -> IntArray:
+    """Return figures in steps, the ends of the interval outwards."""
+    middle, low, high = (np.nan_to_num(each) / step for each in figures)
+    ends = np.floor(low + 1e-9), np.ceil(high - 1e-9)
+    return np.column_stack([np.rint(middle), *ends]).astype(np.int64)
+
+
+def _counts(counts: tuple[FloatArray, FloatArray], judged: tuple[int, int]) -> list[FloatArray]:
+    """Return the four counts of every case."""
+    shape = len(counts[0]), len(counts[1])
+    found = []
+    for axis, (count, n) in enumerate(zip(counts, judged, strict=True)):
+        for each in (count, n - count):
+            placed = each[:, None] if axis == 0 else each[None, :]
+            found.append(np.broadcast_to(placed, shape).ravel())
+    return found
+
+
+def _safe(group: IntArray, counts: list[FloatArray], smallest: int) -> BoolArray:
+    """Tell of every case whether the small counts of all cases that look the same are hidden.
+
+    A small count is hidden if several counts, small or not, fit equally well.
+    """
+    n = int(group.max(initial=0)) + 1
+    safe = np.ones(n, dtype=np.bool_)
+    for count in counts:
+        few = np.bincount(group, weights=count < smallest + 1, minlength=n) > 0
+        distinct = np.unique(np.column_stack([group, count]), axis=0)
+        values = np.bincount(distinct[:, 0].astype(np.int64), minlength=n)
+        safe &= ~few | (values >= FEWEST_COUNTS)
+    return np.asarray(safe[group])
+
+
+def changed(before: Mapping[str, float | None], now: Mapping[str, float | None]) -> int:
+    """Count the pairs that are judged otherwise than when figures were told last.
+
+    Examples
+    --------
+    >>> changed({"P1": 1.0}, {"P1": 0.0, "P2": 1.0})
+    2
+    """
+    return sum(before.get(pair) != now.get(pair) for pair in {**before, **now})
+
+
+def why_not_yet(
+    before: Mapping[str, float | None], now: Mapping[str, float | None], left: int, smallest: int
+) -> str | None:
+    """Say why figures are not told now; None where they are.
+
+    Parameters
+    ----------
+    before, now
+        Judgements by pair when figures were told last, and now.
+    left
+        Pairs without an answer.
+    smallest
+        The smallest count that is shown.
+    """
+    if smallest <= 1:
+        return None
+    new = changed(before, now)
+    if new < BLOCK:
+        return (
+            f"{new} pairs are new or judged otherwise since figures were published, and it takes "
+            f"{BLOCK}: fewer would tell how a single pair was decided"
+        )
+    if 0 < left < BLOCK:
+        return (
+            f"{left} pairs are left: with them alone the next figures would tell how single pairs "
+            "were decided; they are published when all are answered"
+        )
+    return None

@@ -1,0 +1,273 @@
+"""Draw pairs for a blind review, and give them as a reviewer may see them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.errors import InputError, option
+from intravar.measurement.explanation import as_text
+from intravar.publication.explain import measurement_folders
+from intravar.review.blinding import refuse_telling_columns, refuse_telling_names
+from intravar.review.design import PAIRS, Design, DrawnPair, checked_size, draw_pairs
+from intravar.review.source_rows import columns_of_source, request_of
+from intravar.review.store import (
+    Answer,
+    Folder,
+    Stored,
+    changing,
+    drawn,
+    open_folder,
+    read_stored,
+    write_stored,
+)
+
+_KEPT = ("row", "physician", "decision")
+
+
+@dataclass(frozen=True)
+class Patient:
+    """One of the two patients of a pair, as a reviewer sees them.
+
+    Attributes
+    ----------
+    patient
+        The id, or the row of the source.
+    values
+        What is recorded, and what else is shown, in the order of `ReviewPair.names`.
+    """
+
+    patient: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReviewPair:
+    """A pair as a reviewer may see it: no decision, no physician.
+
+    Attributes
+    ----------
+    pair
+        What it is called.
+    names
+        Of the values, the most important first.
+    a, b
+        The two patients.
+    differs
+        For every value, whether the two differ.
+    reviewers
+        Who is to review it.
+    answers
+        What reviewers said so far.
+    """
+
+    pair: str
+    names: tuple[str, ...]
+    a: Patient
+    b: Patient
+    differs: tuple[bool, ...]
+    reviewers: tuple[str, ...]
+    answers: dict[str, Answer]
+
+
+def draw(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    pairs: int = PAIRS,
+    more: int | None = None,
+    reviewers: int = 1,
+    twice: float | None = None,
+    each: bool = False,
+    show: Sequence[str] = (),
+    source: Any = None,
+    replace_drawn: bool = False,
+) -> list[ReviewPair]:
+    """Draw pairs for a blind review, and write the packet for the reviewers.
+
+    Parameters
+    ----------
+    folder
+        Of a measurement; the private folder beside it is read and keeps the design.
+    out
+        Folder of the packet; None writes none.
+    pairs
+        How many to draw.
+    more
+        How many to add to those drawn before, in the same design; nothing else is asked then.
+    reviewers, twice
+        How many people review, and the share of pairs that two of them do.
+    each
+        Whether every physician gets equally many pairs; by default the figure of all together is
+        made as sharp as it can be.
+    show
+        Columns of the source that reviewers see besides the recorded values.
+    source
+        The table, if it was a frame in memory; by default the one that was measured.
+    replace_drawn
+        Whether pairs that have answers may be dropped for new ones.
+
+    Returns
+    -------
+    list of ReviewPair
+        All pairs, in the order of the packet.
+    """
+    from intravar.review.packet import checked_packet, write_packet
+
+    opened = open_folder(folder)
+    packet = None if out is None else checked_packet(out)
+    with changing(opened.private) as stored:
+        _refuse_nothing_to_review(opened)
+        if more is not None:
+            share = checked_size(more, drawn(stored).n_reviewers, drawn(stored).twice)
+            design = drawn(stored)
+        else:
+            _refuse_answered(stored, replace_drawn)
+            share = checked_size(pairs, reviewers, twice)
+            design = Design((), each, reviewers, share, tuple(show))
+        n = pairs if more is None else more
+        batch = f"{len(design.pairs)}+{n}"
+        found = draw_pairs(opened.pairs, n, opened.random("review", batch), design)
+        if len(found.pairs) == len(design.pairs):
+            raise InputError(f"all {len(found.pairs):,} pairs were drawn; there are no more")
+        told = _told_besides(opened, found, source)
+        answers = stored.answers if more is not None else {}
+        published = stored.published if more is not None else {}
+        new = replace(told, answers=answers, published=published)
+        made = pairs_of(opened, new)
+        if packet is None:
+            write_stored(opened.private, new)
+        else:
+            write_packet(packet, made, found, opened, lambda: write_stored(opened.private, new))
+    return made
+
+
+def _refuse_answered(stored: Stored, replace_drawn: bool) -> None:
+    n = len({pair for given in stored.answers.values() for pair in given})
+    if n and not replace_drawn:
+        raise InputError(
+            f"{n:,} pairs that were drawn before have answers; add to them with "
+            f"{option('more', '60')}, or drop them with {option('replace')}"
+        )
+
+
+def _refuse_nothing_to_review(opened: Folder) -> None:
+    """Say why there are no pairs to review, and name the column that may be the cause."""
+    pairs, words = opened.pairs, opened.words
+    covariates = opened.patients.drop(_KEPT)
+    decision = opened.patients["decision"].to_numpy() == 1
+    refuse_telling_columns(covariates, decision, recorded=True)
+    different = int(pairs["different"].sum())
+    if 0 < different < pairs.height:
+        return
+    leaks = ", ".join(f"'{leak.column}'" for leak in opened.published.first.leaks)
+    named = f"; does one of {leaks} tell the decision?" if leaks else ""
+    found = "no two patients" if not pairs.height else f"none of {pairs.height:,} pairs"
+    if different:
+        found = f"all of {pairs.height:,} pairs"
+    raise InputError(
+        words.said(f"there is nothing to review: {found} alike in the record ")
+        + words.said("of the same physician were decided differently")
+        + named
+    )
+
+
+def _told_besides(opened: Folder, design: Design, source: Any) -> Stored:
+    """Return what patients are called and what else is shown, from the source."""
+    asked, request = request_of(opened.out)
+    table = asked if source is None else source
+    refused = {request.physician: "the physician", request.decision: "the decision"}
+    for name in (*design.show, *((request.patient,) if request.patient else ())):
+        if name in refused or name in request.after:
+            what = refused.get(name, "known only after the decision")
+            raise InputError(f"column '{name}' is {what}; reviewers must not see it")
+    wanted = [*design.show, *([request.patient] if request.patient and table is not None else [])]
+    patients = opened.patients
+    decision = patients["decision"].to_numpy() == 1
+    if not wanted:
+        refuse_telling_names(patients["row"], patients["physician"], decision)
+        return Stored(design)
+    if table is None:
+        raise InputError(
+            f"the measured table was in memory; {option('show')} takes it from source="
+        )
+    found = columns_of_source(table, request, patients, list(dict.fromkeys(wanted)))
+    names = patients["row"]
+    if request.patient:
+        names = found[request.patient].cast(pl.String).fill_null("missing")
+    refuse_telling_names(names, patients["physician"], decision)
+    shown = found.select(design.show)
+    refuse_telling_columns(shown, decision, recorded=False)
+    _refuse_physician(shown, patients["physician"])
+    rows = {row for pair in design.pairs for row in (pair.row_a, pair.row_b)}
+    at = np.flatnonzero(patients["row"].is_in(list(rows)).to_numpy())
+    row = patients["row"].to_numpy()[at].tolist()
+    called = dict(zip(row, names[at].to_list(), strict=True)) if request.patient else {}
+    values = (
+        [tuple(as_text(v) for v in line) for line in shown[at].iter_rows()] if design.show else []
+    )
+    return Stored(design, called, dict(zip(row, values, strict=True)) if values else {})
+
+
+def _refuse_physician(shown: pl.DataFrame, physician: pl.Series) -> None:
+    """Refuse columns that are the same for all patients of a physician: they name them."""
+    for column in shown:
+        groups = pl.DataFrame({"value": column, "physician": physician}).group_by("physician")
+        if column.n_unique() > 1 and groups.agg(pl.col("value").n_unique())["value"].max() == 1:
+            raise InputError(
+                f"column '{column.name}' is the same for all patients of a physician, so that it "
+                f"tells who decided; leave it out of {option('show')}"
+            )
+
+
+def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[ReviewPair]:
+    """Return the pairs that were drawn, with the values of both patients and answers so far.
+
+    Parameters
+    ----------
+    folder
+        Of the measurement.
+    reviewer
+        Whose pairs; by default all.
+    """
+    stored = read_stored(measurement_folders(folder)[1])
+    if reviewer is not None and reviewer not in drawn(stored).reviewers:
+        known = ", ".join(drawn(stored).reviewers)
+        raise InputError(f"there is no reviewer '{reviewer}'; there are {known}")
+    every = pairs_of(open_folder(folder), stored)
+    return [each for each in every if reviewer is None or reviewer in each.reviewers]
+
+
+def pairs_of(opened: Folder, stored: Stored) -> list[ReviewPair]:
+    """Return drawn pairs as reviewers may see them."""
+    design = drawn(stored)
+    rows = [row for pair in design.pairs for row in (pair.row_a, pair.row_b)]
+    patients = opened.patients.filter(pl.col("row").is_in(rows))
+    columns = [name for name in patients.columns if name not in _KEPT]
+    recorded = {
+        line[0]: tuple(as_text(value) for value in line[1:])
+        for line in patients.select("row", *columns).iter_rows()
+    }
+    label = opened.words.label
+    names = tuple(label(name) for name in (*columns, *design.show))
+
+    def patient(row: int) -> Patient:
+        values = (*recorded[row], *stored.shown.get(row, ()))
+        return Patient(stored.called.get(row, str(row)), values)
+
+    def seen(pair: DrawnPair) -> ReviewPair:
+        a, b = patient(pair.row_a), patient(pair.row_b)
+        differs = tuple(one != two for one, two in zip(a.values, b.values, strict=True))
+        given = {
+            who: answers[pair.pair]
+            for who, answers in stored.answers.items()
+            if pair.pair in answers
+        }
+        return ReviewPair(pair.pair, names, a, b, differs, pair.reviewers, given)
+
+    return [seen(pair) for pair in design.pairs]

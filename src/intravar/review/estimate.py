@@ -1,0 +1,228 @@
+"""The discordance among comparable pairs, from a sample of pairs that reviewers judged.
+
+All pairs that are alike in the record are phase one: the share `r` of them that was decided
+differently is known. Of each kind, decided differently (1) or alike (0), some pairs are reviewed:
+phase two. With `c1` and `c0` the shares of the two kinds that reviewers find comparable,
+
+    D = r c1 / (r c1 + (1 - r) c0),    logit D = logit r + log c1 - log c0.
+
+On this scale the three parts are independent, their variances add up, and the interval is closed.
+Half a pair is added to every count, so that it also holds where a count is small.
+
+References
+----------
+Neyman, Contribution to the theory of sampling human populations, JASA 1938;33:101-116.
+Breslow and Cain, Logistic regression for two-stage case-control data, Biometrika 1988;75:11-20.
+Walter, The distribution of Levin's measure of attributable risk, Biometrika 1975;62:371-374.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, gammaln, logit
+from scipy.stats import norm
+
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.inference.intervals import LEVEL
+from intravar.seeds import stream
+
+_Z = float(norm.ppf(0.5 + LEVEL / 2))
+#: Draws of the posterior of every physician.
+DRAWS = 4_000
+#: What pooling may be like: a mean, and how many pairs it is worth to each physician.
+_MEANS = np.linspace(0.0125, 0.9875, 40)
+_WORTH = np.geomspace(0.5, 500, 40)
+
+
+@dataclass(frozen=True)
+class JudgedCounts:
+    """Pairs of one kind, all decided differently or all alike.
+
+    Attributes
+    ----------
+    comparable
+        How many reviewers found comparable; may be a fraction.
+    judged
+        How many were judged; with unequal weights, what they are worth.
+    """
+
+    comparable: float
+    judged: float
+
+    @classmethod
+    def of(cls, comparable: FloatArray, weight: FloatArray) -> JudgedCounts:
+        """Count pairs that stand for unequal numbers of others.
+
+        Examples
+        --------
+        >>> JudgedCounts.of(np.array([1.0, 0.0, 1.0, 1.0]), np.full(4, 5.0))
+        JudgedCounts(comparable=3.0, judged=4.0)
+        """
+        if not len(weight):
+            return cls(0.0, 0.0)
+        worth = float(weight.sum() ** 2 / np.square(weight).sum())
+        return cls(round(worth * float(weight @ comparable / weight.sum()), 9), round(worth, 9))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A discordance with its interval; NaN where no pair was found comparable."""
+
+    discordance: float
+    low: float
+    high: float
+
+
+def discordance_of(
+    record: FloatArray | float,
+    different: tuple[FloatArray | float, FloatArray | float],
+    alike: tuple[FloatArray | float, FloatArray | float],
+    n_frame: FloatArray | float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the discordance among comparable pairs, and the ends of its interval.
+
+    Parameters
+    ----------
+    record
+        Share of all pairs in phase one that were decided differently.
+    different, alike
+        Of each kind, how many pairs were found comparable and how many were judged.
+    n_frame
+        How many pairs phase one has.
+
+    Examples
+    --------
+    >>> [float(end.round(2)) for end in discordance_of(0.28, (24, 60), (45, 60), 2_000)]
+    [0.17, 0.13, 0.23]
+    """
+    share, (c1, n1), (c0, n0) = np.asarray(record), different, alike
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first, second = share * np.divide(c1, n1), (1 - share) * np.divide(c0, n0)
+        middle = np.asarray(first / (first + second))
+    c1, n1, c0, n0 = (np.asarray(each, dtype=np.float64) for each in (c1, n1, c0, n0))
+    share = (share * n_frame + 0.5) / (np.asarray(n_frame) + 1)
+    centre = logit(share) + np.log((c1 + 0.5) / (n1 + 1)) - np.log((c0 + 0.5) / (n0 + 1))
+    variance = 1 / (c1 + 0.5) - 1 / (n1 + 1) + 1 / (c0 + 0.5) - 1 / (n0 + 1)
+    half = _Z * np.sqrt(variance + 1 / (n_frame * share * (1 - share)))
+    low = np.where((c1 == 0) | (share == 0), 0.0, np.minimum(expit(centre - half), middle))
+    high = np.where(c0 == 0, 1.0, np.fmax(expit(centre + half), middle))
+    undefined = c1 + c0 == 0
+    return tuple(np.where(undefined, np.nan, each) for each in (middle, low, high))  # type: ignore[return-value]
+
+
+def estimate(
+    record: float, different: JudgedCounts, alike: JudgedCounts, n_frame: float
+) -> Estimate:
+    """Return the estimate of one group of pairs, see :func:`discordance_of`."""
+    return Estimate(
+        *(
+            float(each)
+            for each in discordance_of(
+                record,
+                (different.comparable, different.judged),
+                (alike.comparable, alike.judged),
+                n_frame,
+            )
+        )
+    )
+
+
+def pooled_estimates(
+    frame: tuple[FloatArray, FloatArray],
+    different: tuple[FloatArray, FloatArray],
+    alike: tuple[FloatArray, FloatArray],
+    draws: int = DRAWS,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return every physician's discordance with its interval, pulled towards that of all.
+
+    The shares of pairs that are comparable follow a Beta law over physicians, of which mean and
+    width are learned from all of them and not taken as known: with few pairs each, an interval
+    that takes them as known is too narrow.
+
+    Parameters
+    ----------
+    frame
+        Of every physician, pairs of phase one that were decided differently, and alike.
+    different, alike
+        Of every physician and each kind, pairs found comparable and pairs judged.
+    draws
+        From the posterior.
+    """
+    random = stream(0, "review", "physicians")
+    shares = [
+        _drawn_shares(np.asarray(c), np.asarray(n), draws, random) for c, n in (different, alike)
+    ]
+    record = random.beta(frame[0] + 0.5, frame[1] + 0.5, size=(draws, len(frame[0])))
+    first, second = record * shares[0], (1 - record) * shares[1]
+    tail = (1 - LEVEL) / 2
+    low, middle, high = np.quantile(first / (first + second), [tail, 0.5, 1 - tail], axis=0)
+    return middle, low, high
+
+
+def _drawn_shares(
+    comparable: FloatArray, judged: FloatArray, draws: int, random: np.random.Generator
+) -> FloatArray:
+    """Draw the share of comparable pairs of every physician from its posterior."""
+    mean, worth = (each.ravel() for each in np.meshgrid(_MEANS, _WORTH, indexing="ij"))
+    a, b = mean * worth, (1 - mean) * worth
+    rest = judged - comparable
+    log = sum(
+        gammaln(a + c) + gammaln(b + r) - gammaln(worth + c + r)
+        for c, r in zip(comparable.tolist(), rest.tolist(), strict=True)
+    ) + len(comparable) * (gammaln(worth) - gammaln(a) - gammaln(b))
+    # Flat in the mean and in the share of variance that lies between physicians.
+    log = np.asarray(log) + np.log(worth) - 2 * np.log1p(worth)
+    probability = np.exp(log - log.max())
+    at = random.choice(len(mean), size=draws, p=probability / probability.sum())
+    shares = random.beta(a[at][:, None] + comparable, b[at][:, None] + rest)
+    return np.clip(shares, 1e-9, 1.0)
+
+
+def counted(
+    comparable: FloatArray, weight: FloatArray, different: BoolArray
+) -> tuple[JudgedCounts, JudgedCounts]:
+    """Count judged pairs of both kinds: decided differently, and alike."""
+    return (
+        JudgedCounts.of(comparable[different], weight[different]),
+        JudgedCounts.of(comparable[~different], weight[~different]),
+    )
+
+
+def counted_by(
+    code: IntArray, n: int, comparable: FloatArray, of_kind: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Count the judged pairs of one kind of every physician: comparable, and judged."""
+    chosen = code[of_kind]
+    found = np.bincount(chosen, weights=comparable[of_kind], minlength=n)
+    return found.astype(np.float64), np.bincount(chosen, minlength=n).astype(np.float64)
+
+
+def leaning(
+    share_different: float, share_alike: float, record: float, wrong: tuple[float, float]
+) -> float:
+    """Return by how much reviewers' errors move the discordance.
+
+    Parameters
+    ----------
+    share_different, share_alike
+        True shares of comparable pairs among those decided differently, and alike.
+    record
+        Share of pairs decided differently.
+    wrong
+        How often a comparable pair is called different, and one that differs comparable.
+
+    Examples
+    --------
+    >>> round(leaning(0.4, 0.75, 0.28, (0.1, 0.1)), 3)
+    0.009
+    """
+
+    def value(first: float, second: float) -> float:
+        return record * first / (record * first + (1 - record) * second)
+
+    def judged(share: float) -> float:
+        return share * (1 - wrong[0]) + (1 - share) * wrong[1]
+
+    return value(judged(share_different), judged(share_alike)) - value(share_different, share_alike)

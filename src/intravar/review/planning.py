@@ -1,0 +1,121 @@
+"""How sharp a review would be, before anything is drawn."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from intravar.errors import InputError
+from intravar.review.agreement import by_pair, judgement
+from intravar.review.design import GUESS, share_different
+from intravar.review.disclosure import Kind, publishable
+from intravar.review.estimate import JudgedCounts, counted, estimate
+from intravar.review.reading import judged_pairs
+from intravar.review.store import Folder, open_folder, read_stored
+
+SIZES = (30, 60, 120, 240)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a review of so many pairs would give.
+
+    Attributes
+    ----------
+    n_pairs
+        Pairs that are judged.
+    discordance, low, high
+        The figure that is expected, with its 95 % interval.
+    published_low, published_high
+        The interval as it may be published: rounded, so that no small count follows from it; None
+        where nothing may be.
+    """
+
+    n_pairs: int
+    discordance: float
+    low: float
+    high: float
+    published_low: float | None
+    published_high: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How sharp reviews of several sizes would be.
+
+    Attributes
+    ----------
+    record
+        Share of all pairs alike in the record that were decided differently.
+    n_frame
+        Pairs that there are.
+    comparable
+        Shares of pairs decided differently, and alike, that are thought comparable: guessed, or as
+        reviewed so far.
+    reviewed
+        Pairs reviewed so far.
+    sizes
+        One entry per size.
+    """
+
+    record: float
+    n_frame: int
+    comparable: tuple[float, float]
+    reviewed: int
+    sizes: tuple[Planned, ...]
+
+
+def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan:
+    """Return the interval to expect of reviews of several sizes.
+
+    Parameters
+    ----------
+    folder
+        Of a measurement.
+    sizes
+        Numbers of pairs.
+    """
+    opened = open_folder(folder)
+    record, n_frame = opened.frame
+    if not 0 < record < 1:
+        raise InputError("all pairs were decided in the same way; there is nothing to review")
+    comparable, reviewed = _so_far(opened)
+    share = share_different()
+    found = []
+    for size in sizes:
+        n_different = round(share * size)
+        different = (comparable[0] * n_different, n_different)
+        alike = (comparable[1] * (size - n_different), size - n_different)
+        found.append(_planned(opened, record, n_frame, different, alike))
+    return Plan(record, opened.pairs.height, comparable, reviewed, tuple(found))
+
+
+def _planned(
+    opened: Folder,
+    record: float,
+    n_frame: float,
+    different: tuple[float, int],
+    alike: tuple[float, int],
+) -> Planned:
+    value = estimate(record, JudgedCounts(*different), JudgedCounts(*alike), n_frame)
+    kinds = [Kind.whole(round(c), n) for c, n in (different, alike)]
+    told = publishable(kinds[0], kinds[1], record, n_frame, opened.smallest_cell)
+    low, high = (None, None) if told is None else (told.low, told.high)
+    n = different[1] + alike[1]
+    return Planned(n, value.discordance, value.low, value.high, low, high)
+
+
+def _so_far(opened: Folder) -> tuple[tuple[float, float], int]:
+    """Return the shares of comparable pairs: as judged so far, where that is enough."""
+    stored = read_stored(opened.private)
+    if stored.design is None:
+        return GUESS, 0
+    judged = judged_pairs(stored.design, stored.answers)
+    different, alike = counted(judged.comparable, judged.weight, judged.different)
+    n = sum(judgement(given) is not None for given in by_pair(stored.answers).values())
+    if min(different.judged, alike.judged) < 10 or min(different.comparable, alike.comparable) < 1:
+        return GUESS, n
+    return (
+        different.comparable / different.judged,
+        alike.comparable / alike.judged,
+    ), n

@@ -1,0 +1,154 @@
+"""Add the figures of a review to the measurement that is handed on, and make its pages again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from intravar import documents
+from intravar.publication import results
+from intravar.publication.files import SUMMARY, files_of
+from intravar.publication.folders import add_files
+from intravar.publication.rounding import coarse
+from intravar.publication.suppression import is_few
+from intravar.review.agreement import by_pair, judgement
+from intravar.review.disclosure import Kind, Told, publishable, why_not_yet
+from intravar.review.estimate import JudgedCounts, counted
+from intravar.review.reading import Judged, Review, judged_pairs
+from intravar.review.store import Folder, Stored, drawn, write_stored
+
+#: Shares besides the figure are rounded to this.
+STEP = 0.05
+NOT_ENOUGH = "so few pairs stand behind the figure that any rounding would reveal small numbers"
+
+
+def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
+    """Publish what a review found, if it may be; return the review with what came of it."""
+    judgements = {pair: judgement(given) for pair, given in by_pair(stored.answers).items()}
+    smallest = opened.smallest_cell
+    known = {pair: value for pair, value in judgements.items() if value is not None}
+    why = why_not_yet(stored.published, known, found.n_left, smallest)
+    if why is not None:
+        return replace(found, why_not=why)
+    told = published_review(opened, stored, found)
+    if told is None:
+        return replace(found, why_not=NOT_ENOUGH)
+    # First what was published, then the figures: an interruption between hides, it does not tell.
+    write_stored(opened.private, replace(stored, published=known))
+    decision = replace(opened.published.first, review=told)
+    files = files_of(replace(opened.published, decisions=(decision,)))
+    add_files(opened.out, {SUMMARY: files[SUMMARY]})
+    present = [
+        each for each in documents.MEASUREMENT_FORMATS if (opened.out / f"report.{each}").exists()
+    ]
+    documents.write_measurement_files(
+        opened.out, [each for each in present if not documents.lacking([each])]
+    )
+    return replace(found, published=True)
+
+
+def published_review(opened: Folder, stored: Stored, found: Review) -> results.Review | None:
+    """Return what may be told of a review; None if nothing may."""
+    smallest = opened.smallest_cell
+    record, n_frame = opened.frame
+    judged = judged_pairs(drawn(stored), stored.answers)
+    kinds = _kinds(judged)
+    if is_few(record * n_frame, smallest) or is_few((1 - record) * n_frame, smallest):
+        return None
+    told = publishable(*kinds, record, n_frame, smallest)
+    if told is None:
+        return None
+    open_counts = not any(kind.is_few(smallest) for kind in kinds) or smallest <= 1
+    return results.Review(
+        discordance=told.discordance,
+        low=told.low,
+        high=told.high,
+        n_pairs=found.n_pairs,
+        record=round(record, 2 if smallest > 1 else 6),
+        step=told.step,
+        n_left=found.n_left,
+        explained=_coarse(found.explained, smallest) if open_counts else None,
+        reasons=_reasons(found, smallest) if open_counts else (),
+        unsure=_unsure(found, smallest, told) if open_counts else None,
+        agreement=_agreement(found, smallest),
+        physicians=_physicians(opened, judged, found),
+    )
+
+
+def _kinds(judged: Judged) -> tuple[Kind, Kind]:
+    sums = counted(judged.comparable, judged.weight, judged.different)
+    return _kind(judged, sums[0], different=True), _kind(judged, sums[1], different=False)
+
+
+def _kind(judged: Judged, sums: JudgedCounts, *, different: bool) -> Kind:
+    own = judged.different == different
+    share = sums.comparable / sums.judged if sums.judged else 0.0
+    return Kind(float(judged.comparable[own].sum()), int(own.sum()), share, sums.judged)
+
+
+def _coarse(value: float | None, smallest: int) -> float | None:
+    return coarse(value, STEP) if smallest > 1 else value
+
+
+def _reasons(found: Review, smallest: int) -> tuple[results.ReviewReason, ...]:
+    """Return reasons that many pairs have; the others together, if they are many too."""
+    total = sum(found.reasons.values())
+    many = {why: n for why, n in found.reasons.items() if not is_few(n, smallest)}
+    rest = total - sum(many.values())
+    if many and rest and is_few(rest, smallest):
+        # The rest would follow by subtraction: the rarest reason hides it.
+        rest += many.pop(min(many, key=lambda why: many[why]))
+    if rest and not is_few(rest, smallest):
+        many["other reasons"] = many.get("other reasons", 0) + rest
+    return tuple(results.ReviewReason(why, _coarse(n / total, smallest)) for why, n in many.items())
+
+
+def _unsure(found: Review, smallest: int, told: Told) -> results.ReviewRange | None:
+    """Return the figure with unsure pairs counted one way and the other."""
+    if not found.n_unsure or is_few(found.n_unsure, smallest):
+        return None
+    both = (found.if_comparable, found.if_different)
+    if None in both:
+        return None
+    low, high = sorted(float(each) for each in both if each is not None)
+    step = told.step
+    return results.ReviewRange(
+        low=round(float(step * np.floor(low / step + 1e-9)), 6),
+        high=round(float(step * np.ceil(high / step - 1e-9)), 6),
+    )
+
+
+def _agreement(found: Review, smallest: int) -> results.ReviewAgreement | None:
+    agreed = found.agreement
+    if agreed is None:
+        return None
+    if is_few(agreed.n_same, smallest) or is_few(agreed.n_pairs - agreed.n_same, smallest):
+        return None
+    step = 0.1 if smallest > 1 else 1e-6
+    return results.ReviewAgreement(
+        coarse(agreed.kappa, step), coarse(agreed.low, step), coarse(agreed.high, step)
+    )
+
+
+def _physicians(opened: Folder, judged: Judged, found: Review) -> dict[str, results.ReviewFigure]:
+    """Return the figures of physicians with no small count behind them, by what they are called."""
+    smallest = opened.smallest_cell
+    names = opened.shown_names
+    whose = np.array(judged.physician, dtype=object)
+    shown = {}
+    for row in found.physicians.iter_rows(named=True):
+        own = whose == row["physician"]
+        part = Judged([], [], judged.different[own], judged.comparable[own], judged.weight[own])
+        if row["physician"] not in names or (
+            smallest > 1 and any(kind.is_few(smallest) for kind in _kinds(part))
+        ):
+            continue
+        step = STEP if smallest > 1 else 1e-6
+        low, high = np.floor(row["low"] / step + 1e-9), np.ceil(row["high"] / step - 1e-9)
+        shown[names[row["physician"]]] = results.ReviewFigure(
+            discordance=coarse(row["discordance"], step) or 0.0,
+            low=round(float(low) * step, 6),
+            high=round(float(high) * step, 6),
+        )
+    return dict(sorted(shown.items()))

@@ -1,0 +1,269 @@
+"""A review in the private folder of a measurement: the pairs drawn, and the answers to them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from filelock import FileLock, Timeout
+
+from intravar.errors import InputError
+from intravar.publication.explain import PAIRS_FILE, PATIENTS_FILE, measurement_folders
+from intravar.publication.files import read_published
+from intravar.publication.folders import add_files
+from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
+from intravar.publication.results import Published
+from intravar.review.design import Design
+from intravar.wording import Words
+
+REVIEW_FILE = "review.json"
+#: What a reviewer may answer.
+ANSWERS = ("comparable", "different", "unsure")
+#: Reasons that are offered; others go into the comment.
+REASONS = (
+    "contraindication",
+    "other illness or frailty",
+    "other treatment",
+    "tried before",
+    "patient's wish",
+    "recorded values differ",
+    "other",
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a reviewer says of a pair.
+
+    Attributes
+    ----------
+    answer
+        One of :data:`ANSWERS`.
+    reason
+        Why two patients differ; one of :data:`REASONS`, words of the reviewer's own, or empty.
+    comment
+        Anything else.
+    """
+
+    answer: str
+    reason: str = ""
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        if self.answer not in ANSWERS:
+            raise InputError(f"answer {self.answer!r} is none of {', '.join(ANSWERS)}")
+
+
+#: Answers by reviewer and pair.
+Answers = Mapping[str, Mapping[str, Answer]]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is kept of a review.
+
+    Attributes
+    ----------
+    design
+        The pairs; None before any were drawn.
+    called
+        What patients are called, by row; patients without an entry are called by their row.
+    shown
+        Values of the columns that reviewers see besides, by row.
+    answers
+        Of every reviewer, by pair.
+    published
+        The judgements from which the published figures were made, by pair.
+    """
+
+    design: Design | None = None
+    called: Mapping[int, str] = field(default_factory=dict)
+    shown: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    answers: Answers = field(default_factory=dict)
+    published: Mapping[str, float | None] = field(default_factory=dict)
+
+    def as_bytes(self) -> bytes:
+        """Return what is written to the private folder."""
+        content = {
+            "what": "review",
+            "design": None if self.design is None else self.design.as_json(),
+            "called": {str(row): name for row, name in self.called.items()},
+            "shown": {str(row): list(values) for row, values in self.shown.items()},
+            "answers": {
+                who: {pair: [a.answer, a.reason, a.comment] for pair, a in given.items()}
+                for who, given in self.answers.items()
+            },
+            "published": dict(self.published),
+        }
+        return json.dumps(content, ensure_ascii=False, indent=0).encode()
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Stored:
+        """Return what was written."""
+        return cls(
+            None if stored["design"] is None else Design.of_json(stored["design"]),
+            {int(row): name for row, name in stored["called"].items()},
+            {int(row): tuple(values) for row, values in stored["shown"].items()},
+            {
+                who: {pair: Answer(*given) for pair, given in pairs.items()}
+                for who, pairs in stored["answers"].items()
+            },
+            stored["published"],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Folder:
+    """A stored measurement as a review sees it.
+
+    Attributes
+    ----------
+    out, private
+        The folder to hand on, and the private one beside it.
+    published
+        What was published.
+    pairs
+        All pairs that may be reviewed: physician, first, second, different, weight.
+    patients
+        Recorded values by row: row, physician, decision, covariates.
+    """
+
+    out: Path
+    private: Path
+    published: Published
+    pairs: pl.DataFrame
+    patients: pl.DataFrame
+
+    @property
+    def words(self) -> Words:
+        """What whoever measured calls things."""
+        return self.published.words
+
+    @property
+    def smallest_cell(self) -> int:
+        """The smallest count that is shown."""
+        return self.published.request.smallest_cell
+
+    @property
+    def frame(self) -> tuple[float, float]:
+        """The share of all pairs that were decided differently, and what they are worth."""
+        weight, different = self.pairs["weight"], self.pairs["different"]
+        total = float(weight.sum())
+        if not total:
+            return 0.0, 0.0
+        worth = total**2 / float((weight**2).sum())
+        return float(weight.filter(different).sum()) / total, worth
+
+    @property
+    def shown_names(self) -> dict[str, str]:
+        """What every physician is called in the published tables."""
+        names = self.pairs["physician"].unique(maintain_order=True).to_list()
+        given = Pseudonyms.of(names, read_key(self.private / KEY_FILE)).by_name
+        published = set(self.published.first.physicians["physician"].to_list())
+        return {name: name if name in published else given[name] for name in names}
+
+    def random(self, *purpose: str) -> np.random.Generator:
+        """Return draws that follow from the key: nobody without it can repeat them."""
+        key = int.from_bytes(read_key(self.private / KEY_FILE), "big")
+        names = int.from_bytes("\x00".join(purpose).encode(), "big")
+        return np.random.default_rng(np.random.SeedSequence([key, names]))
+
+
+def open_folder(folder: str | os.PathLike[str]) -> Folder:
+    """Open a stored measurement for review."""
+    out, private = measurement_folders(folder)
+    try:
+        pairs = pl.read_parquet(private / PAIRS_FILE)
+        patients = pl.read_parquet(private / PATIENTS_FILE)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"the pairs of '{out}' are kept in '{private}', which cannot be read; review where the "
+            "measurement was made, or measure again with this version"
+        ) from error
+    return Folder(out, private, read_published(out), pairs, patients)
+
+
+def read_stored(private: Path) -> Stored:
+    """Return what is kept of the review, if there is one."""
+    file = private / REVIEW_FILE
+    if not file.exists():
+        return Stored()
+    try:
+        return Stored.of_json(json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise InputError(f"the review in '{file}' is damaged; restore it from a copy") from error
+
+
+def write_stored(private: Path, stored: Stored) -> None:
+    """Keep a review, whole or not at all."""
+    add_files(private, {REVIEW_FILE: stored.as_bytes()}, "private")
+
+
+@contextmanager
+def changing(private: Path) -> Iterator[Stored]:
+    """Give what is kept, while nobody else changes it."""
+    lock = private.with_name(f".{private.name}.review.lock")
+    try:
+        with FileLock(lock, timeout=10):
+            try:
+                yield read_stored(private)
+            finally:
+                with suppress(OSError):
+                    lock.unlink(missing_ok=True)
+    except Timeout as error:
+        raise InputError(f"another program is changing the review in '{private}'") from error
+
+
+def answer(
+    folder: str | os.PathLike[str],
+    pair: str,
+    answer: str,
+    *,
+    reviewer: str = "R1",
+    reason: str = "",
+    comment: str = "",
+) -> None:
+    """Keep one answer; nothing is published, see :func:`intravar.review.read`.
+
+    Parameters
+    ----------
+    folder
+        Of the measurement.
+    pair, answer
+        Which pair, and "comparable", "different" or "unsure"; an empty answer takes back what was
+        answered before.
+    reviewer
+        Who answers.
+    reason, comment
+        Why the patients differ, and anything else.
+    """
+    _, private = measurement_folders(folder)
+    with changing(private) as stored:
+        known = {p.pair: p for p in drawn(stored).pairs}
+        if pair not in known:
+            raise InputError(f"pair '{pair}' was not drawn; there are P0001 to P{len(known):04d}")
+        if reviewer not in known[pair].reviewers:
+            raise InputError(
+                f"pair '{pair}' is not for reviewer '{reviewer}' but for "
+                f"{' and '.join(known[pair].reviewers)}"
+            )
+        given = dict(stored.answers.get(reviewer, {}))
+        if answer:
+            given[pair] = Answer(answer, reason, comment)
+        else:
+            given.pop(pair, None)
+        write_stored(private, replace(stored, answers={**stored.answers, reviewer: given}))
+
+
+def drawn(stored: Stored) -> Design:
+    """Return the pairs that were drawn, or say that none were."""
+    if stored.design is None:
+        raise InputError("no pairs were drawn yet; draw them with 'intravar review draw'")
+    return stored.design
