@@ -32,7 +32,7 @@ from intravar.measurement.scores import in_their_words, result_table, scores_of
 from intravar.measurement.together import measured_together
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
-from intravar.observed import Observed
+from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
 from intravar.request import Request, resolved, takes_request
@@ -152,7 +152,7 @@ def _measured(
     _refuse_tiny_panels(found)
     limits_of(found, means)
     fitted: dict[str, Fitted] = {}
-    said: list[str] = []
+    said: list[str] = list(prepared.warnings)
     repeats = seen_twice(prepared)
     for position, name in enumerate(names, 1):
         if name == REPEATS and repeats is not None:
@@ -196,6 +196,7 @@ def _measured(
         ),
         words,
     )
+    table = table[natural_places(table["physician"])]
     pairs = pairs_behind(main.evidence, prepared.observed)
     cases = cases_behind(main.evidence, prepared.observed, prepared.origin, importance, pairs)
     tell.step("diagnostics", 5)

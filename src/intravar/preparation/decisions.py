@@ -207,8 +207,12 @@ def _equal_to(texts: pl.Series, wanted: str, positive: str) -> pl.Series:
 
 
 def _numbers(texts: pl.Series, asked: str) -> pl.Series:
-    typed = typed_texts(texts).values
-    numbers = (typed if typed.dtype.is_numeric() else texts).cast(pl.Float64, strict=False)
+    typed = typed_texts(texts)
+    if typed.doubt:
+        raise InputError(f"in column '{texts.name}' (the decision) {typed.doubt}")
+    numbers = (typed.values if typed.values.dtype.is_numeric() else texts).cast(
+        pl.Float64, strict=False
+    )
     unreadable = numbers.is_null() & texts.is_not_null()
     if unreadable.any():
         row = int(unreadable.arg_max() or 0)

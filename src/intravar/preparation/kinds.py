@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from intravar.arrays import BoolArray, IntArray
 from intravar.errors import IN_ROW, InputError, RowError, option
 from intravar.preparation.identifiers import FEW_ROWS, identifier
 from intravar.preparation.sentinels import said_of, sentinels
@@ -24,6 +25,8 @@ MOSTLY_DISTINCT = 0.5
 CODE_LIKE = 20
 #: Squares of larger numbers, and single-precision copies of them, overflow.
 LARGEST_NUMBER = 1e30
+#: Microseconds.
+DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class Column:
     kind: Kind
     values: pl.Series
     note: str = ""
+
+    def taken(self, rows: IntArray | BoolArray) -> Column:
+        """Return the column of some rows: those at places, or those that are marked."""
+        kept = self.values.filter(rows) if rows.dtype == np.bool_ else self.values[rows]
+        return replace(self, values=kept)
 
 
 def understand(
@@ -98,10 +106,8 @@ def understand(
         column, present = typed.values, typed.values.drop_nulls()
     if present.n_unique() == 1:
         return Column(name, "constant", column, "the same value in every row")
-    if categorical and column.dtype == pl.Duration:
-        column = column.dt.total_microseconds()
     if categorical:
-        return _category(as_names(column), "taken as a category on request")
+        return _category(_names(column), "taken as a category on request")
     if column.dtype == pl.Boolean:
         return Column(name, "yes/no", column.cast(pl.Float64))
     if column.dtype.is_numeric():
@@ -135,7 +141,7 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     """
     column = without_missing(plain_column(column, keep=kind == "category"))
     if kind == "category":
-        return _category(as_names(column) if categorical else column, "")
+        return _category(_names(column) if categorical else column, "")
     if column.dtype == pl.String and column.null_count() < len(column):
         column = typed_texts(column).values
     if column.null_count() == len(column):
@@ -219,7 +225,7 @@ def _date(column: pl.Series) -> Column:
     if column.dtype == pl.Time:
         hours = column.cast(pl.Int64) / 3.6e12
         return Column(column.name, "number", hours.cast(pl.Float64), "a time, in hours")
-    days = column.cast(pl.Datetime("us")).dt.epoch("us") / 86_400_000_000
+    days = column.cast(pl.Datetime("us")).dt.epoch("us") / DAY
     return Column(column.name, "date", days.cast(pl.Float64), "days since 1970-01-01")
 
 
@@ -248,6 +254,11 @@ def _text(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> C
         )
     alike = present.unique().str.to_lowercase().str.replace_all(r"\s+", " ").is_duplicated()
     return _category(column, "some levels differ in capitals alone" if alike.any() else "")
+
+
+def _names(column: pl.Series) -> pl.Series:
+    """Return the levels of a category that was asked for."""
+    return as_names(column.dt.total_microseconds() if column.dtype == pl.Duration else column)
 
 
 def _category(column: pl.Series, note: str) -> Column:

@@ -16,9 +16,7 @@ import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
 from intravar.sources.paths import existing, shown
-from intravar.sources.pushdown import ColumnKind, keeping
 from intravar.sources.urls import refuse_connection_strings, without_password
-from intravar.where import Population
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
 SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -48,9 +46,6 @@ class Database(Protocol):
 
     def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
         """Yield what a query selects, at most so many rows at a time."""
-
-    def kinds(self, query: str) -> dict[str, ColumnKind]:
-        """Tell what the columns hold that a query selects."""
 
     def close(self) -> None:
         """Let go of the database."""
@@ -83,26 +78,20 @@ def database_kind(source: str | os.PathLike[str]) -> Kind | None:
 
 
 def read_database(
-    source: str,
-    kind: Kind,
-    *,
-    table: str | None = None,
-    query: str | None = None,
-    population: Population | None = None,
-) -> tuple[pl.DataFrame, int]:
-    """Return a table, or what a query selects, and how many rows it has.
+    source: str, kind: Kind, *, table: str | None = None, query: str | None = None
+) -> pl.DataFrame:
+    """Return a table, or what a query selects; without either the only table.
 
-    Without a table or a query it is the only table. Rows that cannot belong to the population may
-    be left out, but are counted.
+    All rows are read, whatever population is asked for: how a column is written is told by all of
+    it. Who wants the database to choose writes a query.
     """
-    with closing(open_database(source, kind)) as database:
-        asked = chosen_query(database, table, query, without_password(source))
-        frame, n_rows = _rows(database, asked, population)
     name = without_password(source)
-    if n_rows == 0:
+    with closing(open_database(source, kind)) as database:
+        frame = database.fetch(chosen_query(database, table, query, name))
+    if not frame.height:
         what = f"table '{table}'" if table else "the query"
         raise InputError(f"{what} returned no rows from {name}; there are no patients to measure")
-    return frame, n_rows
+    return frame
 
 
 def chosen_query(database: Database, table: str | None, query: str | None, name: str) -> str:
@@ -116,24 +105,9 @@ def chosen_query(database: Database, table: str | None, query: str | None, name:
 
 def count_rows(database: Database, query: str) -> int:
     """Return how many rows a query selects."""
-    return int(database.fetch(f"SELECT count(*) AS n FROM {_inner(query)}").item())
-
-
-def _inner(query: str) -> str:
     # On lines of its own: a query may end in a comment.
-    return f"(\n{query.strip().rstrip(';')}\n) AS patients"
-
-
-def _rows(
-    database: Database, query: str, population: Population | None
-) -> tuple[pl.DataFrame, int]:
-    """Return the rows that may belong to a population, and the number of all."""
-    condition = None if population is None else keeping(population, database.kinds(query))
-    if condition is None:
-        frame = database.fetch(query)
-        return frame, frame.height
-    kept = f"SELECT * FROM {_inner(query)} WHERE {condition}"
-    return database.fetch(kept), count_rows(database, query)
+    inner = f"(\n{query.strip().rstrip(';')}\n) AS patients"
+    return int(database.fetch(f"SELECT count(*) AS n FROM {inner}").item())
 
 
 def open_database(source: str, kind: Kind) -> Database:

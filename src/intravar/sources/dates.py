@@ -15,7 +15,7 @@ _TIME = (
     r"\s?(?P<half>[AaPp]\.?[Mm]\.?)?"
     r"\s?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2}|[+-][0-9]{2}| ?UTC| ?GMT)?)?$"
 )
-_YEAR_FIRST = rf"^(?P<a>[0-9]{{4}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{1,2}}){_TIME}"
+YEAR_FIRST = rf"^(?P<a>[0-9]{{4}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{1,2}}){_TIME}"
 _YEAR_LAST = (
     rf"^(?P<a>[0-9]{{1,2}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{4}}|[0-9]{{2}}){_TIME}"
 )
@@ -40,15 +40,15 @@ class DateForm:
         The pattern that all of them match, or a format with names of months; "" for a time of day.
     orders
         The orders of day, month and year in which all of them are dates.
-    short_years
-        Whether years have two digits.
+    two_centuries
+        Whether two-digit years may lie on either side of a century.
     dots
         Whether the parts are separated by dots, which only those who begin with the day do.
     """
 
     pattern: str
     orders: tuple[Order, ...]
-    short_years: bool = False
+    two_centuries: bool = False
     dots: bool = False
 
     @property
@@ -80,12 +80,16 @@ def date_form(column: pl.Series) -> DateForm | None:
     if not len(present) or not present.head(20).str.contains(_MAYBE).all():
         return None
     texts = present.unique()
-    if texts.str.contains(_YEAR_FIRST).all():
-        return _checked(texts, DateForm(_YEAR_FIRST, ("year first",)))
+    if texts.str.contains(YEAR_FIRST).all():
+        return _checked(texts, DateForm(YEAR_FIRST, ("year first",)))
     if texts.str.contains(_YEAR_LAST).all():
         short = bool(texts.str.contains(r"^[0-9]+[-/.][0-9]+[-/.][0-9]{2}(?:\D|$)").any())
+        years = _century(texts.str.extract(_YEAR_LAST, 3))
+        wide = int(years.max()) - int(years.min()) > WIDEST_SPAN  # type: ignore[arg-type]
         dots = bool(texts.str.contains(r"^[0-9]+\.[0-9]+\.").all())
-        return _checked(texts, DateForm(_YEAR_LAST, ("day first", "month first"), short, dots))
+        return _checked(
+            texts, DateForm(_YEAR_LAST, ("day first", "month first"), short and wide, dots)
+        )
     if texts.str.contains(_CLOCK).all():
         known = _clock(texts).null_count() == 0
         return DateForm("", ("year first",)) if known else None
@@ -96,20 +100,12 @@ def date_form(column: pl.Series) -> DateForm | None:
 
 
 def dates(column: pl.Series, form: DateForm, order: Order) -> pl.Series:
-    """Return texts as dates, or as dates with times in UTC where times are given."""
+    """Return texts as dates, or as dates with times where times are given: as clocks showed."""
     if not form.pattern:
         return _clock(column)
     if form.pattern in _NAMED:
         return column.str.to_date(form.pattern, strict=False)
     return without_midnight(_parsed(column, form, order))
-
-
-def two_centuries(column: pl.Series, form: DateForm) -> bool:
-    """Tell whether two-digit years may lie on either side of a century."""
-    if not form.short_years:
-        return False
-    years = _century(column.drop_nulls().unique().str.extract(_YEAR_LAST, 3))
-    return int(years.max()) - int(years.min()) > WIDEST_SPAN  # type: ignore[arg-type]
 
 
 def without_midnight(column: pl.Series) -> pl.Series:
@@ -128,7 +124,7 @@ def _checked(texts: pl.Series, form: DateForm) -> DateForm | None:
         return None
     if len(valid) == 2 and _parsed(texts, form, valid[0]).equals(_parsed(texts, form, valid[1])):
         valid = valid[:1]
-    return DateForm(form.pattern, valid, form.short_years, form.dots)
+    return DateForm(form.pattern, valid, form.two_centuries, form.dots)
 
 
 def _parsed(texts: pl.Series, form: DateForm, order: Order) -> pl.Series:
@@ -164,16 +160,7 @@ def _parsed(texts: pl.Series, form: DateForm, order: Order) -> pl.Series:
         )
     ).to_series()
     moment = written.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
-    return (moment - _offset(part["zone"])).alias(texts.name)
-
-
-def _offset(zone: pl.Series) -> pl.Series:
-    """Return how far zones are ahead of UTC; none given counts as UTC."""
-    digits = zone.str.extract(r"([0-9]{2}):?[0-9]{0,2}$", 1).cast(pl.Int64).fill_null(0) * 60
-    minutes = zone.str.extract(r"[0-9]{2}:?([0-9]{2})$", 1).cast(pl.Int64).fill_null(0)
-    behind = zone.str.starts_with("-").fill_null(False).cast(pl.Int64)
-    total = (digits + minutes) * (1 - 2 * behind)
-    return (total * 60_000_000).cast(pl.Duration("us"))
+    return moment.alias(texts.name)
 
 
 def _century(years: pl.Series) -> pl.Series:

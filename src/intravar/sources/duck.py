@@ -9,18 +9,10 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.pushdown import ColumnKind
 from intravar.text import checked_names, first_line
 
 #: Types that do not pass through Arrow as what they are, and what stands for them.
 _AS_TEXT = ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT", "BIT", "TIME WITH TIME ZONE", "UUID", "JSON")
-_KINDS: dict[str, ColumnKind] = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE"), "number"),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), "number"),
-    "VARCHAR": "text",
-    "DATE": "date",
-    "BOOLEAN": "boolean",
-}
 _SETTINGS = (
     # No other file, no network, no extension, no variable of this program.
     "SET enable_external_access = false",
@@ -56,14 +48,6 @@ class DuckDB:
             "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 1, 2"
         ).fetchall()
         return [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
-
-    def kinds(self, query: str) -> dict[str, ColumnKind]:
-        """Tell what the columns hold that a query selects."""
-        found = self._selected(query)
-        return {
-            name: _KINDS.get(str(kind).upper(), "other")
-            for name, kind in zip(found.columns, found.types, strict=True)
-        }
 
     def _selected(self, query: str) -> Any:
         try:

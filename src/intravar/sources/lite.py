@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.pushdown import ColumnKind
 from intravar.sources.rows import from_rows
 from intravar.text import checked_names, first_line
 
@@ -69,11 +68,6 @@ class SQLite:
     def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
         """Yield all at once: only all values together tell what a column holds."""
         yield self.fetch(query)
-
-    def kinds(self, query: str) -> dict[str, ColumnKind]:
-        """Tell what the columns hold that a query selects: here every value has a kind."""
-        selected = self.fetch(f"SELECT * FROM ({query.strip().rstrip(';')}\n) LIMIT 0")
-        return dict.fromkeys(selected.columns, "mixed")
 
     def close(self) -> None:
         """Let go of the database."""

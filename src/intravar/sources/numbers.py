@@ -6,10 +6,13 @@ where it can be, else by the other columns of the table; where neither tells, no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from intravar.sources.forms import Habits
 
 Sign = Literal[".", ","]
 
@@ -20,6 +23,8 @@ _WITH_POINT = rf"^[+-]?(?:(?:[0-9]+|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]
 _WITH_COMMA = rf"^[+-]?(?:[0-9]+|[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})+)(?:,[0-9]+)?{_END}"
 _GROUPED = r"^[+-]?[0-9]{1,3}(?:[ '’\u{00a0}\u{202f}][0-9]{3})+(?:[.,][0-9]+)?%?$"
 _GROUP = r"[ '’\u{00a0}\u{202f}]"
+#: 1500 beside 1,234: who separates thousands would have written 1,500.
+_UNGROUPED = r"^[+-]?[0-9]{4,}"
 _MAYBE = r"^[+-]?(?:[0-9.,]|(?i:inf))"
 #: Whole numbers beyond this are not told apart by a float.
 EXACT = 2**53
@@ -40,7 +45,11 @@ class NumberForm:
     percent
         Whether every number carries a per cent sign.
     either
-        Whether points, taken for decimal points, may separate thousands where commas are decimal.
+        Whether points, taken for decimal points, may separate thousands.
+    points
+        Whether there are decimal points beyond doubt.
+    everywhere
+        Whether every number has a point, as fixed decimals have.
     """
 
     sign: Sign | None
@@ -48,12 +57,23 @@ class NumberForm:
     grouped: bool = False
     percent: bool = False
     either: bool = False
+    points: bool = False
+    everywhere: bool = False
 
-    def by_habit(self, habit: Sign | None) -> Sign | None:
+    @property
+    def is_plain(self) -> bool:
+        """Whether the texts are numbers as programs write them."""
+        return self.sign == "." and not (self.grouped or self.percent or self.either)
+
+    def by_habit(self, habits: Habits) -> Sign | None:
         """Return the decimal sign to read by; None where it cannot be told."""
-        # Where people write 5,6 they write 1.234 for 1234; if a program wrote it, all values are
-        # a thousand times too large, which compares the same.
-        return habit if self.either and habit else self.sign or habit
+        if not self.either:
+            return self.sign or habits.sign
+        # Where people write 5,6 they write 1.234 for 1234. Beside decimal points 1.234 and 8.990
+        # are fixed decimals; beside 950 they may be anything.
+        if habits.sign is not None:
+            return habits.sign
+        return "." if habits.points and self.everywhere else None
 
 
 def number_form(column: pl.Series) -> NumberForm | None:
@@ -72,8 +92,7 @@ def number_form(column: pl.Series) -> NumberForm | None:
     if _all(present, _PLAIN):
         # Plain numbers prove nothing: programs write them so, whatever people do.
         either = _all(present.head(20), _WITH_COMMA) and _all(present, _WITH_COMMA)
-        pointed = either and bool(present.str.contains(".", literal=True).any())
-        return NumberForm(".", None, either=pointed)
+        return _with_points(present, either)
     texts = present.unique()
     percent = bool(texts.str.ends_with("%").all())
     if not percent and texts.str.ends_with("%").any():
@@ -84,11 +103,10 @@ def number_form(column: pl.Series) -> NumberForm | None:
     has_point = bool(texts.str.contains(".", literal=True).any())
     if not has_comma:
         if _all(texts, rf"{_PLAIN}|{_INFINITE}"):
-            return NumberForm(".", None, spaced, percent, has_point and comma)
+            return replace(_with_points(texts, comma), grouped=spaced, percent=percent)
         return NumberForm(",", ",", True, percent) if comma else None
     if point and comma:
-        # 1500 beside 1,234: who separates thousands would have written 1,500.
-        if texts.str.contains(r"^[+-]?[0-9]{4,}").any():
+        if texts.str.contains(_UNGROUPED).any():
             return NumberForm(",", ",", spaced, percent)
         return NumberForm(None, None, True, percent)
     if point:
@@ -96,9 +114,19 @@ def number_form(column: pl.Series) -> NumberForm | None:
     return NumberForm(",", ",", has_point or spaced, percent) if comma else None
 
 
+def _with_points(texts: pl.Series, comma: bool) -> NumberForm:
+    """Tell what points are among numbers without commas; they may separate thousands."""
+    pointed = texts.str.contains(".", literal=True)
+    if not pointed.any():
+        return NumberForm(".", None)
+    if not comma or texts.str.contains(_UNGROUPED).any():
+        return NumberForm(".", None, points=True)
+    return NumberForm(".", None, either=True, everywhere=bool(pointed.all()))
+
+
 def numbers(column: pl.Series, form: NumberForm, sign: Sign) -> pl.Series:
     """Return texts as numbers: whole numbers where all are, else floats."""
-    plain = form == NumberForm(".", None) and sign == "."
+    plain = form.is_plain and sign == "."
     texts = column if plain else _bare(column)[0]
     if plain:
         pass

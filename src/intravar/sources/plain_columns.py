@@ -7,34 +7,17 @@ gives the same result from every source.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from intravar.sources.dates import (
-    FIRST_DAY,
-    LAST_DAY,
-    DateForm,
-    Order,
-    date_form,
-    dates,
-    two_centuries,
-    without_midnight,
-)
-from intravar.sources.numbers import NumberForm, Sign, number_form, numbers, whole_numbers
+from intravar.sources.dates import FIRST_DAY, LAST_DAY, DateForm, dates, without_midnight
+from intravar.sources.forms import Forms, Habits, TextForm, text_form
+from intravar.sources.numbers import NumberForm, numbers, whole_numbers
 from intravar.text import checked_names, clean_name, clean_texts, shortened, without_missing
 
-_TRUE_FALSE = ("true", "false")
 _WHOLE = r"^-?[0-9]+(?:\.0+)?$"
-
-
-@dataclass(frozen=True)
-class Habits:
-    """How numbers and dates are written in a table, as far as its unambiguous columns tell."""
-
-    sign: Sign | None = None
-    order: Order | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +43,7 @@ def plain_table(
     table: pl.DataFrame,
     as_text: Collection[str] = (),
     name: str = "the table",
-    known: Mapping[str, Habits] | None = None,
+    forms: Forms | None = None,
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return a table with plain names and types, and notes on what was understood.
 
@@ -72,9 +55,8 @@ def plain_table(
         Columns whose texts stay texts: physician 007 is a name, not the number 7.
     name
         What to call the table in messages.
-    known
-        How columns are written, where another part of the same table has told; by default these
-        rows tell.
+    forms
+        How texts are written, where these are some rows of a larger table that has told.
 
     Examples
     --------
@@ -83,59 +65,34 @@ def plain_table(
     >>> plain.row(0, named=True), notes
     ({'doctor': '007', 'weight': 70.5}, ['decimal commas in weight'])
     """
-    columns = _plain_columns(table, as_text, name)
-    texts = _texts(columns, as_text)
-    forms = {column: _forms(values) for column, values in texts.items()}
-    habits = _habits(forms.values())
+    columns = [
+        plain_column(column, column.name in as_text)
+        for column in with_clean_names(table, name).get_columns()
+    ]
+    texts = {
+        column.name: without_missing(column)
+        for column in columns
+        if column.dtype == pl.String and column.name not in as_text
+    }
+    if forms is None:
+        forms = Forms.of({name: text_form(column) for name, column in texts.items()})
     said: dict[str, list[str]] = {}
     for position, column in enumerate(columns):
         if column.name in texts:
-            habit = habits if known is None else known.get(column.name, habits)
-            typed = _typed(texts[column.name], *forms[column.name], habit)
+            text = texts[column.name]
+            form = forms.columns.get(column.name) or text_form(text)
+            typed = _typed(text, form, forms.habits.get(column.name, Habits()))
             columns[position] = typed.values
             if typed.how:
                 said.setdefault(typed.how, []).append(column.name)
     return pl.DataFrame(columns), [f"{how} in {_listed(names)}" for how, names in said.items()]
 
 
-def column_habits(table: pl.DataFrame, as_text: Collection[str] = ()) -> dict[str, Habits]:
-    """Return how the texts of every column are written, by whatever column of the table tells.
-
-    Examples
-    --------
-    >>> table = pl.DataFrame({"cost": ["1.234", "5.000"], "weight": ["70,5", "80"]})
-    >>> column_habits(table)["cost"].sign
-    ','
-    """
-    forms = {
-        name: _forms(values)
-        for name, values in _texts(_plain_columns(table, as_text, "the table"), as_text).items()
-    }
-    habits = _habits(forms.values())
-    return {
-        name: Habits(
-            habits.sign if number is None else number.by_habit(habits.sign),
-            habits.order if date is None else date.order(habits.order),
-        )
-        for name, (number, date) in forms.items()
-    }
-
-
-def _plain_columns(table: pl.DataFrame, as_text: Collection[str], name: str) -> list[pl.Series]:
+def with_clean_names(table: pl.DataFrame, name: str = "the table") -> pl.DataFrame:
+    """Return a table whose columns are called as they are meant; two of one name are refused."""
     names = [clean_name(column) for column in table.columns]
     checked_names(names, name)
-    return [
-        plain_column(column.alias(new), new in as_text)
-        for column, new in zip(table.get_columns(), names, strict=True)
-    ]
-
-
-def _texts(columns: Iterable[pl.Series], as_text: Collection[str]) -> dict[str, pl.Series]:
-    return {
-        column.name: without_missing(column)
-        for column in columns
-        if column.dtype == pl.String and column.name not in as_text
-    }
+    return table.rename(dict(zip(table.columns, names, strict=True)))
 
 
 def typed_texts(column: pl.Series) -> Typed:
@@ -147,39 +104,28 @@ def typed_texts(column: pl.Series) -> Typed:
     Datetime(time_unit='us', time_zone=None)
     >>> typed_texts(pl.Series(["01/02/2020"])).doubt
     "'01/02/2020' may be 1 February or January 2; write dates as 2020-12-31"
+    >>> typed_texts(pl.Series(["950", "1.234"])).doubt
+    "'1.234' may be 1234 or 1.234; write 1234 or 1.2340"
     """
-    return _typed(column, *_forms(column), Habits())
+    return _typed(column, text_form(column), Habits())
 
 
-def _forms(column: pl.Series) -> tuple[NumberForm | None, DateForm | None]:
-    number = number_form(column)
-    return number, None if number is not None else date_form(column)
-
-
-def _typed(
-    column: pl.Series, number: NumberForm | None, date: DateForm | None, habits: Habits
-) -> Typed:
-    present = column.drop_nulls()
-    if number is not None:
-        return _as_numbers(column, number, habits)
-    if date is not None:
-        return _as_dates(column, date, habits)
-    if len(present) and all(
-        some.str.to_lowercase().is_in(_TRUE_FALSE).all() for some in (present.head(20), present)
-    ):
-        return Typed(column.str.to_lowercase() == "true")
-    return Typed(column)
+def _typed(column: pl.Series, form: TextForm, habits: Habits) -> Typed:
+    if form.number is not None:
+        return _as_numbers(column, form.number, habits)
+    if form.date is not None:
+        return _as_dates(column, form.date, habits)
+    return Typed(column.str.to_lowercase() == "true") if form.true_false else Typed(column)
 
 
 def _as_numbers(column: pl.Series, form: NumberForm, habits: Habits) -> Typed:
-    sign = form.by_habit(habits.sign)
+    sign = form.by_habit(habits)
     if sign is None:
-        example = str(column.filter(column.str.contains(",", literal=True)).sort()[0])
-        whole, part = example.replace(",", ""), example.replace(",", ".")
+        marked = column.filter(column.str.contains("[.,]").fill_null(False)).sort()
+        example = str(marked[0]) if len(marked) else "1.234"
+        whole, part = example.replace(",", "").replace(".", ""), example.replace(",", ".")
         return Typed(
-            column,
-            doubt=f"'{example}' may be {whole} or {part}; write numbers without thousands "
-            "separators",
+            column, doubt=f"'{example}' may be {whole} or {part}; write {whole} or {part}0"
         )
     grouped = form.grouped if form.sign is not None else sign == "."
     grouped |= form.either and sign == ","
@@ -195,8 +141,8 @@ def _as_numbers(column: pl.Series, form: NumberForm, habits: Habits) -> Typed:
 
 def _as_dates(column: pl.Series, form: DateForm, habits: Habits) -> Typed:
     order = form.order(habits.order)
-    example = str(column.drop_nulls().sort()[0])
-    if two_centuries(column, form):
+    example = str(column.drop_nulls().sort().first() or "")
+    if form.two_centuries:
         return Typed(column, doubt=f"'{example}' may be of either century; write years in full")
     if order is None:
         day = dates(pl.Series([example]), form, "day first").dt.strftime("%-d %B")[0]
@@ -205,19 +151,6 @@ def _as_dates(column: pl.Series, form: DateForm, habits: Habits) -> Typed:
         return Typed(column, doubt=words)
     how = {"day first": "day/month/year", "month first": "month/day/year"}.get(order)
     return Typed(dates(column, form, order), f"dates as {how}" if how else "")
-
-
-def _habits(forms: Iterable[tuple[NumberForm | None, DateForm | None]]) -> Habits:
-    """Keep what the columns that tell agree on."""
-    signs, orders = set(), set()
-    for number, date in forms:
-        if number is not None and number.proven:
-            signs.add(number.proven)
-        if date is not None and date.proven:
-            orders.add(date.proven)
-    return Habits(
-        signs.pop() if len(signs) == 1 else None, orders.pop() if len(orders) == 1 else None
-    )
 
 
 def plain_column(column: pl.Series, keep: bool) -> pl.Series:
@@ -246,8 +179,8 @@ def plain_column(column: pl.Series, keep: bool) -> pl.Series:
     if dtype == pl.Date:
         return _within_calendar(column)
     if isinstance(dtype, pl.Datetime):
-        if dtype.time_zone is not None:
-            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        if dtype.time_zone is not None:  # what a clock showed there: local dates are local dates
+            column = column.dt.replace_time_zone(None)
         return without_midnight(_within_calendar(column.cast(pl.Datetime("us"))))
     if isinstance(dtype, pl.Duration):
         return column.cast(pl.Duration("us"))

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.pushdown import ColumnKind
 from intravar.sources.rows import from_rows
 from intravar.sources.urls import check_server_url, scrubbed, without_password
 from intravar.text import first_line, shortened
@@ -23,13 +21,6 @@ from intravar.text import first_line, shortened
 _HARMLESS = frozenset(
     {"random", "random_normal", "gen_random_uuid", "clock_timestamp", "timeofday", "uuidv4"}
 )
-#: By the numbers that the server gives its types.
-_KINDS: dict[int, ColumnKind] = {
-    **dict.fromkeys((20, 21, 23, 701), "number"),  # int8, int2, int4, float8
-    **dict.fromkeys((25, 1043), "text"),
-    1082: "date",
-    16: "boolean",
-}
 _SYNTAX_ERROR = "42601"
 _TEXTS = re.compile(
     r"""(?:\b[eE])'(?:[^'\\]|\\.|'')*'   # E'text with \' in it'
@@ -80,40 +71,29 @@ class PostgreSQL:
 
     def fetch(self, query: str) -> pl.DataFrame:
         """Return what a query selects."""
-        columns, rows = self._run(query)
-        return from_rows([name for name, _ in columns], rows)
+        (frame,) = self._run(query, None)
+        return frame
 
     def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
         """Yield what a query selects, at most so many rows at a time."""
+        yield from self._run(query, size)
+
+    def _run(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
+        """Yield rows, so many at a time or all at once; at least one table, if an empty one."""
         query = query.strip().rstrip(";")
         try:
             self._refuse_volatile(query)
             with self._connection.cursor(name="patients") as cursor:
                 cursor.execute(query.encode())
                 names = [column.name for column in cursor.description or ()]
-                while rows := cursor.fetchmany(size):
-                    yield from_rows(names, rows)
-        except (self._error, UnicodeError) as error:
-            raise InputError(f"the query failed: {self._words(error)}") from error
-        finally:
-            self._connection.rollback()
-
-    def kinds(self, query: str) -> dict[str, ColumnKind]:
-        """Tell what the columns hold that a query selects."""
-        columns, _ = self._run(query, all_rows=False)
-        return {name: _KINDS.get(kind, "other") for name, kind in columns}
-
-    def _run(self, query: str, *, all_rows: bool = True) -> tuple[list[tuple[str, int]], list[Any]]:
-        """Return names and types of the columns, and the rows if they are wanted."""
-        query = query.strip().rstrip(";")
-        try:
-            self._refuse_volatile(query)
-            with self._connection.cursor(name="patients") as cursor:
-                cursor.execute(query.encode())
-                columns = [(column.name, column.type_code) for column in cursor.description or ()]
-                if not columns:
+                if not names:
                     raise InputError("the query selects nothing; give one SELECT")
-                return columns, cursor.fetchall() if all_rows else []
+                rows = cursor.fetchall() if size is None else cursor.fetchmany(size)
+                while True:
+                    yield from_rows(names, rows)
+                    rows = [] if size is None else cursor.fetchmany(size)
+                    if not rows:
+                        return
         except (self._error, UnicodeError) as error:
             one = getattr(error, "sqlstate", None) == _SYNTAX_ERROR
             remedy = "; give one SELECT" if one else ""

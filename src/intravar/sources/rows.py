@@ -67,8 +67,9 @@ def series_of(name: str, values: Sequence[Any]) -> pl.Series:
     try:
         if len(kinds) == 1 and (kind := next(iter(kinds))) in _KEPT:
             return pl.Series(name, known, dtype=_KEPT[kind], strict=True)
-        if kinds == {datetime}:
-            return pl.Series(name, known, strict=True)
+        if kinds == {datetime}:  # local dates are local dates, in whatever zone
+            local = [None if value is None else value.replace(tzinfo=None) for value in known]
+            return pl.Series(name, local, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         pass  # times of several zones, say: they are read as text then
     return pl.Series(name, [_text(value) for value in known], dtype=pl.String)
