@@ -282,5 +282,3 @@ def _about(decision: Decision, funnel: Funnel | None, words: Words) -> str:
         return f"Ask {outside[0]['physician']} how they decide: more consistent than is usual."
     told = "Talk about the decision with all {deciders}: nobody stands out from the others."
     return words.fill(told)
-        "Talk about the decision with all {deciders}: nobody stands out from the others."
-    )

@@ -1,4 +1,6 @@
-"""A stored measurement with names that try to be something else."""
+"""Measurements made once for all tests of documents."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
@@ -7,6 +9,8 @@ import pytest
 
 import intravar
 from intravar.documents.measurement.handover import write_measurement
+from intravar.publication.disclosure import published_of
+from intravar.publication.results import Published
 
 HOSTILE = [
     "=cmd|' /C calc'!A0",
@@ -21,11 +25,27 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="session")
+def published() -> Published:
+    """Six physicians, nothing hidden."""
+    cohort = intravar.simulate("score2", n_patients=900, n_physicians=6, seed=2)
+    measured = intravar.measure(
+        cohort.to_polars(),
+        physician="physician",
+        decision="decision",
+        method="euclidean",
+        methods=["mahalanobis"],
+        min_reliability=0,
+        smallest_cell=1,
+    )
+    return published_of(measured, {name: name for name in cohort.panel_sizes["physician"]})
+
+
+@pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Names are shown, and are such as these."""
+    """A stored measurement with names that try to be something else."""
     cohort = intravar.simulate("score2", n_patients=960, n_physicians=8, seed=2)
     names = dict(zip([f"P0{n}" for n in range(1, 9)], HOSTILE, strict=True))
-    found = intravar.measure(
+    measured = intravar.measure(
         cohort.to_polars()
         .with_columns(pl.col("physician").replace_strict(names))
         .rename({"physician": "who"}),
@@ -39,5 +59,5 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         title="Statins & more",
     )
     out = tmp_path_factory.mktemp("hostile") / "out"
-    write_measurement(found, out, show_names=True)
+    write_measurement(measured, out, show_names=True)
     return out

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from intravar.publication.outputs import Outputs
+from intravar.publication.results import Attrition, Overlap, Published
 
 
-def many_physicians(outputs: Outputs, n: int) -> Outputs:
-    """Return outputs of the same form with `n` physicians."""
+def many_physicians(published: Published, n: int) -> Published:
+    """Return a publication of the same form with `n` physicians."""
     rng = np.random.default_rng(1)
-    few = outputs.physicians.filter(pl.col("reportable"))
+    decision = published.first
+    few = decision.physicians.filter(pl.col("reportable"))
     score = np.clip(0.22 + 0.05 * rng.standard_normal(n), 0.02, 0.6)
     size = rng.integers(60, 600, n)
     half = 0.8 / np.sqrt(size)
@@ -45,24 +46,21 @@ def many_physicians(outputs: Outputs, n: int) -> Outputs:
         reportable=~hidden,
         reason=pl.when(hidden).then(pl.lit("1 to 10 discordant pairs, too few to publish")),
     )
-    overlap = [
-        {"physician": name, "overlap": round(float(value), 2)}
+    overlap = tuple(
+        Overlap(name, round(float(value), 2))
         for name, value in zip(names, rng.uniform(0.6, 1, n), strict=True)
-    ]
-    parts = [
-        {"physician": name, "paired": int(m * 0.9), "outside_caliper": int(m * 0.06), "lost": 12}
-        for name, m in zip(names, size.tolist(), strict=True)
-    ]
-    line = next(iter(outputs.summary["lines"].values()))
-    return replace(
-        outputs,
-        physicians=table,
-        summary=outputs.summary
-        | {
-            "verdict": "levels and ranks",
-            "n_physicians": n,
-            "n_reportable": n,
-            "lines": dict.fromkeys(names, line),
-        },
-        diagnostics=outputs.diagnostics | {"overlap": overlap, "attrition": parts},
     )
+    parts = tuple(
+        Attrition(name, {"paired": int(m * 0.9), "outside_caliper": int(m * 0.06), "lost": 12})
+        for name, m in zip(names, size.tolist(), strict=True)
+    )
+    changed = replace(
+        decision,
+        physicians=table,
+        verdict="levels and ranks",
+        verdict_reasons=("halves of the data agree",),
+        n_physicians=n,
+        n_reportable=n - n // 10,
+        diagnostics=replace(decision.diagnostics, overlap=overlap, attrition=parts),
+    )
+    return replace(published, decisions=(changed,))

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markupsafe import Markup
-
-from browsing import CHROMIUM, launched, serious_problems
 from intravar.documents.sheet.sheet_content import CaseTable, Sheet
 from intravar.documents.sheet.sheet_files import sheet_html
 from intravar.documents.sheet.sheet_pictures import (
@@ -21,6 +18,9 @@ from intravar.documents.sheet.sheet_pictures import (
     strip,
 )
 from intravar.documents.sheet.sheet_rows import drawn_rows
+from markupsafe import Markup
+
+from browsing import CHROMIUM, launched, serious_problems
 from intravar.wording import Words
 
 pytest.importorskip(

@@ -13,12 +13,12 @@ import openpyxl
 import polars as pl
 import pypdf
 import pytest
-
-from intravar.documents.files import extra_packages
 from intravar.documents.files.measurement_document import measurement_document
 from intravar.documents.files.measurement_files import MEASUREMENT_FORMATS, write_measurement_files
 from intravar.documents.files.paper import style_on_paper
 from intravar.documents.files.parts import FramedPicture, PlainTable
+
+from intravar.documents.files import extra_packages
 from intravar.documents.measurement.handover import stored_outputs
 from intravar.errors import InputError
 from read_files import pages_of, text_of
