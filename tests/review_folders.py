@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +10,11 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
+from intravar.publication.files import files_of
 from intravar.publication.folders import write_folders
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.request import Request
+from made_published import made_published
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +89,8 @@ def stored_world(
     patients = table.select("physician", "decision", "age", "sex").with_row_index("row", 1)
     out = folder / "mine"
     names = Pseudonyms.of(table["physician"].unique().to_list(), b"a key of some length")
-    summary = {
-        "what": "measurement",
-        "request": asked.as_dict(),
-        "leaks": [],
-        "lines": dict.fromkeys(names.by_name.values(), ""),
-    }
     public = {
-        "summary.json": json.dumps(summary).encode(),
+        **files_of(made_published(names.by_name.values(), asked)),
         "request.toml": asked.to_toml("../patients.csv").encode(),
     }
     private = {

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.canonical_order import canonical_order
 from intravar.checks import checked_decision, checked_labels
 from intravar.errors import InputError
 from intravar.frames import is_pandas
@@ -44,7 +45,8 @@ class Observed:
     code
         Position of every patient's physician in `physicians`.
     named
-        The physicians as they were given, in order: numbers by size, texts as a reader counts.
+        The physicians as they were given, each at the place that its code says. For a reader they
+        are sorted by :func:`in_natural_order`.
     blocks
         Positions of columns that code one covariate together, the levels of a category say. Such
         a block is scaled as one: it weighs as much as one number, and its levels lie equally far
@@ -120,6 +122,30 @@ class Observed:
             named=self.named[present],
             _learned={},
         )
+
+    def in_canonical_order(self) -> tuple[Observed, IntArray]:
+        """Return the same with patients and physicians sorted by what they hold, and the rows.
+
+        What is drawn by lot then depends neither on the order of a table nor on what its
+        physicians are called.
+
+        Examples
+        --------
+        >>> one = Observed.of([[1.0], [2.0]], [0, 1], ["a", "b"]).in_canonical_order()[0]
+        >>> other = Observed.of([[1.0], [2.0]], [0, 1], ["z", "b"]).in_canonical_order()[0]
+        >>> bool((one.covariates == other.covariates).all())
+        True
+        """
+        order = canonical_order(self.covariates, self.code, self.decision)
+        sorted_by_content = replace(
+            self,
+            covariates=self.covariates[order.rows],
+            decision=self.decision[order.rows],
+            code=order.place[self.code[order.rows]],
+            named=self.named[np.argsort(order.place)],
+            _learned={},
+        )
+        return sorted_by_content, order.rows
 
     @property
     def n_patients(self) -> int:
@@ -282,11 +308,15 @@ def in_natural_order(values: pl.Series) -> pl.Series:
     >>> in_natural_order(pl.Series(["ward 10", "ward 2"])).to_list()
     ['ward 2', 'ward 10']
     """
+    return values[natural_places(values)]
+
+
+def natural_places(values: pl.Series) -> list[int]:
+    """Return where the first, second and so on of different values stand, in natural order."""
     if values.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        return values.sort()
+        return values.arg_sort().to_list()
     texts = values.cast(pl.String).to_list()
-    order = sorted(range(len(texts)), key=lambda at: (_counted(texts[at]), texts[at]))
-    return values[order]
+    return sorted(range(len(texts)), key=lambda at: (_counted(texts[at]), texts[at]))
 
 
 def _counted(text: str) -> list[tuple[bool, int, str]]:

@@ -6,8 +6,9 @@ import pytest
 
 import intravar
 from intravar import InputError, check
-from intravar.preparation.duplicates import AGAIN, RepeatedRows, find_repeated_rows
-from intravar.preparation.roles import assign_roles
+from intravar.preparation.columns.roles import assign_roles
+from intravar.preparation.duplicates import AGAIN, COPIES, RepeatedRows, find_repeated_rows
+from intravar.publication import check_lines
 
 
 def cohort(n: int = 400, n_physicians: int = 8) -> pl.DataFrame:
@@ -125,3 +126,56 @@ def test_what_describes_physicians_makes_no_copies() -> None:
     )
     found = check(table, physician="taster", decision="sure").prepared
     assert found.dropped == {}
+
+
+def site_mix(n: int = 4_000, n_physicians: int = 10, n_columns: int = 4) -> pl.DataFrame:
+    """Few coarse columns that go together and differ between physicians: alike by chance."""
+    random = np.random.default_rng(7)
+    who = random.integers(0, n_physicians, n)
+    frail = random.normal(who / 2, 1, n)
+    columns = {
+        f"finding {place}": np.digitize(frail + random.normal(0, 0.5, n), [-1, 0, 1, 2, 3])
+        for place in range(n_columns)
+    }
+    return pl.DataFrame({"physician": who, "decision": (frail > 2).astype(int), **columns})
+
+
+@pytest.mark.parametrize("n_physicians", [1, 2, 10, 100])
+@pytest.mark.parametrize("n_columns", [1, 2, 4, 6])
+def test_patients_alike_by_chance_are_no_copies(n_physicians: int, n_columns: int) -> None:
+    table = site_mix(n_physicians=n_physicians, n_columns=n_columns)
+    assert found(table).n_copies == 0
+
+
+@pytest.mark.parametrize("copied", [5, 100, 400])
+def test_copies_among_rows_of_which_some_are_alike_by_chance(copied: int) -> None:
+    """With a fine column beside coarse ones hardly anybody is alike by chance."""
+    random = np.random.default_rng(8)
+    table = site_mix().with_columns(age=pl.Series(random.normal(60, 9, 4_000).round(1)))
+    assert found(table).n_copies == 0
+    alike = table.height - table.n_unique()
+    assert found(pl.concat([table, table[:copied]])).n_copies >= copied or copied < 3 * alike
+
+
+def test_what_was_decided_is_said() -> None:
+    asked = {"physician": "physician", "decision": "decision"}
+    coarse = check(site_mix(), **asked)
+    assert "they count as different patients" in coarse.prepared.about_copies
+    assert not coarse.prepared.warnings
+    table = cohort(n=2_000)
+    twice = check(pl.concat([table, table[:120]]), **asked)
+    assert "they count as copies" in twice.prepared.about_copies
+    assert twice.prepared.warnings[0].startswith("6% of the table's rows were left out")
+    lines = "\n".join(check_lines(twice))
+    assert "about 120 pairs of rows are the same" in lines
+
+
+def test_copies_of_the_whole_table_are_counted() -> None:
+    table = cohort(n=3_000, n_physicians=30)
+    more = pl.concat([table, table.filter(pl.col("age") > 70)])
+    n_copies = more.height - table.height
+    asked = {"physician": "physician", "decision": "decision"}
+    whole = check(more, **asked).prepared.dropped
+    sampled = check(more, sample=1_000, **asked)
+    assert sampled.beyond is not None
+    assert sampled.prepared.dropped == whole == {COPIES: n_copies}

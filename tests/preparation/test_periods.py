@@ -1,6 +1,7 @@
 """Patients dealt into levels and periods."""
 
 from datetime import date, datetime
+from typing import Any
 
 import polars as pl
 import pytest
@@ -48,6 +49,24 @@ def test_times_and_years() -> None:
 def test_what_cannot_be_dealt_by_date(column: pl.Series, period: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         by_period(column, period)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [f"University Hospital, Department of Cardiology, {part}" for part in ("North", "South")],
+        ["A" * 60 + "1" + "B" * 60, "A" * 60 + "2" + "B" * 60],
+        [0.12345678, 0.12345679, 1.0],
+        ["A  B", "A B", "A B (2)"],
+        ["not known", "Missing", None],
+        ["not known", "missing", "no value", "empty", None],
+    ],
+)
+def test_no_two_levels_have_one_name(levels: list[Any]) -> None:
+    found = by_level(pl.Series("ward", levels * 2))
+    assert len(set(found.names)) == len(found.names) == len(levels)
+    assert max(map(len, found.names)) <= 45
+    assert sorted(set(found.place.tolist())) == list(range(len(levels)))
 
 
 def test_levels() -> None:

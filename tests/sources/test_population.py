@@ -1,5 +1,6 @@
 """Which patients are meant: one meaning from every source, and never code."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,14 +8,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import intravar
 from every_source import WRITERS, as_postgresql
 from intravar import InputError, Request
 from intravar.sources import read_source
-from intravar.sources.pushdown import keeping
+from intravar.sources.columns.forms import forms_of_large
+from intravar.sources.columns.plain import plain_table
+from intravar.sources.scanning import ROW, only, scan_source
 from intravar.sources.selection import belongs
 from intravar.where import (
     Combined,
@@ -108,26 +111,6 @@ def test_chosen_as_by_the_literal_twin(
 def test_written_and_read_again(population: Population) -> None:
     assert parse_population(written(population)) == population
     assert set(columns_of(population)) <= {"age", "sex"}
-
-
-@settings(deadline=None)
-@given(EXPRESSIONS, PATIENTS)
-def test_what_is_pushed_down_loses_nobody(
-    population: Population, patients: list[dict[str, Any]]
-) -> None:
-    import duckdb
-
-    table = pl.DataFrame(patients, schema=SCHEMA)
-    condition = keeping(population, {"age": "number", "sex": "text"})
-    with duckdb.connect() as connection:
-        connection.register("patients", table.with_row_index("row").to_arrow())
-        kept = connection.execute(
-            f"SELECT row FROM patients WHERE {condition or 'true'}"
-        ).fetchall()
-    wanted = [
-        row for row, patient in enumerate(patients) if holds(_clean(population), patient) is True
-    ]
-    assert set(wanted) <= {row for (row,) in kept}
 
 
 def test_words_that_people_write() -> None:
@@ -274,13 +257,132 @@ def test_measured_to_the_bit_as_a_table_filtered_before() -> None:
     assert chosen.check.prepared.dropped["they do not belong to the population"] == outside
 
 
-def test_a_database_leaves_out_what_cannot_belong(tmp_path: Path) -> None:
-    source, _ = WRITERS["DuckDB"](TABLE, tmp_path)
-    pushed = read_source(source, where="age >= 75")
-    here = read_source(source, where="not age < 75")
-    assert pushed.table.equals(here.table)
-    assert pushed.rows is None
-    assert here.rows is not None
+#: Columns of texts that other rows, or other columns, decide how to read.
+AMBIGUOUS: dict[str, list[str | None]] = {
+    "cost": ["5,6", "1.234", "2.500", "7", "NA"],
+    "price": ["1,234", "2,500", "950", "1500", "2.5"],
+    "seen": ["01/02/2024", "03/04/2024", "25/02/2024", "2/28/2024", None],
+    "code": ["1", "01", "2", "1.0", "x"],
+    "ward": ["K", "\u212a", "k", " K", "true"],
+}
+ASKED = ["cost > 2", "price < 2000", "seen >= '2024-03-01'", "code = 1", "code = '1'", "ward = 'K'"]
+
+
+@st.composite
+def ambiguous(draw: st.DrawFn) -> tuple[pl.DataFrame, str]:
+    n = 40
+    order = np.random.default_rng(draw(st.integers(0, 2**16)))
+    columns = {}
+    for name, pool in AMBIGUOUS.items():
+        some = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=6))
+        columns[name] = [some[place] for place in order.integers(0, len(some), n)]
+    table = pl.DataFrame(
+        {"doctor": ["007", "7"] * (n // 2), "drug": order.integers(0, 2, n), "row": range(n)}
+        | {"age": order.integers(50, 70, n)}
+        | columns,
+        schema_overrides=dict.fromkeys(AMBIGUOUS, pl.String),
+    )
+    first, second = draw(st.sampled_from(["age >= 60", *ASKED])), draw(st.sampled_from(ASKED))
+    return table, f"{first} {draw(st.sampled_from(['and', 'or']))} {second}"
+
+
+def chosen(source: Any, where: str, **reading: Any) -> list[Any] | str:
+    """Return the patients with all that was understood of them, or the words of a refusal."""
+    try:
+        found = read_source(source, as_text=["doctor", "drug"], where=where, **reading)
+    except InputError as error:
+        return re.sub(r"^no patient of .* belongs", "nobody belongs", str(error))
+    plain = found.table.with_columns(pl.col("doctor", "drug").cast(pl.String))
+    kept = plain.select(sorted(plain.columns)).sort("row")
+    return [kept.columns, *map(str, kept.iter_rows())]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(made=ambiguous())
+def test_equal_tables_give_equal_patients(
+    made: tuple[pl.DataFrame, str], database: str, tmp_path: Path
+) -> None:
+    table, where = made
+    wanted = chosen(table, where)
+    for name in [*WRITERS, "PostgreSQL"]:
+        write = as_postgresql(database) if name == "PostgreSQL" else WRITERS[name]
+        source, reading = write(table, tmp_path)
+        assert chosen(source, where, **reading) == wanted, name
+    assert chosen_of_large(table, where) == wanted
+
+
+def chosen_of_large(table: pl.DataFrame, where: str) -> list[Any] | str:
+    """Return the same where the table is gone through a piece at a time."""
+    scanned = scan_source(table, Path, least=1)
+    assert scanned is not None
+    names = ["doctor", "drug"]
+    forms = forms_of_large(scanned.lazy, names)
+    try:
+        lazy = only(scanned, parse_population(where), forms, names)
+    except InputError as error:
+        return str(error)
+    rows = lazy.collect().drop(ROW)
+    if not rows.height:
+        return chosen(table, where)
+    plain, _ = plain_table(rows, names, forms=forms.among(forms_of_large(lazy.drop(ROW), names)))
+    kept = plain.with_columns(pl.col("doctor", "drug").cast(pl.String))
+    kept = kept.select(sorted(plain.columns)).sort("row")
+    return [kept.columns, *map(str, kept.iter_rows())]
+
+
+def test_all_rows_tell_how_a_column_is_written(tmp_path: Path) -> None:
+    """Costs with a decimal comma among the young alone: 1.234 of the old is 1234 everywhere."""
+    ages = list(range(40, 80)) * 5
+    costs = ["5,6" if age < 60 else ("1.234", "2.500")[age % 2] for age in ages]
+    table = pl.DataFrame(
+        {"doctor": ["a", "b"] * 100, "drug": [0, 1] * 100, "age": ages, "cost": costs}
+    )
+    for name in ("CSV", "DuckDB", "SQLite", "Parquet"):
+        source, reading = WRITERS[name](table, tmp_path)
+        found = read_source(source, where="age >= 60 and cost > 2", **reading).table
+        assert (found.height, set(found["cost"])) == (100, {1234, 2500}), name
+
+
+@pytest.mark.parametrize(
+    "costs", [["950", "1.234", "8.995"], ["1.234", "8.995"], ["950", "1,234", "8,995"]]
+)
+def test_thousands_or_decimals_are_asked_about(costs: list[str]) -> None:
+    table = pl.DataFrame(
+        {"doctor": ["a", "b", "c"] * 40, "drug": [0, 1] * 60, "age": list(range(40)) * 3}
+    ).with_columns(cost=pl.Series((costs * 60)[:120]))
+    with pytest.raises(InputError, match="may be 1234 or 1.234; write 1234 or 1.2340"):
+        intravar.check(table, physician="doctor", decision="drug")
+    with pytest.raises(InputError, match="may be 1234 or 1.234"):
+        read_source(table, where="cost > 2")
+    decided = table.with_columns(drug="cost")
+    with pytest.raises(InputError, match=r"\(the decision\) '1[.,]234' may be 1234"):
+        intravar.check(decided, physician="doctor", decision="drug", decision_positive=">=4")
+
+
+def test_what_the_table_tells_is_not_asked() -> None:
+    def costs(*texts: str, **others: list[str]) -> list[Any]:
+        return read_source({"cost": list(texts), **others}).table["cost"].to_list()
+
+    assert costs("950", "1.234", "8.9", age=["1", "2", "3"]) == [950, 1.234, 8.9]
+    assert costs("1500", "1.234", age=["1", "2"]) == [1500, 1.234]
+    # Fixed decimals beside decimal points; 950 beside 1.234 stays in doubt.
+    assert costs("7.250", "1.234", age=["1.5", "2"]) == [7.25, 1.234]
+    assert costs("950", "1.234", age=["1.5", "2"]) == ["950", "1.234"]
+    assert costs("950", "1.234", age=["1,5", "2"]) == [950, 1234]
+
+
+def test_local_dates_are_local_dates(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    hours = pd.date_range("2024-02-28", periods=6 * 24, freq="h", tz="Europe/Berlin")
+    texts = pl.Series([str(hour) for hour in hours])
+    objects = pd.Series(hours.to_pydatetime().tolist(), dtype=object)
+    for visit in (hours, texts.str.replace(" ", "T"), objects):
+        table = pd.DataFrame({"doctor": "a", "visit": visit, "row": range(len(hours))})
+        found = read_source(table, where="visit >= '2024-03-01'").table
+        assert found["row"].to_list() == list(range(2 * 24, 6 * 24))
+        assert str(found["visit"][0]) == "2024-03-01 00:00:00"
+    midnights = pd.DataFrame({"doctor": "a", "visit": hours[::24]})
+    assert read_source(midnights).table["visit"].dtype == pl.Date
 
 
 def test_a_query_that_ends_in_a_comment(tmp_path: Path) -> None:

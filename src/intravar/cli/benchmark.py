@@ -141,12 +141,6 @@ def benchmark(
 
 
 def _write_report(console: cli.Console, study: intravar.Study) -> None:
-    if missing := report.missing_packages():
-        console.print(
-            f"no report without {', '.join(missing)}; get it with: pip install 'intravar[report]'",
-            markup=False,
-        )
-        return
     page, *_ = report.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 

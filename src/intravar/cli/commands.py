@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from intravar.cli import (
+    app_command,
     benchmark,
     check,
     compare,
@@ -68,6 +69,7 @@ compare.register(app)
 omop.register(app)
 report.register(app)
 sheet.register(app)
+app_command.register(app)
 review.register(app)
 
 

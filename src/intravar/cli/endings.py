@@ -10,19 +10,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import tempfile
 import threading
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-from intravar import sources
+from intravar.defects import defect_lines
 from intravar.errors import InputError
 from intravar.faults import machine_fault
 from intravar.printable import printable
-from intravar.version import __version__
 
 BAD_INPUT, DEFECT = 2, 1
 NOBODY_REPORTABLE = 4
@@ -84,7 +81,7 @@ def _run(command: Callable[[], object]) -> int:
             if words := machine_fault(error):
                 _complain(words)
                 return BAD_INPUT
-            _complain(_report_defect(error))
+            _complain("\nintravar: ".join(defect_lines(error)))
             return DEFECT
         return code
 
@@ -163,18 +160,3 @@ def _signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _report_defect(error: Exception) -> str:
-    text = "".join(traceback.format_exception(error))
-    log = f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n{text}"
-    said = sources.scrubbed(f"{type(error).__name__}: {error}", *sys.argv)
-    words = f"this is a defect of intravar, not of your input: {said}"
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="intravar-", suffix=".log", delete=False, encoding="utf-8"
-        ) as file:
-            file.write(sources.scrubbed(log, *sys.argv))
-    except OSError:
-        return f"{words}\n{sources.scrubbed(text, *sys.argv)}"
-    return f"{words}\nintravar: please report it with {file.name}"

@@ -104,65 +104,19 @@ def _print_cases(console: Console, table: pl.DataFrame, summary: dict[str, Any])
     words = Words.in_summary(summary)
     console.print(cli.Text(words.said(publication.WARNING), style="bold red"))
     if not table.height:
-        told = "No such decision: none goes against what comparable patients got."
-        console.print(cli.Text(words.said(told)))
-    for _, rows in table.group_by("case", maintain_order=True):
-        pairs = [pair.to_dicts() for _, pair in rows.group_by("pair", maintain_order=True)]
+        console.print(cli.Text(words.said(publication.NO_CASES)))
+    decision, most = summary["request"]["columns"]["decision"], 2 if console.width < 80 else 3
+    for case in publication.cases_shown(table, decision, words, most):
         console.print()
-        _print_case(console, pairs[: 2 if console.width < 80 else 3], summary, words)
-
-
-def _print_case(
-    console: Console, pairs: list[list[dict[str, Any]]], summary: dict[str, Any], words: Words
-) -> None:
-    """Print a patient beside those alike; covariates in which nobody differs in one line."""
-    first = pairs[0][0]
-    own, other = ("for", "against") if first["row"] == first["row_for"] else ("against", "for")
-    decision = words.decision or summary["request"]["columns"]["decision"]
-    console.print(cli.Text(_heading(first, decision, words, yes=own == "for")))
-    alone = first[f"row_{other}"] is None
-    if alone:
-        console.print(cli.Text("Nobody alike was decided the other way."))
-    shown = cli.Table(box=None, pad_edge=False)
-    said = {"for": "yes", "against": "no"}
-    heads = ["", f"row {first['row']:,}: {said[own]}"]
-    heads += [f"row {pair[0][f'row_{other}']:,}: {said[other]}" for pair in pairs if not alone]
-    for head in heads:
-        shown.add_column(cli.Text(head), overflow="fold")
-    same = []
-    for lines in zip(*pairs, strict=True):
-        if all(line["difference"] == "same" for line in lines):
-            same.append(f"{words.label(lines[0]['covariate'])} {lines[0][f'decided_{own}']}")
-            continue
-        cells = [words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]]
-        cells += [_beside(line, other) for line in lines if not alone]
-        shown.add_row(*(cli.Text(cell) for cell in cells))
-    if shown.row_count:
-        console.print(shown)
-    if same:
-        console.print(cli.Text(f"the same: {', '.join(same)}"), style="dim")
-
-
-def _heading(case: dict[str, Any], decision: str, words: Words, *, yes: bool) -> str:
-    said = f"{decision}: {'yes' if yes else 'no'}"
-    if case["kind"] == "pair":
-        return f"pair {case['case']}: two {words.cases} alike, distance {case['distance']:.3g}"
-    if case["kind"] == "surprise":
-        likely = round(100 * (1 - case["predicted"] if yes else case["predicted"]))
-        otherwise = "no" if yes else "yes"
-        return (
-            f"{case['case']}. Data row {case['row']:,}, {said}; predicted was {otherwise}, with "
-            f"{likely} of 100."
-        )
-    rule = "surely not eligible" if yes else "surely eligible"
-    return f"{case['case']}. Data row {case['row']:,}, {said}, though {rule} by the rule."
-
-
-def _beside(line: dict[str, Any], side: str) -> str:
-    """Return the value of the other patient, and by how much it lies above the first one's."""
-    value, apart = str(line[f"decided_{side}"]), line["difference"]
-    if apart[0] not in "+-":
-        return value
-    if side == "against":
-        apart = ("-" if apart[0] == "+" else "+") + apart[1:]
-    return f"{value} ({apart})"
+        console.print(cli.Text(case.heading))
+        if case.alone:
+            console.print(cli.Text(publication.NOBODY_ALIKE))
+        shown = cli.Table(box=None, pad_edge=False)
+        for head in case.heads:
+            shown.add_column(cli.Text(head), overflow="fold")
+        for row in case.rows:
+            shown.add_row(*(cli.Text(cell) for cell in row))
+        if shown.row_count:
+            console.print(shown)
+        if case.same:
+            console.print(cli.Text(f"the same: {', '.join(case.same)}"), style="dim")

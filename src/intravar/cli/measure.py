@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from intravar.cli.steps import StepLines, StepProgress
     from intravar.measurement.result import Measurement
     from intravar.publication import Outputs
     from intravar.wording import Words
@@ -58,6 +59,7 @@ def measure(
     engine: options.Engine = "local",
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    piped: options.Piped = False,
     as_json: Json = False,
 ) -> None:
     """Measure how consistently each physician in your own table decides.
@@ -78,12 +80,10 @@ def measure(
             "pairs_in_report": pairs_in_report,
             "replace": replace,
         }
-        measure_together(
-            source, request, out, written, quiet=quiet, verbose=verbose, as_json=as_json
-        )
+        steps = steps_shown(quiet=quiet, verbose=verbose, piped=piped)
+        measure_together(source, request, out, written, steps, quiet=quiet, as_json=as_json)
         return
-    errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
-    with cli.StepProgress(errors, every=verbose) as progress:
+    with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
         means = buckets.Means(engine, workers, memory, publication.unfinished_folder(out))
         try:
             found = intravar.measure(source, request, progress=progress, means=means)
@@ -111,6 +111,13 @@ def measure(
             print_request(console, request, found.seconds)
     if not outputs.summary["n_reportable"] + outputs.summary["n_banded"]:
         raise typer.Exit(endings.NOBODY_REPORTABLE)
+
+
+def steps_shown(*, quiet: bool, verbose: bool, piped: bool) -> StepProgress | StepLines:
+    """Return what shows how it goes on, to a reader or to a program that started this."""
+    if piped:
+        return cli.StepLines()
+    return cli.StepProgress(cli.Console(stderr=True, highlight=False, quiet=quiet), every=verbose)
 
 
 def _print_all(console: Console, found: Measurement, outputs: Outputs, out: Path) -> None:

@@ -26,6 +26,7 @@ Input = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print errors only, and what --json asks for.")
 ]
+Piped = Annotated[bool, typer.Option("--piped", hidden=True)]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print every step, what it took and the request.")
 ]

@@ -1,12 +1,69 @@
-"""How a measurement goes on: a bar in a terminal, plain lines elsewhere."""
+"""How a measurement goes on: a bar in a terminal, plain lines elsewhere, JSON for a program."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import sys
+import threading
 import time
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
+
+
+def left_by_parts(begun: tuple[int, float], done: int, total: int) -> float | None:
+    """Return the seconds that are left, from the parts done since one was first counted."""
+    first, since = begun
+    if done <= first or total <= first:
+        return None
+    return (time.monotonic() - since) * (total - done) / (done - first)
+
+
+class StepLines:
+    """Tells the program that started this how it goes on; ends when that program does.
+
+    Every line on standard error is a JSON object. When standard input closes, this is as Ctrl-C:
+    whoever holds the other end asks for the end, or is gone.
+    """
+
+    def __init__(self) -> None:
+        self._parts: tuple[int, float] | None = None
+
+    def __enter__(self) -> StepLines:
+        threading.Thread(target=_interrupt_when_closed, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def step(self, words: str, seconds: float | None = None) -> None:
+        """See :class:`intravar.measurement.measure.Listener`."""
+        self._parts = None
+        _line(step=words, seconds=seconds)
+
+    def part(self, done: int, total: int) -> None:
+        """See :class:`intravar.measurement.measure.Listener`."""
+        self._parts = self._parts or (done, time.monotonic())
+        _line(done=done, total=total, left=left_by_parts(self._parts, done, total))
+
+    def note(self, words: str) -> None:
+        """See :class:`intravar.measurement.measure.Listener`."""
+        _line(note=words)
+
+
+def _line(**told: Any) -> None:
+    print(json.dumps(told), file=sys.stderr, flush=True)
+
+
+def _interrupt_when_closed() -> None:
+    # Below Python's own buffer, whose lock a thread must not hold when the process ends.
+    while os.read(0, 1024):
+        pass
+    signal.raise_signal(signal.SIGINT)
 
 
 class StepProgress:
@@ -65,11 +122,8 @@ class StepProgress:
         """
         if self._parts is None:
             self._parts = (done, time.monotonic())
-        first, since = self._parts
-        so_far = time.monotonic() - since
         self._done = f"{done} of {total} parts"
-        if done > first and total > first:
-            left = so_far * (total - done) / (done - first)
+        if (left := left_by_parts(self._parts, done, total)) is not None:
             self._done += f", about {_time(left)} left"
         if self._live is None and (self._every or done == total or _worth_a_line(done, total)):
             self._console.print(f"  {self._done}", markup=False, highlight=False)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from intravar.cli.steps import StepLines, StepProgress
     from intravar.publication import SeveralOutputs
 
 #: Physicians that are printed; all are in the files.
@@ -31,9 +32,9 @@ def measure_together(
     request: Request,
     out: Path,
     written: dict[str, Any],
+    steps: StepProgress | StepLines,
     *,
     quiet: bool,
-    verbose: bool,
     as_json: bool,
 ) -> None:
     """Measure several decisions, write their folders and print what they say together."""
@@ -41,8 +42,7 @@ def measure_together(
     place = sources.without_password(source)
     for name, alone in request.of_each().items():
         publication.checked_out(folders[name], alone, place, replace=written["replace"])
-    errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
-    with cli.StepProgress(errors, every=verbose) as progress:
+    with steps as progress:
         found = intravar.measure_several(source, request, progress=progress)
         progress.step("writing the reports")
         outputs = intravar.write_several(found, out, **written)

@@ -35,9 +35,9 @@ def portable(template: str, content: Mapping[str, Any]) -> bytes:
     return _compiled(template.encode(), data, "pdf")
 
 
-def drawn(svg: str) -> bytes:
-    """Return a picture as PNG."""
-    return _compiled(_PICTURE, svg, "png")
+def drawn(svg: str, form: str = "png") -> bytes:
+    """Return a picture as PNG or as PDF."""
+    return _compiled(_PICTURE, svg, form)
 
 
 def _compiled(source: bytes, data: str, form: str) -> bytes:

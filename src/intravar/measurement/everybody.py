@@ -64,7 +64,7 @@ def with_everybody(
     }
     # Physicians of whom a part is in the sample were read as a whole: they count there.
     once = whole_share(beyond)
-    counted = counted_once(prepared.dropped, others.dropped, once, beyond.census.dropped)
+    counted = counted_once(beyond.dropped, others.dropped, once, beyond.census.dropped)
     filled = counted_once(prepared.filled, others.filled, once)
     scores = next(iter(whole.values())).scores
     panels = Panels.of(scores.physician, scores.n_patients, scores.n_for, found.request.min_panel)

@@ -13,9 +13,8 @@ from intravar.errors import InputError, RowError, option
 from intravar.observed import in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.physician_names import physician_names
-from intravar.sources.plain_columns import plain_column
-from intravar.sources.scanning import OWN, ROW, Scanned, only
-from intravar.where import parse_population
+from intravar.sources.columns.plain import plain_column
+from intravar.sources.scanning import OWN, ROW, Scanned
 
 #: Columns that are added to the rows of a large table.
 CODE, DECIDED = f"{OWN}physician", f"{OWN}decision"
@@ -62,7 +61,7 @@ def take_census(
     decision: str,
     *,
     positive: str | None = None,
-    where: str | None = None,
+    rows: pl.LazyFrame | None = None,
     outside: str = "",
 ) -> Census:
     """Count everybody's patients and decisions in one pass.
@@ -75,12 +74,12 @@ def take_census(
         The two columns.
     positive
         The value of the decision that counts as 1.
-    where
-        Which patients are meant.
+    rows
+        Rows of the patients who are meant; all by default.
     outside
         What to say of rows that are not.
     """
-    lazy = scanned.lazy if where is None else only(scanned, parse_population(where))
+    lazy = scanned.lazy if rows is None else rows
     counted = lazy.group_by(
         pl.col(physician).alias("physician"), pl.col(decision).alias("decision")
     ).agg(pl.len().alias("n"))
@@ -105,12 +104,12 @@ def take_census(
         NOBODY: _total(counts.filter(pl.col(CODE).is_null())),
         UNDECIDED: _total(counts.filter(pl.col(CODE).is_not_null(), pl.col(DECIDED).is_null())),
     }
-    rows = (
+    known_rows = (
         lazy.join(codes.lazy().rename({"physician": physician}), on=physician, how="inner")
         .join(values.lazy().rename({"decision": decision}), on=decision, how="inner")
     )  # fmt: skip
     return Census(
-        rows,
+        known_rows,
         who,
         np.bincount(place, n, minlength=len(who)).astype(np.int64),
         np.bincount(place, n * y, minlength=len(who)).astype(np.int64),

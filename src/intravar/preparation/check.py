@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,18 +19,21 @@ from intravar.errors import counted_among
 from intravar.estimators import METHODS, default_method, make_estimator
 from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
-from intravar.preparation.census import Census, as_measured, take_census
+from intravar.preparation.census import CODE, DECIDED, Census, as_measured, take_census
+from intravar.preparation.columns.roles import assign_roles, missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
 from intravar.preparation.drawing import Drawn, draw, most_read, sample_of, sampled_rows
+from intravar.preparation.duplicates import COPIES, CopyRule
 from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
-from intravar.preparation.roles import assign_roles, missing_column
 from intravar.request import Request, resolved, takes_request
 from intravar.sources import Source, read_source
-from intravar.sources.plain_columns import column_habits, plain_table
-from intravar.sources.scanning import ROW, Scanned, refuse_own_names, scan_source
+from intravar.sources.columns.forms import forms_of_large
+from intravar.sources.columns.plain import plain_table
+from intravar.sources.scanning import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
+from intravar.where import parse_population
 
 #: Why a row is left out that the population does not hold.
 OUTSIDE = "they do not belong to the population"
@@ -38,10 +41,19 @@ OUTSIDE = "they do not belong to the population"
 
 @dataclass(frozen=True, eq=False)
 class Beyond:
-    """Everybody in a large table, and who of them is learned from."""
+    """Everybody in a large table, and who of them is learned from.
+
+    Attributes
+    ----------
+    census, drawn
+        Everybody, and who is learned from.
+    dropped
+        Rows of the sample that were dropped, by reason.
+    """
 
     census: Census
     drawn: Drawn
+    dropped: Mapping[str, int]
 
     def n_read(self, n_columns: int) -> int:
         """Return how many patients are read: of huge panels a part."""
@@ -86,13 +98,20 @@ class Check:
             f"{len(covariates)} covariates: {', '.join(words.label(name) for name in covariates)}",
             f"measuring with {self.method} will take {self.cost.in_words()}",
             *(f"possible leak: {line}" for line in self.leak_lines()),
+            *self.same_lines(),
         ]
         return "\n".join(lines)
 
     def leak_lines(self) -> list[str]:
         """Name the columns that may give the decision away, the certain ones first."""
-        ordered = sorted(self.prepared.leaks, key=lambda leak: not leak.certain)
-        return [f"{leak.column}: {leak.why}" for leak in ordered]
+        return [f"{leak.column}: {leak.why}" for leak in self.prepared.leaks]
+
+    def same_lines(self) -> list[str]:
+        """Name the sets of covariates that say the same."""
+        return [
+            f"{', '.join(names)} say the same; is one of them enough (--exclude)?"
+            for names in self.prepared.same
+        ]
 
 
 @takes_request
@@ -179,7 +198,7 @@ def may_go_in_parts(request: Request) -> bool:
 
 
 def _as_text(request: Request) -> tuple[str, ...]:
-    return (request.physician, request.decision, *request.categorical)
+    return tuple(map(clean_name, (request.physician, request.decision, *request.categorical)))
 
 
 def _of_table(
@@ -233,19 +252,24 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     for name in (physician, decision):
         if name not in stored:
             raise missing_column(name, stored)
+    forms = forms_of_large(scanned.lazy, _as_text(request))
+    inside = None
+    if request.where is not None:
+        inside = only(scanned, parse_population(request.where), forms, _as_text(request))
+        forms = forms.among(forms_of_large(inside, _as_text(request)))
     census = take_census(
         scanned,
         physician,
         decision,
         positive=request.decision_positive,
-        where=request.where,
+        rows=inside,
         outside=OUTSIDE,
     )
     drawn = draw(census, sample_of(request.sample, len(stored)), request.seed)
     rows = sampled_rows(census, drawn, request.seed).collect(engine="streaming")
     table = as_measured(census, rows, physician, decision)
     chosen = table.select(stored)
-    plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'")
+    plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'", forms)
     source_row = table[ROW].to_numpy().astype(np.int64)
     with counted_among(source_row):
         found = _of_table(
@@ -260,10 +284,11 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     assert recipe is not None
     prepared = replace(
         found.prepared,
-        recipe=replace(recipe, habits=column_habits(chosen, _as_text(request))),
+        recipe=replace(recipe, forms=forms),
         rows=source_row[found.prepared.rows],
         decision=census.decision,
-        dropped=census.dropped | found.prepared.dropped,
+        dropped=_dropped_of_all(census, found.prepared, recipe.copies, table.height),
+        n_rows=census.n_rows,
         columns=tuple(_told(each, census) for each in found.prepared.columns),
     )
     panels = Panels.of(census.named, census.n_patients, census.n_for, request.min_panel)
@@ -271,7 +296,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         # Everybody is in the sample: there is nobody else to read.
         return replace(found, request=request, prepared=prepared)
     observed = prepared.observed
-    size, beyond = Size.of(observed), Beyond(census, drawn)
+    size, beyond = Size.of(observed), Beyond(census, drawn, found.prepared.dropped)
     of_one = most_read(size.n_covariates)
     told = (
         f"a sample of {observed.n_patients:,} patients of {len(observed.physicians):,} physicians; "
@@ -292,6 +317,17 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
         beyond=beyond,
     )
+
+
+def _dropped_of_all(
+    census: Census, sample: Prepared, copies: CopyRule | None, n_sampled: int
+) -> dict[str, int]:
+    """Return rows dropped by reason: copies are counted in all rows, others as in the sample."""
+    n_rows = int(census.n_patients.sum())
+    dropped = {why: round(n * n_rows / n_sampled) for why, n in sample.dropped.items()}
+    if copies is not None and n_rows > n_sampled:
+        dropped[COPIES] = copies.count(census.rows, n_rows, [CODE, DECIDED])
+    return census.dropped | dropped
 
 
 def _told(report: ColumnReport, census: Census) -> ColumnReport:

@@ -10,8 +10,8 @@ from difflib import get_close_matches
 import polars as pl
 
 from intravar.errors import IN_ROW, NEAR, InputError, RowError, option
-from intravar.preparation.sentinels import CODES, said_of, sentinels
-from intravar.sources.plain_columns import plain_column, typed_texts
+from intravar.preparation.columns.sentinels import CODES, said_of, sentinels
+from intravar.sources.columns.plain import plain_column, typed_texts
 from intravar.text import MISSING, clean_texts, shortened
 
 YES = frozenset({"1", "true", "t", "yes", "y"})
@@ -207,8 +207,12 @@ def _equal_to(texts: pl.Series, wanted: str, positive: str) -> pl.Series:
 
 
 def _numbers(texts: pl.Series, asked: str) -> pl.Series:
-    typed = typed_texts(texts).values
-    numbers = (typed if typed.dtype.is_numeric() else texts).cast(pl.Float64, strict=False)
+    typed = typed_texts(texts)
+    if typed.doubt:
+        raise InputError(f"in column '{texts.name}' (the decision) {typed.doubt}")
+    numbers = (typed.values if typed.values.dtype.is_numeric() else texts).cast(
+        pl.Float64, strict=False
+    )
     unreadable = numbers.is_null() & texts.is_not_null()
     if unreadable.any():
         row = int(unreadable.arg_max() or 0)

@@ -3,12 +3,13 @@
 What physicians have in common, the rule above all, is learned from a sample, as an opinion poll
 asks some thousands whatever the size of the country: how sure it is depends on the sample alone.
 Panels are taken whole, because how physicians differ shows within panels. The lot is a hash of
-seed and name: more physicians, or another order of the table, move nobody in or out.
+seed and panel: names, or another order of the table, move nobody in or out.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,7 +99,7 @@ def draw(census: Census, n_patients: int, seed: int) -> Drawn:
     """
     sizes = census.n_patients
     most = max(n_patients // LEAST_PHYSICIANS, n_patients // max(len(sizes), 1), 1)
-    lots = np.argsort([_lot(str(name), seed) for name in census.named.to_list()])
+    lots = np.argsort(_lots(census, seed))
     # Whole panels first; parts of larger ones, and panels that tell little, only where there are
     # not enough of them.
     choice = np.where(sizes < FEWEST_IN_A_PANEL, 2, sizes > most)
@@ -149,11 +150,9 @@ def part_by_lot(
     if not len(huge):
         return rows
     share = pl.DataFrame({CODE: huge, _SHARE: most / census.n_patients[huge]})
-    stored = [name for name in rows.collect_schema().names() if name not in (ROW, CODE, DECIDED)]
-    texts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in sorted(stored)]
-    # By what rows hold, as it is stored: their order does not tell. Of rows that are alike a few at
-    # a time have a lot of their own, or all of them would be drawn or none.
-    held = pl.concat_str(texts, separator="\x1f").hash(seed=seed).alias(_HELD)
+    # Of rows that are alike a few at a time have a lot of their own, or all of them would be drawn
+    # or none.
+    held = _hash_of_rows(rows, seed)
     large = rows.join(share.lazy(), on=CODE, how="inner").select(ROW, _SHARE, CODE, held)
     found = large.collect(engine="streaming")
     number = found.select(pl.int_range(pl.len()).over(CODE, _HELD)).to_series().to_numpy()
@@ -163,5 +162,28 @@ def part_by_lot(
     return rows.join(left_out.lazy(), on=ROW, how="anti")
 
 
-def _lot(name: str, seed: int) -> str:
-    return hashlib.sha256(f"{seed}\x00{name}".encode("utf-8", "surrogatepass")).hexdigest()
+def _hash_of_rows(rows: pl.LazyFrame, seed: int, but: tuple[str, ...] = ()) -> pl.Expr:
+    """Return a number for what every row holds, as it is stored: the rows' order does not tell."""
+    ours = (ROW, CODE, DECIDED, *but)
+    stored = sorted(name for name in rows.collect_schema().names() if name not in ours)
+    texts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in stored]
+    return pl.concat_str(texts, separator="\x1f").hash(seed=seed).alias(_HELD)
+
+
+def _lots(census: Census, seed: int) -> list[str]:
+    """Return a lot for every physician, by the panel: what physicians are called does not tell."""
+    counts = list(zip(census.n_patients.tolist(), census.n_for.tolist(), strict=True))
+    times = Counter(counts)
+    tied = [code for code, count in enumerate(counts) if times[count] > 1]
+    place = np.zeros(len(counts), dtype=np.int64)
+    if tied:
+        # Panels of one size and rate are told apart by what their rows hold.
+        rows = rows_of(census, tied)
+        held = _hash_of_rows(rows, 0, (census.named.name,))
+        sums = rows.group_by(CODE).agg(held.sum()).sort(_HELD).collect(engine="streaming")
+        seen: Counter[tuple[int, int]] = Counter()
+        for code in sums[CODE].to_list():
+            place[code] = seen[counts[code]]
+            seen[counts[code]] += 1
+    texts = (f"{seed}:{n}:{n_for}:{at}" for (n, n_for), at in zip(counts, place, strict=True))
+    return [hashlib.sha256(text.encode()).hexdigest() for text in texts]

@@ -16,15 +16,19 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from intravar.arrays import IntArray
+from intravar.arrays import FloatArray, IntArray
+from intravar.canonical_order import HashArray
 from intravar.errors import InputError
-from intravar.preparation.identifiers import identifier
-from intravar.preparation.roles import Roles
-from intravar.sources.plain_columns import plain_column
+from intravar.preparation.columns.identifiers import identifier
+from intravar.preparation.columns.roles import Roles
+from intravar.sources.columns.plain import plain_column
 
-#: Of two rows that agree in all that describes the patient, so many more must be of one physician
-#: than chance explains before they count as copies.
-MOSTLY_ONE_PHYSICIAN = 0.5
+#: Rows that are alike are copies if there are so many times more than chance gives.
+SURELY = 3.0
+#: Columns that are left out in turn, at the most, to see how close patients come by chance.
+MOST_LEFT_OUT = 32
+#: Fewer are not told by number.
+FEW = 20
 #: A table whose every row comes a multiple of times was put together from copies of itself.
 ENOUGH_ROWS = 20
 _PATIENT = re.compile(
@@ -137,7 +141,7 @@ def find_repeated_rows(
 
     Examples
     --------
-    >>> from intravar.preparation.roles import assign_roles
+    >>> from intravar.preparation.columns.roles import assign_roles
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
     >>> roles = assign_roles(table.columns, physician="doctor", decision="drug")
@@ -153,7 +157,7 @@ def find_repeated_rows(
     known = tuple(name for name in names if name not in taken)
     links = [group for name in known if (group := _of_one_patient(chosen[name])) is not None]
     n_again = chosen.height - _joined(links, chosen.height)[0]
-    told = learn_copies(chosen, roles) if rule == "learn" else rule
+    told = learn_copies(chosen, roles)[0] if rule == "learn" else rule
     copied = None if told is None else told.groups(chosen, roles)
     if copied is not None:
         links.append(copied)
@@ -221,9 +225,26 @@ class CopyRule:
             return None
         return whole if self.common == 1 else _dealt(whole, self.common)
 
+    def count(self, rows: pl.LazyFrame, n_rows: int, decided: list[str]) -> int:
+        """Count the copies in the rows of a large table, not counting one of each.
 
-def learn_copies(table: pl.DataFrame, roles: Roles, part: float = 1.0) -> CopyRule | None:
-    """Find out by what copies are known; None where rows are alike by chance alone.
+        Parameters
+        ----------
+        rows, n_rows
+            The rows, and how many they are.
+        decided
+            Columns that say who decided and how.
+        """
+        if self.common > 1:
+            return n_rows - n_rows // self.common
+        key = pl.struct([*self.described, *decided]).hash()
+        return n_rows - int(rows.select(key.n_unique()).collect(engine="streaming").item())
+
+
+def learn_copies(
+    table: pl.DataFrame, roles: Roles, part: float = 1.0
+) -> tuple[CopyRule | None, str]:
+    """Find out whether rows that are alike are copies, and by what copies are known.
 
     Parameters
     ----------
@@ -231,6 +252,11 @@ def learn_copies(table: pl.DataFrame, roles: Roles, part: float = 1.0) -> CopyRu
         The rows to look at, and what their columns are.
     part
         The share of a table's rows that these are.
+
+    Returns
+    -------
+    rule, said
+        None where rows are alike by chance; and what was decided, "" where no row comes twice.
     """
     described = [
         name
@@ -238,20 +264,81 @@ def learn_copies(table: pl.DataFrame, roles: Roles, part: float = 1.0) -> CopyRu
         if name not in (roles.physician, roles.decision) and _describes(table[name], part)
     ]
     if table.height < 2:
-        return None
-    physician = _numbered(table, [roles.physician])
+        return None, ""
     described = _of_patients(table, described, roles.physician)
     if not described:
-        return None
+        return None, ""
     patient = _numbered(table, described)
     whole = _numbered(table, [*described, roles.physician, roles.decision])
-    times = np.bincount(whole)[whole]
-    if times.max() == 1:
-        return None
-    common = int(np.gcd.reduce(np.bincount(whole)))
+    sizes = np.bincount(whole)
+    if sizes.max() == 1:
+        return None, ""
+    common = int(np.gcd.reduce(sizes))
     if common > 1 and table.height // common >= ENOUGH_ROWS:
-        return CopyRule(tuple(described), 1 if _fine(patient) else common)
-    return CopyRule(tuple(described)) if _more_than_chance(patient, physician) else None
+        said = f"the table has every row {common} times; each counts once"
+        return CopyRule(tuple(described), 1 if _fine(patient) else common), said
+    alike, by_chance = _pairs(sizes), pairs_by_chance(table, roles, described)
+    many = f"{_about(alike)} pairs of rows are the same in everything that is recorded"
+    if alike > SURELY * by_chance + 3 * np.sqrt(by_chance):
+        return CopyRule(tuple(described)), (
+            f"{many}, where chance would give {_about(by_chance)}: they count as copies; keep them "
+            "with --repeated all"
+        )
+    return None, (
+        f"{many}, about as many as chance gives: they count as different patients; name the "
+        "patient with --patient if they are not"
+    )
+
+
+def _about(count: float) -> str:
+    """Say a number in two digits; a few tell too much of whom they are."""
+    if count < FEW:
+        return "no" if count < 0.5 else "a few"
+    return f"about {float(f'{count:.2g}'):,.0f}"
+
+
+def pairs_by_chance(table: pl.DataFrame, roles: Roles, described: list[str]) -> float:
+    """Return how many pairs of one physician and decision would be alike by chance.
+
+    Patients who are alike in all columns but one are no copies: their number tells how close
+    patients come. How many more are alike in all columns tell pairs of two physicians, among whom
+    there are no copies either. Columns may go together, and physicians may see patients of their
+    own kind.
+
+    Parameters
+    ----------
+    table, roles
+        The rows, and what their columns are.
+    described
+        Columns that describe patients.
+    """
+    whos = _numbered(table, [roles.physician])
+    decided = _numbered(table, [roles.decision])
+    several = len(np.unique(whos)) > 1
+    # Two decisions of one physician stand in where there is nobody else.
+    same, other = (decided, whos) if several else (whos, decided)
+    bits = [table[name].hash(seed=place).to_numpy() for place, name in enumerate(described)]
+    total: HashArray = np.add.reduce(bits, axis=0, dtype=np.uint64)
+    step = max(len(bits) // MOST_LEFT_OUT, 1)
+    exact = _within_and_across(total, same, other)
+    near = np.sum(
+        [_within_and_across(total - each, same, other) - exact for each in bits[::step]], axis=0
+    )
+    seen = float(near[0] * (exact[1] + 0.5) / (near[1] + 0.5)) if near[0] else 0.0
+    # No fewer than if columns had nothing to do with each other.
+    every = _pairs(np.array([len(whos)]))
+    apart = [_pairs(np.unique(each, return_counts=True)[1]) / every for each in bits]
+    total_within = _pairs(np.unique(np.column_stack([same, other]), axis=0, return_counts=True)[1])
+    return max(seen, float(total_within * np.prod(apart)))
+
+
+def _within_and_across(keys: HashArray, same: IntArray, other: IntArray) -> FloatArray:
+    """Count pairs that share a key: of one physician and decision, and of two physicians."""
+    counted = pl.DataFrame({"key": keys, "same": same, "other": other})
+    counted = counted.group_by("key", "same", "other").len()
+    within = _pairs(counted["len"].to_numpy().astype(np.int64))
+    together = counted.group_by("key", "same").agg(pl.col("len").sum())["len"]
+    return np.array([within, _pairs(together.to_numpy().astype(np.int64)) - within])
 
 
 def _describes(column: pl.Series, part: float) -> bool:
@@ -293,21 +380,6 @@ def _numbered(table: pl.DataFrame, names: list[str]) -> IntArray:
     )
     numbers: IntArray = counted["number"].to_numpy().astype(np.int64)
     return numbers
-
-
-def _more_than_chance(patient: IntArray, physician: IntArray) -> bool:
-    """Tell whether patients who are alike share the physician more often than chance explains.
-
-    Patients who are alike by chance go to any physician; a copy goes to the physician of the row
-    that it copies.
-    """
-    alike = _pairs(np.bincount(patient))
-    both = np.unique(np.column_stack([patient, physician]), axis=0, return_counts=True)[1]
-    together = _pairs(both) / alike
-    by_chance = _pairs(np.bincount(physician)) / _pairs(np.array([len(physician)]))
-    if by_chance == 1:
-        return _fine(patient)
-    return bool(together - by_chance > MOSTLY_ONE_PHYSICIAN * (1 - by_chance))
 
 
 def _fine(patient: IntArray) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.observed import Observed
+from intravar.observed import Observed, natural_places
 from intravar.request import MIN_PANEL
 
 
@@ -73,7 +73,8 @@ def panel_sizes(observed: Observed, min_panel: int = MIN_PANEL) -> Panels:
     """
     sizes = np.bincount(observed.code, minlength=len(observed.named))
     decided_for = np.bincount(observed.code, observed.decision, minlength=len(sizes))
-    return Panels.of(observed.named, sizes, decided_for, min_panel)
+    found = Panels.of(observed.named, sizes, decided_for, min_panel)
+    return Panels(found.table[natural_places(observed.named)])
 
 
 def too_small(n_patients: int, min_panel: int = MIN_PANEL) -> str | None:

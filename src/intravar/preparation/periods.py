@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
-from intravar.preparation.kinds import without_blanks
+from intravar.preparation.columns.kinds import without_blanks
 from intravar.text import shortened
 
 #: More strata than these nobody compares.
 MOST_STRATA = 24
 #: Whole numbers between these are years.
 YEARS = (1900, 2100)
-UNKNOWN = "not known"
+#: What those are called of whom it is not known: the first that no level is called.
+UNKNOWN = ("not known", "missing", "no value", "empty")
+#: Characters of a level's name.
+LONGEST_NAME = 40
 PERIODS = ("year", "quarter", "month")
 _SPLIT = re.compile(
     r"(?:before/after|before|after|from|since)?\s*(\d{4}-\d{2}-\d{2})$", re.IGNORECASE
@@ -95,14 +100,40 @@ def by_level(column: pl.Series) -> Dealt:
     codes = np.arange(len(values), dtype=np.int64)
     place = known.replace_strict(values, codes, default=len(values), return_dtype=pl.Int64)
     plain = values.to_list()
-    names = ("no", "yes") if plain == [0, 1] else tuple(_level_name(value) for value in plain)
+    texts = ["no", "yes"] if plain == [0, 1] else _written(plain)
     if known.null_count():
-        names = (*names, UNKNOWN)
-    return Dealt(column.name, names, place.to_numpy())
+        taken = {text.casefold() for text in texts}
+        texts.append(next((word for word in UNKNOWN if word not in taken), UNKNOWN[0]))
+    return Dealt(column.name, level_names(texts), place.to_numpy())
 
 
-def _level_name(value: object) -> str:
-    return shortened(f"{value:g}" if isinstance(value, float) else str(value), 40)
+def _written(values: list[Any]) -> list[str]:
+    short = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
+    return short if len(set(short)) == len(short) else [str(value) for value in values]
+
+
+def level_names(values: Sequence[str]) -> tuple[str, ...]:
+    """Return a short name for every level, no two of them alike.
+
+    Examples
+    --------
+    >>> level_names(["A  B", "A B", "B"])
+    ('A B', 'A B (2)', 'B')
+    """
+    texts = [" ".join(value.split()) for value in values]
+    names: list[str] = []
+    for text in texts:
+        short = shortened(text, LONGEST_NAME)
+        if sum(shortened(other, LONGEST_NAME) == short for other in texts) > 1:
+            # Long names often differ at their end.
+            half = LONGEST_NAME // 2
+            short = text if len(text) <= LONGEST_NAME else f"{text[: half - 1]}…{text[-half:]}"
+        name, number = short, 1
+        while name in names:
+            number += 1
+            name = f"{short} ({number})"
+        names.append(name)
+    return tuple(names)
 
 
 def by_period(column: pl.Series, period: str) -> Dealt:

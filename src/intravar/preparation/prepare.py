@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.checks import TRUTH_COLUMNS
 from intravar.errors import InputError, counted_among, option
-from intravar.observed import Observed, in_natural_order
+from intravar.observed import Observed
+from intravar.preparation.columns.kinds import Column, without_blanks
+from intravar.preparation.columns.leaks import Leak, columns_that_say_the_same, find_leaks
+from intravar.preparation.columns.roles import Roles
 from intravar.preparation.decisions import CodedDecision, code_decision
-from intravar.preparation.duplicates import each_once, learn_copies
-from intravar.preparation.encoding import Encoded, complete_rows, encode_with, learn_codings
-from intravar.preparation.kinds import Column, understand, without_blanks
-from intravar.preparation.leaks import Leak, find_leaks
+from intravar.preparation.duplicates import AGAIN, COPIES
 from intravar.preparation.periods import Dealt, by_level, by_period
 from intravar.preparation.physician_names import physician_names
-from intravar.preparation.recipe import INCOMPLETE, Recipe
-from intravar.preparation.roles import Roles
+from intravar.preparation.recipe import INCOMPLETE, Learned, Portion, Recipe, learn_recipe
 from intravar.request import Missing, Repeated
 from intravar.text import shortened
 
-_UNUSABLE = ("constant", "empty", "identifier", "other")
-WITHIN_PHYSICIAN = "the same for all patients of each physician; it cannot tell them apart"
+#: A table is said to be thinned if it loses more rows than this share to copies.
+THINNED = 0.01
 
 
 @dataclass(frozen=True)
@@ -73,6 +70,8 @@ class Prepared:
         What became of every column.
     leaks
         Columns that may give the decision away.
+    same
+        Sets of covariates that say the same.
     decision
         Name of the decision, and what was counted as 1 and 0.
     dropped
@@ -89,6 +88,8 @@ class Prepared:
         Patients dealt by the levels of a column, and by periods.
     recipe
         How to prepare more patients of the same table in the same way.
+    about_copies
+        What was decided about rows that are alike; "" where no row comes twice.
     """
 
     observed: Observed
@@ -106,6 +107,19 @@ class Prepared:
     by: Dealt | None = None
     period: Dealt | None = None
     recipe: Recipe | None = None
+    about_copies: str = ""
+    same: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever reads the results must know of the preparation."""
+        share = sum(self.dropped.get(why, 0) for why in (COPIES, AGAIN)) / max(self.n_rows, 1)
+        if share < THINNED:
+            return ()
+        return (
+            f"{share:.0%} of the table's rows were left out, because they copy another row or are "
+            "further rows of a patient",
+        )
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -147,79 +161,50 @@ def prepare(
     coded = code_decision(table[roles.decision], decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
     cases = None if roles.case is None else _cases(table[roles.case], physician, coded, rows)
-    copies = None
-    if repeated == "once":
-        decided = table.with_columns(coded.values.alias(roles.decision))
-        copies = learn_copies(decided[rows], roles, part)
-        rows, again = each_once(decided, roles, rows, copies)
-        dropped |= again
+    decided = table.with_columns(
+        physician.alias(roles.physician), coded.values.alias(roles.decision)
+    )[rows]
     with counted_among(rows):
-        understood, reports = _understand(table[rows], roles, part)
-    understood, within = _apart_from_physician(understood, physician[rows])
-    if missing == "drop" and understood:
-        complete = complete_rows(understood)
-        dropped[INCOMPLETE] = int((~complete).sum())
-        rows = rows[complete]
-        understood, constant = _of_rows(understood, complete)
-        within |= constant
-    _check_left(rows, understood, coded.values, dropped)
-    codings = learn_codings(understood, missing)
-    encoded = encode_with(codings, understood)
-    recipe = Recipe(
-        roles,
-        tuple((column.name, column.kind) for column in understood),
-        codings,
-        tuple(encoded.blocks),
-        missing,
-        repeated,
-        copies,
-    )
-    order = _canonical_order(encoded, physician[rows], coded.values[rows])
-    rows, understood = rows[order], [_taken(column, order) for column in understood]
-    decision = coded.values[rows].to_numpy().astype(np.int8)
-    observed = Observed.of(encoded.table[order], decision, physician[rows], encoded.blocks)
+        learned = learn_recipe(decided, roles, missing=missing, repeated=repeated, part=part)
+        portion = learned.recipe.apply(decided) if learned.recipe.kinds else None
+    _check_left(portion, learned, decided, dropped)
+    assert portion is not None
+    observed, order = portion.observed.in_canonical_order()
+    rows = rows[portion.rows[order]]
+    columns = [each.taken(order) for each in portion.columns]
+    dropped |= portion.dropped
+    notes = learned.aside | {roles.physician: said, roles.decision: coded.note}
     return Prepared(
         observed=replace(observed, as_pandas=as_pandas),
         rows=rows,
-        raw=table[rows].select(column.name for column in understood),
-        origin=tuple(encoded.origin),
-        columns=tuple(
-            _reports(
-                table,
-                roles,
-                reports,
-                understood,
-                within | {roles.physician: said, roles.decision: coded.note},
-                encoded,
+        raw=portion.raw[order],
+        origin=portion.origin,
+        columns=tuple(_reports(table, roles, learned.every, portion, notes)),
+        leaks=tuple(
+            find_leaks(
+                columns,
+                observed.decision,
+                roles.decision,
+                None if roles.date is None else _moments(table[roles.date][rows]),
             )
         ),
-        leaks=tuple(find_leaks(understood, decision, roles.decision)),
+        same=tuple(columns_that_say_the_same(columns)),
         decision=(roles.decision, coded.positive, coded.negative),
         dropped={reason: count for reason, count in dropped.items() if count},
-        filled=encoded.filled,
+        filled=portion.filled,
         missing=missing,
         n_rows=table.height,
         cases=cases,
         by=None if roles.by is None else by_level(table[roles.by][rows]),
         period=None if roles.date is None else by_period(table[roles.date][rows], period or "year"),
-        recipe=recipe,
+        recipe=learned.recipe,
+        about_copies=learned.about_copies,
     )
 
 
-def _canonical_order(encoded: Encoded, physician: pl.Series, decision: pl.Series) -> IntArray:
-    """Order the rows by what they hold: a result depends on the patients, not on their order."""
-    # By their place among all: the text "10" comes after "2", as the number does.
-    named = in_natural_order(physician.unique())
-    place = physician.replace_strict(named, np.arange(len(named)), return_dtype=pl.Int64)
-    keys = [place, *encoded.columns, decision]
-    # Names by position: a covariate may be called anything.
-    table = pl.DataFrame([key.alias(str(position)) for position, key in enumerate(keys)])
-    order = table.with_row_index("row").sort(*table.columns, "row")["row"]
-    return order.to_numpy().astype(np.int64)
-
-
-def _taken(column: Column, order: IntArray) -> Column:
-    return Column(column.name, column.kind, column.values[order], column.note)
+def _moments(date: pl.Series) -> pl.Series | None:
+    """Return when decisions were taken; None where the column does not hold dates."""
+    return date if date.dtype == pl.Date or isinstance(date.dtype, pl.Datetime) else None
 
 
 def _cases(
@@ -248,71 +233,26 @@ def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArra
     return np.flatnonzero(~without_physician & ~without_decision), dropped
 
 
-def _understand(
-    table: pl.DataFrame, roles: Roles, part: float
-) -> tuple[list[Column], dict[str, Column]]:
-    """Return the usable covariates, and every covariate as it was understood."""
-    every = {
-        name: understand(
-            table[name], categorical=name in roles.categorical, chosen=roles.chosen, part=part
-        )
-        for name in sorted(roles.covariates)  # their order in the table changes nothing
-    }
-    if not roles.chosen and set(TRUTH_COLUMNS) <= set(table.columns):
-        # A simulated cohort that was written with its truth.
-        for name in TRUTH_COLUMNS:
-            every[name] = Column(name, "other", table[name], "the truth of a simulated cohort")
-    return [column for column in every.values() if column.kind not in _UNUSABLE], every
-
-
-def _apart_from_physician(
-    columns: list[Column], physician: pl.Series
-) -> tuple[list[Column], dict[str, str]]:
-    """Set aside what describes the physician and not the patient."""
-    if physician.n_unique() < 2 or physician.n_unique() == len(physician):
-        return columns, {}
-    table = pl.DataFrame([column.values.alias(str(n)) for n, column in enumerate(columns)])
-    grouped = table.group_by(physician.alias("physician")).agg(pl.exclude("physician").n_unique())
-    same = {
-        column.name: WITHIN_PHYSICIAN
-        for n, column in enumerate(columns)
-        if grouped[str(n)].max() == 1
-    }
-    return [column for column in columns if column.name not in same], same
-
-
-def _of_rows(
-    columns: list[Column], kept: npt.NDArray[np.bool_]
-) -> tuple[list[Column], dict[str, str]]:
-    chosen = [
-        Column(column.name, column.kind, column.values.filter(kept), column.note)
-        for column in columns
-    ]
-    constant = {
-        column.name: "the same value in every row that is left"
-        for column in chosen
-        if column.values.n_unique() <= 1
-    }
-    return [column for column in chosen if column.name not in constant], constant
-
-
 def _check_left(
-    rows: IntArray, columns: Sequence[Column], decision: pl.Series, dropped: dict[str, int]
+    portion: Portion | None, learned: Learned, decided: pl.DataFrame, dropped: dict[str, int]
 ) -> None:
-    if not len(rows):
-        reasons = "; ".join(f"{count:,} because {why}" for why, count in dropped.items() if count)
-        raise InputError(
-            f"no patient is left ({reasons}); use {option('missing', 'indicator')} or fewer "
-            "covariates"
-        )
-    if not columns:
+    """Refuse a table of which nothing is left to compare."""
+    roles = learned.recipe.roles
+    if decided.height and not learned.recipe.kinds:
         raise InputError(
             "no covariate is left to compare patients by: all are constant, empty, identifiers or "
             f"the same within each physician; name others with {option('covariates')}"
         )
-    if decision[rows].n_unique() < 2:
+    if portion is None:
+        lost = dropped | ({INCOMPLETE: decided.height} if decided.height else {})
+        reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items() if count)
         raise InputError(
-            f"every decision in column '{decision.name}' is the same in the rows that are left; "
+            f"no patient is left ({reasons}); use {option('missing', 'indicator')} or fewer "
+            "covariates"
+        )
+    if len(np.unique(portion.observed.decision)) < 2:
+        raise InputError(
+            f"every decision in column '{roles.decision}' is the same in the rows that are left; "
             "there is nothing to compare"
         )
 
@@ -320,19 +260,18 @@ def _check_left(
 def _reports(
     table: pl.DataFrame,
     roles: Roles,
-    every: dict[str, Column],
-    used: Sequence[Column],
+    every: Mapping[str, Column],
+    portion: Portion,
     aside: dict[str, str],
-    encoded: Encoded,
 ) -> list[ColumnReport]:
-    in_use = {column.name for column in used}
+    in_use = {column.name for column in portion.columns}
     reports = []
     for name in table.columns:
         counts: tuple[int, int | None] = (without_blanks(table[name]).null_count(), None)
         if name in every:
             counts = (every[name].values.null_count(), table[name].n_unique())
         if name in in_use:
-            note = _note(every[name], encoded)
+            note = _note(every[name], portion)
             reports.append(ColumnReport(name, every[name].kind, "covariate", *counts, note))
         elif name in every:
             note = aside.get(name, every[name].note)
@@ -359,11 +298,11 @@ def _use(name: str, roles: Roles) -> str:
     return "excluded" if name in roles.excluded else "not chosen"
 
 
-def _note(column: Column, encoded: Encoded) -> str:
+def _note(column: Column, portion: Portion) -> str:
     notes: list[Any] = [column.note]
-    n_columns = encoded.origin.count(column.name)
+    n_columns = portion.origin.count(column.name)
     if column.kind == "category":
         notes.append(f"coded in {n_columns} {'column' if n_columns == 1 else 'columns'}")
-    if column.name in encoded.pooled:
-        notes.append(f"{encoded.pooled[column.name]} rare levels pooled")
+    if column.name in portion.pooled:
+        notes.append(f"{portion.pooled[column.name]} rare levels pooled")
     return shortened("; ".join(note for note in notes if note), 100)

@@ -1,27 +1,31 @@
-"""How a table was prepared, to prepare more patients of it in the same way.
+"""How a table is prepared: learned once, from all rows or from a sample, and applied to all.
 
-What the columns hold and how they become numbers is found out once, on the patients from whom
-everything common is learned. Others are then prepared panel by panel: nothing is found out anew.
+What columns hold and how they become numbers is found out on the rows from which everything common
+is learned. Every row is then prepared by that, those rows too: nothing is found out anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
+from intravar.checks import TRUTH_COLUMNS
 from intravar.errors import counted_among
 from intravar.observed import Observed
-from intravar.preparation.duplicates import CopyRule, each_once
-from intravar.preparation.encoding import Coding, complete_rows, encode_with
-from intravar.preparation.kinds import Kind, understand_as
-from intravar.preparation.roles import Roles
+from intravar.preparation.columns.encoding import Coding, complete_rows, encode_with, learn_codings
+from intravar.preparation.columns.kinds import Column, Kind, understand, understand_as
+from intravar.preparation.columns.roles import Roles
+from intravar.preparation.duplicates import CopyRule, each_once, learn_copies
 from intravar.request import Missing, Repeated
-from intravar.sources.plain_columns import Habits, plain_table
+from intravar.sources.columns.forms import Forms
+from intravar.sources.columns.plain import plain_table
 
+_UNUSABLE = ("constant", "empty", "identifier", "other")
+WITHIN_PHYSICIAN = "the same for all patients of each physician; it cannot tell them apart"
 #: Why a row is left out whose patients are prepared with the policy to drop.
 INCOMPLETE = "a covariate is missing"
 
@@ -38,36 +42,36 @@ class Recipe:
         What every covariate in use holds.
     codings
         How each becomes numbers, in the same order.
-    blocks
-        Columns that code one category together.
     missing, repeated
         Policies for missing values, and for copies and patients who come again.
     copies
         By what copies of rows are known; None if rows that agree are none.
-    habits
-        How numbers and dates are written in text, by column.
+    forms
+        How numbers and dates are written in text, where a larger table has told.
     """
 
     roles: Roles
     kinds: tuple[tuple[str, Kind], ...]
     codings: tuple[Coding, ...]
-    blocks: tuple[tuple[int, ...], ...]
     missing: Missing
     repeated: Repeated
     copies: CopyRule | None
-    habits: Mapping[str, Habits] = field(default_factory=dict)
+    forms: Forms | None = None
 
     def apply(self, table: pl.DataFrame) -> Portion | None:
-        """Prepare more patients; None if nobody is left.
+        """Prepare patients; None if nobody is left.
 
         Parameters
         ----------
         table
-            As stored, but for physicians under their names and decisions as 0 and 1.
+            With physicians under their names and decisions as 0 and 1. Other columns are as stored
+            where the recipe says how texts are written, and otherwise plain.
         """
-        texts = [name for name, kind in self.kinds if kind == "category"]
-        named = [self.roles.physician, self.roles.decision, *texts]
-        plain, _ = plain_table(table, named, known=self.habits)
+        plain = table
+        if self.forms is not None:
+            texts = [name for name, kind in self.kinds if kind == "category"]
+            named = [self.roles.physician, self.roles.decision, *texts]
+            plain, _ = plain_table(table, named, forms=self.forms)
         rows = np.arange(plain.height)
         dropped: dict[str, int] = {}
         if self.repeated == "once":
@@ -81,7 +85,7 @@ class Recipe:
             complete = complete_rows(columns)
             dropped[INCOMPLETE] = int((~complete).sum())
             rows = rows[complete]
-            columns = [replace(each, values=each.values.filter(complete)) for each in columns]
+            columns = [each.taken(complete) for each in columns]
         if not len(rows):
             return None
         encoded = encode_with(self.codings, columns)
@@ -89,15 +93,23 @@ class Recipe:
             encoded.table,
             plain[self.roles.decision][rows].to_numpy(),
             plain[self.roles.physician][rows],
-            self.blocks,
+            encoded.blocks,
         )
-        raw = plain[rows].select(name for name, _ in self.kinds)
-        return Portion(observed, rows, raw, dropped, encoded.filled)
+        return Portion(
+            observed,
+            rows,
+            plain[rows].select(name for name, _ in self.kinds),
+            columns,
+            tuple(encoded.origin),
+            encoded.pooled,
+            dropped,
+            encoded.filled,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Portion:
-    """Some patients, prepared.
+    """Patients, prepared.
 
     Attributes
     ----------
@@ -105,8 +117,12 @@ class Portion:
         Covariates, decisions and physicians.
     rows
         Rows of the table that are left.
-    raw
-        The covariates as they were read.
+    raw, columns
+        The covariates as they were read, and as they were understood.
+    origin
+        For every encoded column the covariate it comes from.
+    pooled
+        Levels pooled by category.
     dropped, filled
         Rows dropped by reason, and cells filled by covariate.
     """
@@ -114,5 +130,103 @@ class Portion:
     observed: Observed
     rows: IntArray
     raw: pl.DataFrame
+    columns: list[Column]
+    origin: tuple[str, ...]
+    pooled: dict[str, int]
     dropped: dict[str, int]
     filled: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A recipe, and what was found out on the way.
+
+    Attributes
+    ----------
+    recipe
+        How patients become numbers.
+    every
+        All covariates as they were understood, those that cannot be used among them.
+    aside
+        Why covariates are set aside that could be used by what they hold.
+    about_copies
+        What was decided about rows that are alike; "" where no row comes twice.
+    """
+
+    recipe: Recipe
+    every: Mapping[str, Column]
+    aside: dict[str, str]
+    about_copies: str
+
+
+def learn_recipe(
+    table: pl.DataFrame, roles: Roles, *, missing: Missing, repeated: Repeated, part: float = 1.0
+) -> Learned:
+    """Find out what columns hold and how they become numbers.
+
+    Parameters
+    ----------
+    table, roles
+        A plain table with physicians under their names and decisions as 0 and 1, and what its
+        columns are.
+    missing, repeated
+        Policies for missing values, and for copies and patients who come again.
+    part
+        The share of a larger table's rows that these are.
+    """
+    rows, copies, about_copies = np.arange(table.height), None, ""
+    if repeated == "once":
+        copies, about_copies = learn_copies(table, roles, part)
+        rows, _ = each_once(table, roles, rows, copies)
+    with counted_among(rows):
+        every = _understand(table[rows], roles, part)
+    usable = [column for column in every.values() if column.kind not in _UNUSABLE]
+    usable, aside = _apart_from_physician(usable, table[roles.physician][rows])
+    complete = complete_rows(usable) if missing == "drop" and usable else rows[:0]
+    if complete.any():
+        usable, constant = _not_constant([each.taken(complete) for each in usable])
+        aside |= constant
+    kinds = tuple((column.name, column.kind) for column in usable)
+    codings = learn_codings(usable, missing)
+    return Learned(
+        Recipe(roles, kinds, codings, missing, repeated, copies), every, aside, about_copies
+    )
+
+
+def _understand(table: pl.DataFrame, roles: Roles, part: float) -> dict[str, Column]:
+    every = {
+        name: understand(
+            table[name], categorical=name in roles.categorical, chosen=roles.chosen, part=part
+        )
+        for name in sorted(roles.covariates)  # their order in the table changes nothing
+    }
+    if not roles.chosen and set(TRUTH_COLUMNS) <= set(table.columns):
+        # A simulated cohort that was written with its truth.
+        for name in TRUTH_COLUMNS:
+            every[name] = Column(name, "other", table[name], "the truth of a simulated cohort")
+    return every
+
+
+def _apart_from_physician(
+    columns: list[Column], physician: pl.Series
+) -> tuple[list[Column], dict[str, str]]:
+    """Set aside what describes the physician and not the patient."""
+    if physician.n_unique() < 2 or physician.n_unique() == len(physician):
+        return columns, {}
+    table = pl.DataFrame([column.values.alias(str(n)) for n, column in enumerate(columns)])
+    grouped = table.group_by(physician.alias("physician")).agg(pl.exclude("physician").n_unique())
+    same = {
+        column.name: WITHIN_PHYSICIAN
+        for n, column in enumerate(columns)
+        if grouped[str(n)].max() == 1
+    }
+    return [column for column in columns if column.name not in same], same
+
+
+def _not_constant(columns: list[Column]) -> tuple[list[Column], dict[str, str]]:
+    constant = {
+        column.name: "the same value in every row that is left"
+        for column in columns
+        if column.values.n_unique() <= 1
+    }
+    return [column for column in columns if column.name not in constant], constant

@@ -1,3 +1,4 @@
+from .case_words import NO_CASES, NOBODY_ALIKE, cases_shown
 from .check_words import check_lines, column_rows, published_check, unmeasurable
 from .compare import decisions_in_both
 from .explain import WARNING, measurement_folders
@@ -16,11 +17,14 @@ from .several_outputs import NOT_SHOWN, SeveralOutputs, joint_lines
 from .suppression import shown
 
 __all__ = [
+    "NOBODY_ALIKE",
     "NOT_SHOWN",
+    "NO_CASES",
     "WARNING",
     "Outputs",
     "Pseudonyms",
     "SeveralOutputs",
+    "cases_shown",
     "check_lines",
     "checked_out",
     "column_rows",

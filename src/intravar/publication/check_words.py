@@ -39,6 +39,8 @@ def check_lines(check: Check) -> list[str]:
         f"{len(covariates)} covariates in use{coded}",
         f"missing values: {_missing_line(check)}",
         *(f"dropped: {line}" for line in _dropped_lines(check)),
+        *([check.prepared.about_copies] if check.prepared.about_copies else []),
+        *check.same_lines(),
         f"{check.panels.n_measurable:,} of {n_physicians:,} physicians can be measured "
         f"({check.request.min_panel} patients or more)",
         f"measuring with {check.method} will take {check.cost.in_words()}",

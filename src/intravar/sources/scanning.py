@@ -7,7 +7,7 @@ whole by whoever asks; nothing is refused here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +16,19 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.databases import (
+from intravar.sources.columns.forms import Forms
+from intravar.sources.columns.plain import plain_table
+from intravar.sources.databases.base import (
     Database,
     chosen_query,
     count_rows,
     database_kind,
     open_database,
 )
+from intravar.sources.databases.urls import without_password
 from intravar.sources.delimited import scan_text
 from intravar.sources.files import scan_parquet
-from intravar.sources.plain_columns import plain_table
 from intravar.sources.selection import belongs
-from intravar.sources.urls import without_password
 from intravar.text import checked_names, clean_name
 from intravar.where import Population, columns_of
 
@@ -153,20 +154,26 @@ def _spooled(batches: Any, folder: Path) -> list[Path]:
     return parts
 
 
-def only(scanned: Scanned, population: Population) -> pl.LazyFrame:
+def only(
+    scanned: Scanned, population: Population, forms: Forms, as_text: Collection[str] = ()
+) -> pl.LazyFrame:
     """Return the rows of a large table that belong to a population.
 
-    The columns that it names are looked at as a whole: what a column holds is told by all of it.
+    Parameters
+    ----------
+    scanned, population
+        The table, and who is meant.
+    forms
+        How the texts of the table are written.
+    as_text
+        Columns whose texts stay texts.
     """
     asked = [clean_name(name) for name in columns_of(population)]
-    stored = scanned.lazy.collect_schema().names()
-    known = [name for name in dict.fromkeys(asked) if name in stored and name != ROW]
+    stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
+    known = [name for name in dict.fromkeys(asked) if name in stored]
     looked_at = scanned.lazy.select(ROW, *known).collect(engine="streaming")
-    # A name that is not there is said with those that are.
-    whole = looked_at.drop(ROW) if known == asked else _named_alone(stored)
-    inside = belongs(plain_table(whole)[0], population)
+    whole = looked_at.drop(ROW)
+    if known != asked:  # a name that is not there is said with those that are
+        whole = pl.DataFrame(schema=dict.fromkeys(stored, pl.String))
+    inside = belongs(plain_table(whole, as_text, forms=forms)[0], population)
     return scanned.lazy.join(looked_at.filter(inside).select(ROW).lazy(), on=ROW, how="semi")
-
-
-def _named_alone(stored: list[str]) -> pl.DataFrame:
-    return pl.DataFrame(schema=dict.fromkeys([name for name in stored if name != ROW], pl.String))

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.sources.plain_columns import typed_texts
+from intravar.sources.columns.plain import typed_texts
 from intravar.text import clean_name, shortened, without_missing
 from intravar.where import Combined, IsMissing, Negated, OneOf, Population, Value
 
@@ -86,7 +86,13 @@ def _compared(column: pl.Series, comparison: str, value: Value) -> pl.Series:
 def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
     """Return column and value in types that can be compared."""
     if column.dtype == pl.String and not isinstance(value, str):
-        column = typed_texts(column).values
+        typed = typed_texts(column)
+        if typed.doubt:
+            raise InputError(
+                f"{option('where')} compares '{shortened(column.name)}' with {value}, but "
+                f"{typed.doubt}"
+            )
+        column = typed.values
     if isinstance(value, str) and column.dtype != pl.String:
         read = typed_texts(pl.Series([value])).values[0]
         if column.dtype == pl.Boolean or isinstance(read, str):

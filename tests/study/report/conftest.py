@@ -6,10 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip(
-    "altair", reason="the report's extra is missing: pip install 'intravar[report]'"
-)
-
 from intravar.estimators import PAPER_METHODS
 from intravar.study.report import write_report
 from intravar.study.simulation.catalogue import grid_conditions, paper_conditions

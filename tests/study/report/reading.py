@@ -82,15 +82,3 @@ class Page(HTMLParser):
     @property
     def visible_text(self) -> str:
         return self.all("body")[0].text
-
-
-def rows_of(stored: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a dataset of the page as rows."""
-    if "rows" in stored:
-        return list(stored["rows"])
-    columns = stored["columns"]
-    names = list(columns)
-    return [
-        dict(zip(names, values, strict=True))
-        for values in zip(*(columns[name] for name in names), strict=True)
-    ]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from intravar.study.report.canvas import Canvas
 from intravar.study.report.figures import figures_of
+from intravar.study.report.figures.marks import WIDE
 from intravar.study.report.stored_results import read_results
 from intravar.study.report.table_grids import number_text
-from study.report.reading import Page, rows_of
+from study.report.reading import Page
+
+HINT = re.compile(r"<(?:circle|path)[^>]*><title>(.*?)</title>", re.DOTALL)
 
 
 @pytest.fixture(params=["score2_folder", "whole_folder", "hostile_folder"])
@@ -89,37 +92,42 @@ def test_physician_table_without_script_shows_the_first_condition(folder: Path, 
     assert expected - {constant} <= set(shown)
 
 
-def test_figures_draw_the_stored_scores(folder: Path, page: Page) -> None:
-    data = page.data
-    stored = {
-        (row["condition"], row["method"], row["physician"]): row
-        for row in read_results(folder).first_draw.iter_rows(named=True)
-    }
-    points = [
-        row
-        for dataset in data["datasets"].values()
-        for row in rows_of(dataset)
-        if "physician" in row and "score" in row
-    ]
-    assert len(points) > 100
-    for point in points:
-        row = stored[point["condition"], point["method"], point["physician"]]
-        for name in ("score", "low", "high", "oracle", "delta", "n_patients", "n_pairs"):
-            assert point[name] == row[name]
-        assert point["d_star"] == row["d_star"]
-        assert point["group"] == row["group"]
+def hints_of(folder: Path, name: str) -> list[str]:
+    """Return what the marks of a figure say when they are pointed at."""
+    results = read_results(folder)
+    (figure,) = [each for each in figures_of(results) if each.name == name]
+    return [unescape(text) for text in HINT.findall(figure.svg(results, WIDE))]
 
 
-def test_figures_of_tables_draw_the_stored_cells(whole_folder: Path) -> None:
-    page = Page.of((whole_folder / "report.html").read_text("utf-8"))
+def test_figures_show_the_stored_scores(folder: Path) -> None:
+    results = read_results(folder)
+    hints = hints_of(folder, "score2-panels")
+    shown = results.of("score2", results.methods).filter(pl.col("score").is_not_null())
+    assert shown.height > 100
+    for row in shown.iter_rows(named=True):
+        title = "discordance" if row["method"] in results.rate_methods else "overdispersion"
+        begin = f"{row['physician']}, {row['label']}: {title} {number_text(row['score'])}"
+        (first, *_) = [hint for hint in hints if hint.startswith(begin)]
+        assert f"{row['n_patients']:,} patients" in first
+        if row["low"] is not None:
+            assert f"95 % {number_text(row['low'])} to {number_text(row['high'])}" in first
+
+
+@pytest.mark.parametrize(
+    ("figure", "table"), [("window-size", "window_size"), ("passes", "passes")]
+)
+def test_figures_of_tables_show_the_stored_cells(
+    whole_folder: Path, figure: str, table: str
+) -> None:
     results = read_results(whole_folder)
-    for figure, table in (("window-size", "window_size"), ("passes", "passes")):
-        names = page.data["figures"][figure]["wide"]["datasets"]
-        drawn = [row for name in names for row in rows_of(page.data["datasets"][name])]
-        drawn = [row for row in drawn if "published" in row]
-        expected = results.tables[table].filter(pl.col("method").is_in(results.rate_methods))
-        assert [row["value"] for row in drawn] == expected["value"].to_list()
-        assert [row["low"] for row in drawn] == expected["low"].to_list()
+    hints = hints_of(whole_folder, figure)
+    expected = results.tables[table].filter(pl.col("method").is_in(results.rate_methods))
+    assert len(hints) == expected.height
+    for row, hint in zip(expected.iter_rows(named=True), hints, strict=True):
+        assert hint.startswith(f"{results.label(row['method'])}, ")
+        assert f": {number_text(row['value'], signed=True)}" in hint
+        if row["low"] is not None:
+            assert f"95 % {number_text(row['low'], signed=True)}" in hint
 
 
 @pytest.mark.parametrize(
@@ -143,21 +151,13 @@ def test_figures_compute_nothing_again(
     )
     changed = replace(results, tables={**results.tables, table: told})
     (shown,) = [each for each in figures_of(changed) if each.name == figure]
-    drawn = json.dumps(shown.specification(changed, Canvas(720)))
-    before = json.dumps(shown.specification(results, Canvas(720)))
+    drawn, before = shown.svg(changed, WIDE), shown.svg(results, WIDE)
     assert re.search(r"0\.765", drawn)
-    assert not re.search(r"0\.7654|ρ = 0\.765", before)
+    assert drawn.count("0.765") > before.count("0.765")
     if "correlations" not in table:
         assert "0.765" in shown.alternative(changed)
 
 
-def test_every_dataset_is_used_and_there(page: Page) -> None:
-    data = page.data
-    used = {
-        name
-        for figure in data["figures"].values()
-        for layout in ("wide", "narrow")
-        for name in figure[layout]["datasets"]
-    }
-    assert used == set(data["datasets"])
-    assert "NaN" not in json.dumps(data)
+def test_a_page_holds_no_undefined_number(page: Page) -> None:
+    assert "NaN" not in json.dumps(page.data)
+    assert not [e for e in page.all("circle") if "nan" in e.attributes["cx"]]

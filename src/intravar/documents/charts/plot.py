@@ -129,7 +129,7 @@ class Drawing:
         ).format(
             w=self.width,
             h=self.height,
-            kind={WIDE: "wide", NARROW: "narrow"}.get(self.width, "small"),
+            kind="narrow" if self.width == NARROW else "wide" if self.width >= WIDE else "small",
             title=title,
             alternative=alternative,
         )

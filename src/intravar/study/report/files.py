@@ -7,9 +7,14 @@ from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from intravar.documents.charts import on_paper
+from intravar.documents.typesetting import drawn
 from intravar.errors import InputError, unknown_name
 from intravar.ledger import Ledger
+from intravar.study.report.figures import figures_of
+from intravar.study.report.figures.marks import WIDE
 from intravar.study.report.latex import latex_table
+from intravar.study.report.page import looks_of_study, study_page
 from intravar.study.report.stored_results import Results, read_results
 from intravar.study.report.table_grids import grid_of
 
@@ -21,13 +26,11 @@ FORMATS = {
     "pdf": "figures/*.pdf",
     "latex": "tables/*.tex",
 }
-#: The packages of the extra `report`; what needs them is imported when a report is made.
-_EXTRA = ("altair", "vl_convert")
 
 
 def missing_packages() -> list[str]:
-    """Return the packages that figures and page need and that are not installed."""
-    return [name for name in _EXTRA if find_spec(name) is None]
+    """Return the packages that figures as PNG or PDF need and that are not installed."""
+    return [name for name in ("typst",) if find_spec(name) is None]
 
 
 def parse_formats(text: str, known: Collection[str] = FORMATS) -> list[str]:
@@ -78,15 +81,13 @@ def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html
         If the folder does not hold results, a file is damaged or a package is missing.
     """
     chosen = parse_formats(",".join(formats))
-    if set(chosen) - {"latex"} and (missing := missing_packages()):
+    if {"png", "pdf"} & set(chosen) and (missing := missing_packages()):
         raise InputError(
-            f"the report needs {', '.join(missing)}; get it with: pip install 'intravar[report]'"
+            f"PNG and PDF need {', '.join(missing)}; get it with: pip install 'intravar[files]'"
         )
     results = read_results(folder)
     made: dict[str, bytes] = {}
     if "html" in chosen:
-        from intravar.study.report.page import study_page
-
         made["report.html"] = study_page(results).encode()
     made |= _figures(results, [name for name in chosen if name in ("svg", "png", "pdf")])
     if "latex" in chosen:
@@ -97,11 +98,14 @@ def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html
 
 
 def _figures(results: Results, formats: list[str]) -> dict[str, bytes]:
-    if not formats:
-        return {}
-    from intravar.study.report.static_figures import static_figures
-
-    return {f"figures/{name}": content for name, content in static_figures(results, formats)}
+    """Return every figure in every format, as it is on paper."""
+    made: dict[str, bytes] = {}
+    for figure in figures_of(results) if formats else ():
+        svg = on_paper(figure.svg(results, WIDE), looks_of_study(results))
+        for name in formats:
+            content = svg.encode() if name == "svg" else drawn(svg, name)
+            made[f"figures/{figure.name}.{name}"] = content
+    return made
 
 
 def _tables(results: Results) -> dict[str, bytes]:

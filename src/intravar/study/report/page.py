@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
 from typing import Any
 
-import vl_convert
+from markupsafe import Markup
 
 from intravar.documents.colours import Look
 from intravar.documents.html import render_html, script_json
 from intravar.study.benchmark.units import CONSTANT, ORACLE
-from intravar.study.report.canvas import NARROW, WIDE, Canvas, token
 from intravar.study.report.figures import Figure, figures_of
+from intravar.study.report.figures.marks import NARROW, WIDE
 from intravar.study.report.findings import findings
-from intravar.study.report.palette import GROUPS, LOOKS, looks_of
+from intravar.study.report.palette import GROUPS, LOOKS, looks_of, token
 from intravar.study.report.physician_rows import physicians_of, undefined_reasons
 from intravar.study.report.stored_results import Results
 from intravar.study.report.table_grids import Grid, grid_of, number_text
@@ -28,11 +27,9 @@ _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
 def study_page(results: Results) -> str:
     """Return the report as one HTML page."""
     shown = figures_of(results)
-    figures, datasets = _specifications(results, shown)
     physicians = {name: physicians_of(results, name) for name in results.conditions}
     data = {
-        "figures": figures,
-        "datasets": datasets,
+        "figures": {figure.name: figure.condition for figure in shown},
         "physicians": physicians,
         "methods": [{"name": m, "label": results.label(m)} for m in results.methods],
     }
@@ -56,7 +53,6 @@ def study_page(results: Results) -> str:
         content,
         filters={"number": number_text},
         looks=looks_of_study(results),
-        libraries=[_library()],
     )
 
 
@@ -74,6 +70,7 @@ def _section(results: Results, figure: Figure) -> dict[str, Any]:
     return {
         "figure": figure,
         "alternative": figure.alternative(results),
+        "pictures": Markup("").join(figure.svg(results, width) for width in (WIDE, NARROW)),
         "open": [grid for grid in grids if not _is_folded(grid)],
         "folded": [grid for grid in grids if _is_folded(grid)],
         "draws": draws,
@@ -108,31 +105,6 @@ def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, A
     }
 
 
-def _specifications(
-    results: Results, shown: list[Figure]
-) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """Return every figure for both widths, and the data of all once each."""
-    figures: dict[str, Any] = {}
-    datasets: dict[str, list[Any]] = {}
-    for figure in shown:
-        layouts = {}
-        for layout, width in (("wide", WIDE), ("narrow", NARROW)):
-            spec = figure.specification(results, Canvas(width, live=True))
-            own = spec.pop("datasets", {})
-            datasets |= own
-            spec.pop("$schema", None)
-            layouts[layout] = {"spec": spec, "datasets": list(own)}
-        figures[figure.name] = layouts | {"condition": figure.condition}
-    return figures, {name: _columns(rows) for name, rows in datasets.items()}
-
-
-def _columns(rows: list[dict[str, Any]]) -> Any:
-    """Return rows as columns where all have the same fields: names are then written once."""
-    if not rows or any(row.keys() != rows[0].keys() for row in rows):
-        return {"rows": rows}
-    return {"columns": {name: [row[name] for row in rows] for name in rows[0]}}
-
-
 def looks_of_study(results: Results) -> dict[str, Look]:
     """Return the colours of groups and methods under the names that figures use."""
     looks = {f"group-{number}": look for number, look in enumerate(GROUPS, 1)}
@@ -145,10 +117,3 @@ def configuration_hash(results: Results) -> str:
     manifest = results.manifest
     chosen = [manifest["data_generating_mechanisms"], manifest["methods"]]
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()
-
-
-@cache
-def _library() -> str:
-    # Wrapped, because the bundle would otherwise put hundreds of short names into the page.
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return "(() => {" + bundle.replace("</script", "<\\/script") + "})();"

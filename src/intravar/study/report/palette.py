@@ -40,8 +40,8 @@ LOOKS = {
 SPARE = (
     Look("#117733", "#6fcf8b", PENTAGON),
     Look("#aa3377", "#f08cc0", RING),
-    Look("#4477aa", "#8fbce8", "wedge"),
-    Look("#997700", "#e5c558", "arrow"),
+    Look("#4477aa", "#8fbce8", "triangle-left"),
+    Look("#997700", "#e5c558", "square"),
 )
 #: Physician groups from deterministic to coin-flip; dark to light, so that grey keeps the order.
 GROUPS = (
@@ -64,3 +64,8 @@ def looks_of(methods: Sequence[str]) -> dict[str, Look]:
     unknown = [method for method in methods if method not in LOOKS]
     spare = {method: SPARE[turn % len(SPARE)] for turn, method in enumerate(unknown)}
     return {method: LOOKS.get(method) or spare[method] for method in methods}
+
+
+def token(methods: Sequence[str], method: str) -> str:
+    """Return the name of a method's colour in the page; it holds no text from the data."""
+    return f"method-{list(methods).index(method) + 1}" if method in methods else method

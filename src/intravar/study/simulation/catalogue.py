@@ -14,13 +14,23 @@ from intravar.study.simulation.courses import COURSE_SCENARIOS
 from intravar.study.simulation.covariates import PAPER_COVARIATES, GaussianCopula, LogNormal
 from intravar.study.simulation.departures import DrawnRule
 from intravar.study.simulation.physicians import Continuum
+from intravar.study.simulation.reviews import REVIEW_SCENARIOS
 from intravar.study.simulation.rules import Rule, WindowRecipe
 from intravar.study.simulation.scenario import Scenario
 from intravar.study.simulation.several_decisions import MULTI_SCENARIOS
 from intravar.study.simulation.stress import STRESS_SCENARIOS
 
 Family = Literal[
-    "score2", "continuous", "copula", "lognormal", "window", "grid", "stress", "course", "multi"
+    "score2",
+    "continuous",
+    "copula",
+    "lognormal",
+    "window",
+    "grid",
+    "stress",
+    "course",
+    "multi",
+    "review",
 ]
 PASSES = (1, 2)
 GRID_PATIENTS = (5_000, 10_000, 20_000, 30_000)
@@ -171,6 +181,18 @@ def multi_conditions() -> Mapping[str, Condition]:
     return {scenario.name: _condition(scenario, "multi") for scenario in MULTI_SCENARIOS}
 
 
+@cache
+def review_conditions() -> Mapping[str, Condition]:
+    """Return the conditions with reasons that only the charts tell, by name.
+
+    Examples
+    --------
+    >>> len(review_conditions())
+    6
+    """
+    return {scenario.name: _condition(scenario, "review") for scenario in REVIEW_SCENARIOS}
+
+
 def all_conditions() -> Mapping[str, Condition]:
     """Return every condition that has a name."""
     return {
@@ -179,6 +201,7 @@ def all_conditions() -> Mapping[str, Condition]:
         **stress_conditions(),
         **course_conditions(),
         **multi_conditions(),
+        **review_conditions(),
     }
 
 

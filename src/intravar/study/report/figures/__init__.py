@@ -1,4 +1,4 @@
-"""Every figure of the report: one specification each, for the page and for paper."""
+"""Every figure of the report, for the page and for paper."""
 
 from intravar.study.report.figures.register import FIGURES, Figure, figures_of
 

@@ -1,99 +1,143 @@
-"""What several figures share: data, scales of methods and groups, and what lights a physician."""
+"""What several figures share: looks of methods and groups, rows of methods, ticks, hints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import altair as alt
+import polars as pl
 
-from intravar.study.report.canvas import Canvas, Chart
-from intravar.study.report.palette import looks_of
+from intravar.documents.charts import LegendEntry, Plot, round_ticks, text_width
+from intravar.study.report.palette import GROUPS, looks_of, token
+from intravar.study.report.physician_rows import physicians_of
 from intravar.study.report.stored_results import Results
+from intravar.study.report.table_grids import number_text
 
-#: Nobody is picked in a figure on paper; the page sets the parameter.
-PICKED = "picked"
-_IS_LIT = f"{PICKED} === '' || datum.physician === {PICKED}"
-#: Signed labels, and a bare zero.
-SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2f')"
-IS_PICKED = f"datum.physician === {PICKED}"
-
-
-def picked() -> alt.Parameter:
-    """Return the parameter that holds the name of the physician to light."""
-    return alt.param(name=PICKED, value="")
+#: Widths of a figure in pixels: on a desk and on paper, and on a telephone.
+WIDE, NARROW = 840, 350
+#: Height of a row of a method in pixels.
+ROW = 27
+#: Room above a plot for one line of a legend.
+LEGEND = 34
 
 
-def lit(faded: float = 0.12, full: float = 0.9) -> alt.Opacity:
-    """Return an opacity that fades every physician but the picked one."""
-    return alt.Opacity(
-        condition={"test": _IS_LIT, "value": full},
-        value=faded,
-    )
+def colour_of(results: Results, method: str) -> str:
+    """Return the name of a method's colour."""
+    return token(results.methods, method)
 
 
-def method_colour(
-    results: Results, canvas: Canvas, shown: Sequence[str], *, legend: bool = False
-) -> alt.Color:
-    """Return the colour scale of methods by label."""
-    scale = alt.Scale(
-        domain=results.labels(list(shown)), range=canvas.method_colours(results.methods, shown)
-    )
-    return alt.Color("label:N", scale=scale, legend=_legend(canvas) if legend else None)
+def shape_of(results: Results, method: str) -> str:
+    """Return the outline of a method's mark."""
+    return looks_of([*results.methods, "oracle", "constant"])[method].shape or "circle"
 
 
-def method_shape(
-    results: Results, canvas: Canvas, shown: Sequence[str], *, legend: bool = False
-) -> alt.Shape:
-    """Return the scale of marks of methods by label."""
-    looks = looks_of([*results.methods, "oracle", "constant"])
-    scale = alt.Scale(
-        domain=results.labels(list(shown)), range=[looks[method].shape for method in shown]
-    )
-    return alt.Shape("label:N", scale=scale, legend=_legend(canvas) if legend else None)
+def group_colour(group: int | None) -> str:
+    """Return the name of the colour of a group of physicians."""
+    return "soft" if group is None else f"group-{(int(group) - 1) % len(GROUPS) + 1}"
 
 
-def group_colour(canvas: Canvas, groups: Sequence[int]) -> alt.Color:
-    """Return the colour scale of physician groups."""
-    colours = canvas.group_colours()
-    scale = alt.Scale(
-        domain=list(groups), range=[colours[(group - 1) % len(colours)] for group in groups]
-    )
-    legend = alt.Legend(
-        title="Group: 1 steady to 5 coin-flip",
-        symbolType="circle",
-        direction="horizontal",
-        titleLimit=300,
-    )
-    return alt.Color("group:O", scale=scale, legend=legend)
-
-
-def _legend(canvas: Canvas) -> alt.Legend:
-    return alt.Legend(
-        title=None, columns=2 if canvas.narrow else 5, symbolStrokeWidth=1.5, columnPadding=14
-    )
-
-
-def zero_line(canvas: Canvas, channel: str = "x") -> Chart:
-    """Return a dashed line where the score equals the oracle's."""
-    line = alt.Chart(canvas.rows([{"zero": 0}])).mark_rule(
-        strokeDash=[4, 3], color=canvas.ink("ink"), strokeWidth=1
-    )
-    if channel == "x":
-        return line.encode(x=alt.X("zero:Q"))
-    return line.encode(y=alt.Y("zero:Q"))
-
-
-def physician_tooltip(score_title: str = "Score") -> list[alt.Tooltip]:
-    """Return what hovering over a physician shows."""
+def method_legend(results: Results, shown: Sequence[str]) -> list[LegendEntry]:
+    """Return what the marks of methods look like."""
     return [
-        alt.Tooltip("physician:N", title="Physician"),
-        alt.Tooltip("label:N", title="Method"),
-        alt.Tooltip("score:Q", title=score_title, format=".3f"),
-        alt.Tooltip("low:Q", title="95 % from", format=".3f"),
-        alt.Tooltip("high:Q", title="to", format=".3f"),
-        alt.Tooltip("oracle:Q", title="Oracle", format=".3f"),
-        alt.Tooltip("d_star:Q", title="D*", format=".3f"),
-        alt.Tooltip("group:O", title="Group"),
-        alt.Tooltip("n_patients:Q", title="Patients", format=",d"),
-        alt.Tooltip("n_pairs:Q", title="Pairs", format=",d"),
+        LegendEntry(results.label(m), "point", colour_of(results, m), shape_of(results, m))
+        for m in shown
     ]
+
+
+def group_legend(groups: Sequence[int]) -> list[LegendEntry]:
+    """Return what the colours of groups mean."""
+    words = {1: "group 1, steady", 5: "5, coin-flip"}
+    return [LegendEntry(words.get(g, str(g)), "point", group_colour(g)) for g in groups]
+
+
+def legend_room(entries: Sequence[LegendEntry], width: int, left: int) -> int:
+    """Return the pixels that a legend takes above a plot."""
+    lines, at = 1, float(left)
+    for entry in entries:
+        room = text_width(entry.words) + 34
+        if at > left and at + room > width:
+            lines, at = lines + 1, float(left)
+        at += room
+    return 18 * lines + 10
+
+
+def signed_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
+    """Return round numbers with their signs, and a bare zero."""
+    ticks = round_ticks(low, high, most)
+    return [(tick, number_text(tick, 2, signed=True) if tick else "0") for tick in ticks]
+
+
+def labelled_rows(
+    labels: Sequence[str],
+    x: tuple[float, float],
+    width: int,
+    axis: str,
+    *,
+    signed: bool = False,
+    row: int = ROW,
+    legend: Sequence[LegendEntry] = (),
+) -> Plot:
+    """Return a plot with one labelled row below the other; the first is 1."""
+    left = round(max((text_width(label) for label in labels), default=0)) + 12
+    top = legend_room(legend, width, left) if legend else 14
+    plot = Plot(width, x=x, y=(len(labels) + 0.5, 0.5), left=left, top=top)
+    plot.height = row * len(labels) + top + plot.bottom
+    most = max(4, (width - left) // 60)
+    plot.axes(
+        axis,
+        x_ticks=signed_ticks(*x, most) if signed else None,
+        y_ticks=[(number, label) for number, label in enumerate(labels, 1)],
+    )
+    if legend:
+        plot.legend(legend)
+    return plot
+
+
+def zero_line(plot: Plot, *, upright: bool = True) -> None:
+    """Add a dashed line where the score equals the oracle's."""
+    if upright:
+        plot.line([(0, plot.y[0]), (0, plot.y[1])], "limit", "ink")
+    else:
+        plot.line([(plot.x[0], 0), (plot.x[1], 0)], "limit", "ink")
+
+
+def short_tick(plot: Plot, x: float, row: float, half: float = 0.33, colour: str = "ink") -> None:
+    """Add an upright tick in a row."""
+    plot.line([(x, row - half), (x, row + half)], "line", colour)
+
+
+def extent(values: Sequence[float | None], *always: float) -> tuple[float, float]:
+    """Return a range that holds all values, with a little room."""
+    held = [float(value) for value in values if value is not None] + list(always)
+    low, high = min(held), max(held)
+    room = 0.04 * ((high - low) or 1.0)
+    return (low if low in always else low - room, high if high in always else high + room)
+
+
+def physician_hint(row: Mapping[str, Any], title: str = "Discordance") -> str:
+    """Return what pointing at a physician shows."""
+    parts = [f"{row['physician']}, {row['label']}: {title} {number_text(row['score'])}"]
+    if row["low"] is not None:
+        parts.append(f"95 % {number_text(row['low'])} to {number_text(row['high'])}")
+    for name, words in (("oracle", "oracle"), ("d_star", "D*"), ("delta", "delta")):
+        if row.get(name) is not None:
+            parts.append(f"{words} {number_text(row[name], signed=name == 'delta')}")
+    if row["group"] is not None:
+        parts.append(f"group {row['group']}")
+    if row["n_patients"] is not None:
+        parts.append(f"{row['n_patients']:,} patients")
+    if row.get("n_pairs") is not None:
+        parts.append(f"{row['n_pairs']:,} pairs")
+    return "; ".join(parts)
+
+
+def positions(results: Results, condition: str) -> dict[str, int]:
+    """Return the number under which the page knows every physician of a condition."""
+    names = physicians_of(results, condition)["physician"]
+    return {name: position for position, name in enumerate(names)}
+
+
+def defined(rows: pl.DataFrame, *columns: str) -> list[dict[str, Any]]:
+    """Return the rows in which all of these numbers are defined; NaN counts as undefined."""
+    floats = [name for name, kind in rows.schema.items() if kind.is_float()]
+    return rows.with_columns(pl.col(floats).fill_nan(None)).drop_nulls(columns).to_dicts()

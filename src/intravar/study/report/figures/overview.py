@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-
+from intravar.documents.charts import Drawing, label_lines
 from intravar.study.benchmark.units import ORACLE
-from intravar.study.report.canvas import Canvas, Chart
+from intravar.study.report.figures.marks import NARROW
 from intravar.study.report.stored_results import Results
 
-_GLYPH, _GAP, _LINE = 62, 26, 14
-#: Average width of a letter at 11 pixels.
-_LETTER = 5.6
-
-
-@dataclass
-class Sketch:
-    """Primitives in pixels, y downwards."""
-
-    boxes: list[dict[str, Any]] = field(default_factory=list)
-    words: list[dict[str, Any]] = field(default_factory=list)
-    lines: list[dict[str, Any]] = field(default_factory=list)
-    dots: list[dict[str, Any]] = field(default_factory=list)
+#: Pixels: height of the little sketches, between cards, from line to line.
+_GLYPH, _GAP, _LINE = 62, 26, 15
 
 
 @dataclass(frozen=True)
@@ -39,26 +25,36 @@ class Card:
     glyph: str
 
 
-def overview(results: Results, canvas: Canvas) -> Chart:
+@dataclass(frozen=True)
+class Place:
+    """Where a sketch stands."""
+
+    left: float
+    top: float
+    width: float
+
+
+def overview(results: Results, width: int) -> Drawing:
     """Plot the five steps from patients to scores."""
     condition = "score2" if results.has("score2") else results.conditions[0]
     cards = overview_cards(results, condition)
-    sketch = Sketch()
-    columns = 1 if canvas.narrow else len(cards)
-    width = (canvas.width - 16 - _GAP * (columns - 1)) / columns
-    letters = int((width - 20) / _LETTER)
-    wrapped = [textwrap.wrap(card.text, letters) for card in cards]
+    narrow = width == NARROW
+    columns = 1 if narrow else len(cards)
+    wide = (width - 2 - _GAP * (columns - 1)) / columns
+    wrapped = [label_lines(card.text, wide - 20) for card in cards]
     tallest = max(len(lines) for lines in wrapped)
-    top = height = 0.0
+    drawing, top = Drawing(width, 0), 1.0
     for position, (card, lines) in enumerate(zip(cards, wrapped, strict=True)):
-        left = (position % columns) * (width + _GAP)
-        height = _GLYPH + 52 + _LINE * (len(lines) if canvas.narrow else tallest)
-        _add_card(sketch, results, condition, card, position + 1, left, top, width, height, lines)
+        left = 1 + (position % columns) * (wide + _GAP)
+        height = _GLYPH + 52 + _LINE * (len(lines) if narrow else tallest)
+        drawing.box((left, top), (wide, height), card.heading, "card")
+        _GLYPHS[card.glyph](drawing, results, condition, Place(left + 12, top + 12, wide - 24))
+        _card_words(drawing, f"{position + 1}  {card.heading}", lines, left + 12, top)
         if position + 1 < len(cards):
-            _add_arrow(sketch, left, top, width, height, downwards=canvas.narrow)
-        if canvas.narrow:
-            top += height + _GAP
-    return _chart(sketch, canvas, top - _GAP if canvas.narrow else height)
+            _arrow(drawing, left, top, wide, height, downwards=narrow)
+        drawing.height = round(top + height + 1)
+        top += height + _GAP if narrow else 0
+    return drawing
 
 
 def overview_cards(results: Results, condition: str) -> list[Card]:
@@ -104,178 +100,99 @@ def decided_for_share(cohort: Mapping[str, Any]) -> float | None:
     return share
 
 
-def _add_card(
-    sketch: Sketch,
-    results: Results,
-    condition: str,
-    card: Card,
-    number: int,
-    left: float,
-    top: float,
-    width: float,
-    height: float,
-    lines: list[str],
-) -> None:
-    sketch.boxes.append(
-        {"x": left, "y": top, "x2": left + width, "y2": top + height, "kind": "card"}
-    )
-    _GLYPHS[card.glyph](sketch, results, condition, left + 12, top + 12, width - 24)
+def _card_words(drawing: Drawing, heading: str, lines: list[str], left: float, top: float) -> None:
     y = top + _GLYPH + 32
-    sketch.words.append({"x": left + 12, "y": y, "text": f"{number}  {card.heading}", "kind": "b"})
+    drawing.write(heading, (left, y), "panel-title", "start")
     for position, line in enumerate(lines):
-        sketch.words.append(
-            {"x": left + 12, "y": y + 20 + _LINE * position, "text": line, "kind": "p"}
-        )
+        drawing.write(line, (left, y + 20 + _LINE * position), "tick", "start")
 
 
-def _add_arrow(
-    sketch: Sketch, left: float, top: float, width: float, height: float, *, downwards: bool
+def _line(drawing: Drawing, *points: tuple[float, float]) -> None:
+    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    drawing.add('<polyline class="sketch" points="{text}"/>', text=text)
+
+
+def _dot(drawing: Drawing, x: float, y: float, radius: float, *, full: bool) -> None:
+    kind = "point" if full else "hollow"
+    drawing.mark((round(x, 1), round(y, 1)), "", kind, radius=radius, colour="accent")
+
+
+def _arrow(
+    drawing: Drawing, left: float, top: float, width: float, height: float, *, downwards: bool
 ) -> None:
     if downwards:
-        x, y, x2, y2 = left + width / 2, top + height + 4, left + width / 2, top + height + _GAP - 5
+        begin = (left + width / 2, top + height + 4)
+        end = (begin[0], top + height + _GAP - 5)
     else:
-        x, y, x2, y2 = left + width + 4, top + height / 2, left + width + _GAP - 5, top + height / 2
-    sketch.lines.append({"x": x, "y": y, "x2": x2, "y2": y2})
+        begin = (left + width + 4, top + height / 2)
+        end = (left + width + _GAP - 5, begin[1])
+    _line(drawing, begin, end)
     shape = "triangle-down" if downwards else "triangle-right"
-    sketch.dots.append({"x": x2, "y": y2, "shape": shape, "kind": "arrow", "size": 40})
+    drawing.mark(end, "", radius=3.5, colour="soft", shape=shape)
 
 
 # --- the little sketches, each _GLYPH pixels high ---
 
 
-def _bells(
-    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
-) -> None:
-    for row in range(3):
-        for column in range(3):
-            centre = left + width * (column + 0.5) / 3
-            base, reach = top + (row + 1) * _GLYPH / 3 - 2, width / 7.5
-            skew = ((row * 3 + column) % 4 - 1.5) / 8
-            points = [
-                (centre + reach * t, base - 15 * math.exp(-4 * (t - skew) ** 2))
-                for t in [step / 8 - 1 for step in range(17)]
-            ]
-            for (x, y), (x2, y2) in pairwise(points):
-                sketch.lines.append({"x": x, "y": y, "x2": x2, "y2": y2})
-
-
-def _share(
-    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
-) -> None:
-    share = float(results.cohort_details(condition).get("share_eligible") or 0.5)
-    columns = max(8, int(width // 11))
-    _dot_field(sketch, left, top, columns, 5, share)
-
-
-def _decisions(
-    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
-) -> None:
-    share = float(decided_for_share(results.cohort_details(condition)) or 0.5)
-    _dot_field(sketch, left, top, max(8, int(width // 11)), 5, share, scattered=True)
-
-
-def _dot_field(
-    sketch: Sketch,
-    left: float,
-    top: float,
-    columns: int,
-    rows: int,
-    share: float,
-    *,
-    scattered: bool = False,
-) -> None:
-    """Fill that share of the dots: the first columns, or here and there."""
-    total = columns * rows
-    for index in range(total):
-        column, row = index // rows, index % rows
-        rank = (index * 0.6180339887) % 1 if scattered else (index + 0.5) / total
-        kind = "full" if rank < share else "hollow"
-        sketch.dots.append(
-            {"x": left + 5 + 11 * column, "y": top + 6 + 12 * row, "shape": "circle", "kind": kind}
-            | {"size": 34}
+def _bells(drawing: Drawing, results: Results, condition: str, at: Place) -> None:
+    for number in range(9):
+        row, column = divmod(number, 3)
+        centre = at.left + at.width * (column + 0.5) / 3
+        base, reach = at.top + (row + 1) * _GLYPH / 3 - 2, at.width / 7.5
+        skew = (number % 4 - 1.5) / 8
+        steps = [step / 8 - 1 for step in range(17)]
+        _line(
+            drawing,
+            *((centre + reach * t, base - 15 * math.exp(-4 * (t - skew) ** 2)) for t in steps),
         )
 
 
-def _physicians(
-    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
-) -> None:
+def _eligible(drawing: Drawing, results: Results, condition: str, at: Place) -> None:
+    share = float(results.cohort_details(condition).get("share_eligible") or 0.5)
+    _dot_field(drawing, at, share, scattered=False)
+
+
+def _decisions(drawing: Drawing, results: Results, condition: str, at: Place) -> None:
+    share = float(decided_for_share(results.cohort_details(condition)) or 0.5)
+    _dot_field(drawing, at, share, scattered=True)
+
+
+def _dot_field(drawing: Drawing, at: Place, share: float, *, scattered: bool) -> None:
+    """Fill that share of the dots: the first columns, or here and there."""
+    columns, rows = max(8, int(at.width // 11)), 5
+    for index in range(columns * rows):
+        column, row = divmod(index, rows)
+        rank = (index * 0.6180339887) % 1 if scattered else (index + 0.5) / (columns * rows)
+        _dot(drawing, at.left + 5 + 11 * column, at.top + 6 + 12 * row, 3.2, full=rank < share)
+
+
+def _physicians(drawing: Drawing, results: Results, condition: str, at: Place) -> None:
     rows = results.of(condition, [ORACLE]).sort("d_star", "physician")
     values = rows["d_star"].fill_null(0.0).to_list()
-    sketch.lines.append({"x": left, "y": top + _GLYPH, "x2": left + width, "y2": top + _GLYPH})
+    ground = at.top + _GLYPH
+    _line(drawing, (at.left, ground), (at.left + at.width, ground))
     for position, value in enumerate(values):
-        x = left + width * (position + 0.5) / len(values)
-        y = top + _GLYPH - 4 - (_GLYPH - 10) * min(value / 0.5, 1)
-        sketch.lines.append({"x": x, "y": top + _GLYPH, "x2": x, "y2": y})
-        sketch.dots.append({"x": x, "y": y, "shape": "circle", "kind": "full", "size": 22})
+        x = at.left + at.width * (position + 0.5) / len(values)
+        y = ground - 4 - (_GLYPH - 10) * min(value / 0.5, 1)
+        _line(drawing, (x, ground), (x, y))
+        _dot(drawing, x, y, 2.6, full=True)
 
 
-def _pairs(
-    sketch: Sketch, results: Results, condition: str, left: float, top: float, width: float
-) -> None:
-    for position, (first, second) in enumerate(
-        [("full", "full"), ("full", "hollow"), ("hollow", "hollow"), ("full", "hollow")]
-    ):
-        x = left + width * (position + 0.5) / 4
-        sketch.lines.append({"x": x, "y": top + 16, "x2": x, "y2": top + _GLYPH - 12})
-        for kind, y in ((first, top + 10), (second, top + _GLYPH - 6)):
-            sketch.dots.append({"x": x, "y": y, "shape": "circle", "kind": kind, "size": 90})
+def _pairs(drawing: Drawing, results: Results, condition: str, at: Place) -> None:
+    pairs = ((True, True), (True, False), (False, False), (True, False))
+    for position, (first, second) in enumerate(pairs):
+        x = at.left + at.width * (position + 0.5) / 4
+        _line(drawing, (x, at.top + 16), (x, at.top + _GLYPH - 12))
+        _dot(drawing, x, at.top + 10, 5, full=first)
+        _dot(drawing, x, at.top + _GLYPH - 6, 5, full=second)
         if first != second:
-            sketch.words.append({"x": x + 7, "y": top + _GLYPH / 2 + 2, "text": "≠", "kind": "b"})
+            drawing.write("≠", (x + 6, at.top + _GLYPH / 2), "panel-title", "start")
 
 
 _GLYPHS = {
     "bells": _bells,
-    "share": _share,
+    "share": _eligible,
     "physicians": _physicians,
     "decisions": _decisions,
     "pairs": _pairs,
 }
-
-
-def _chart(sketch: Sketch, canvas: Canvas, height: float) -> Chart:
-    width = canvas.width - 16
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False))
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
-    ink, ground, accent = canvas.ink("ink"), canvas.ink("ground"), canvas.ink("accent")
-    boxes = (
-        alt.Chart(canvas.rows(sketch.boxes))
-        .mark_rect(cornerRadius=6, fill="transparent", stroke=canvas.ink("line"))
-        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    )
-    lines = (
-        alt.Chart(canvas.rows(sketch.lines))
-        .mark_rule(color=canvas.ink("soft"), strokeWidth=1)
-        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    )
-    kinds = ["full", "hollow", "arrow"]
-    dots = (
-        alt.Chart(canvas.rows(sketch.dots))
-        .mark_point(filled=True, opacity=1, stroke=accent, strokeWidth=1)
-        .encode(
-            x=x,
-            y=y,
-            shape=alt.Shape("shape:N", scale=None),
-            size=alt.Size("size:Q", scale=None),
-            fill=alt.Fill(
-                "kind:N",
-                scale=alt.Scale(domain=kinds, range=[accent, ground, canvas.ink("soft")]),
-                legend=None,
-            ),
-            stroke=alt.Stroke(
-                "kind:N",
-                scale=alt.Scale(domain=kinds, range=[accent, accent, canvas.ink("soft")]),
-                legend=None,
-            ),
-        )
-    )
-    styles: tuple[tuple[str, int, Any, str], ...] = (
-        ("b", 13, 600, ink),
-        ("p", 11, 400, canvas.ink("soft")),
-    )
-    words = [
-        alt.Chart(canvas.rows([row for row in sketch.words if row["kind"] == kind]))
-        .mark_text(align="left", baseline="middle", fontSize=size, fontWeight=weight, color=colour)
-        .encode(x=x, y=y, text="text:N")
-        for kind, size, weight, colour in styles
-    ]
-    return alt.layer(boxes, lines, dots, *words).properties(width=width, height=height)

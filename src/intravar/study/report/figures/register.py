@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from intravar.study.report.canvas import Canvas, Chart
-from intravar.study.report.figures import figure_words as words
-from intravar.study.report.figures.continuum_panels import CONDITION, continuum
-from intravar.study.report.figures.delta_charts import (
+from markupsafe import Markup
+
+from intravar.documents.charts import Drawing
+from intravar.study.report.figures import words
+from intravar.study.report.figures.continuum import CONDITION, continuum
+from intravar.study.report.figures.deltas import (
     by_pass,
     by_window,
     condition_deltas,
     cross_deltas,
+    size_grid,
 )
-from intravar.study.report.figures.group_panels import panels
+from intravar.study.report.figures.groups import group_panels
 from intravar.study.report.figures.model_fit import calibration, fitted, residuals
 from intravar.study.report.figures.overview import overview
-from intravar.study.report.figures.recovery_chart import has_recovery, recovery, recovery_in_words
-from intravar.study.report.figures.size_curves import size_grid
+from intravar.study.report.figures.recovery import has_recovery, recovery, recovery_in_words
 from intravar.study.report.stored_results import Results
 
 
@@ -39,7 +40,7 @@ class Figure:
     there
         Whether a study has what it needs.
     chart
-        Plots it.
+        Plots it for a width in pixels.
     alternative
         Says in words what it shows, from the same numbers.
     tables
@@ -54,15 +55,17 @@ class Figure:
     title: str
     reading: str
     there: Callable[[Results], bool]
-    chart: Callable[[Results, Canvas], Chart]
+    chart: Callable[[Results, int], Drawing]
     alternative: Callable[[Results], str]
     tables: tuple[str, ...] = ()
     condition: str | None = None
     first_draw: bool = False
 
-    def specification(self, results: Results, canvas: Canvas) -> dict[str, Any]:
-        """Return the Vega-Lite specification of the figure."""
-        return canvas.finish(self.chart(results, canvas))
+    def svg(self, results: Results, width: int) -> Markup:
+        """Return the figure for a width, with what it shows in words."""
+        drawing = self.chart(results, width)
+        drawing.width = width
+        return drawing.svg(self.title, self.alternative(results))
 
 
 _PANELS_READING = (
@@ -79,16 +82,12 @@ def _panels(name: str, title: str, tables: tuple[str, ...]) -> Figure:
         title,
         _PANELS_READING,
         lambda results: results.has(name) and bool(results.rate_methods),
-        partial(_plot_panels, condition=name),
+        partial(group_panels, condition=name),
         partial(words.panels_in_words, condition=name),
         tables,
         name,
         first_draw=True,
     )
-
-
-def _plot_panels(results: Results, canvas: Canvas, condition: str) -> Chart:
-    return panels(results, canvas, condition)
 
 
 def _has_rates(name: str) -> Callable[[Results], bool]:

@@ -2,105 +2,28 @@
   const find = (id) => document.getElementById(id);
   const data = JSON.parse(find("data").textContent);
   const root = document.documentElement;
-  const narrow = window.matchMedia("(max-width: 56rem)");
-  const plotted = new Map(); // name of a figure -> { view, layout }
   let picked = null; // { condition, physician }
-
-  // --- hovering ---
-
-  const tip = find("tip");
-  const showTip = (handler, event, item, value) => {
-    if (value === null || value === undefined || value === "") {
-      tip.hidden = true;
-      return;
-    }
-    tip.replaceChildren();
-    for (const [key, text] of Object.entries(value)) {
-      if (text === "null" || text === "" || text === null) continue;
-      const left = document.createElement("span");
-      const right = document.createElement("bdi");
-      left.className = "key";
-      right.className = "value";
-      left.textContent = key;
-      right.textContent = String(text);
-      tip.append(left, right);
-    }
-    tip.hidden = false;
-    const box = tip.getBoundingClientRect();
-    const x = Math.min(event.clientX + 14, window.innerWidth - box.width - 8);
-    const below = event.clientY + 16;
-    const y = below + box.height > window.innerHeight ? event.clientY - box.height - 12 : below;
-    tip.style.left = `${Math.max(8, x)}px`;
-    tip.style.top = `${Math.max(8, y)}px`;
-  };
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") tip.hidden = true;
-  });
 
   // --- figures ---
 
-  const rows = (stored) => {
-    if (stored.rows) return stored.rows;
-    const names = Object.keys(stored.columns);
-    return stored.columns[names[0]].map((_, i) =>
-      Object.fromEntries(names.map((name) => [name, stored.columns[name][i]])),
-    );
-  };
-
-  const wantedLayout = (plot) => (plot.clientWidth < 640 ? "narrow" : "wide");
-
-  const light = (view, condition) => {
-    const name = picked && picked.condition === condition ? picked.physician : "";
-    return view.signal("picked", name).runAsync();
-  };
-
-  const render = async (plot) => {
-    const name = plot.dataset.figure;
-    const layout = wantedLayout(plot);
-    const before = plotted.get(name);
-    if (before && before.layout === layout) return;
-    plotted.set(name, { layout });
-    if (before && before.view) before.view.finalize();
-    const figure = data.figures[name];
-    const spec = structuredClone(figure[layout].spec);
-    spec.datasets = {};
-    for (const key of figure[layout].datasets) spec.datasets[key] = rows(data.datasets[key]);
-    const { view } = await window.vegaEmbed(plot, spec, {
-      mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
-      tooltip: showTip,
-    });
-    plotted.set(name, { layout, view });
-    // The element around it says in words what the figure shows.
-    plot.querySelector("svg").setAttribute("aria-hidden", "true");
-    if (figure.condition) {
-      plot.classList.add("pickable");
-      view.addEventListener("click", (event, item) => {
-        const physician = item && item.datum && item.datum.physician;
-        if (physician !== undefined && physician !== null) toggle(figure.condition, physician);
-      });
-      await light(view, figure.condition);
+  const plots = [...document.querySelectorAll(".plot[data-condition]")];
+  const light = (plot) => {
+    const { condition } = plot.dataset;
+    const here = picked !== null && picked.condition === condition;
+    const who = here ? data.physicians[condition].physician.indexOf(picked.physician) : -1;
+    plot.classList.toggle("picking", here);
+    for (const mark of plot.querySelectorAll("[data-p]")) {
+      mark.classList.toggle("chosen", Number(mark.dataset.p) === who);
     }
-    plot.dataset.plotted = layout;
   };
-
-  const plots = [...document.querySelectorAll(".plot")];
-  const observer = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) if (entry.isIntersecting) render(entry.target);
-    },
-    { rootMargin: "200px" },
-  );
-  for (const plot of plots) observer.observe(plot);
-
-  // The rest is plotted when there is nothing else to do, so that printing finds all figures.
-  const idle = window.requestIdleCallback || ((task) => setTimeout(task, 200));
-  const renderRest = () => {
-    const next = plots.find((plot) => !plotted.has(plot.dataset.figure));
-    if (next) render(next).then(() => idle(renderRest));
-    else root.dataset.ready = "yes";
-  };
-  window.addEventListener("load", () => idle(renderRest));
-  narrow.addEventListener("change", () => plots.forEach((plot) => render(plot)));
+  for (const plot of plots) {
+    plot.addEventListener("click", (event) => {
+      const mark = event.target.closest("[data-p]");
+      if (mark === null) return;
+      const { condition } = plot.dataset;
+      toggle(condition, data.physicians[condition].physician[Number(mark.dataset.p)]);
+    });
+  }
 
   // --- the physicians ---
 
@@ -237,9 +160,7 @@
       const same = again.find((button) => button.textContent === held);
       if (same) same.focus();
     }
-    for (const [figure, { view }] of plotted) {
-      if (view && data.figures[figure].condition) light(view, data.figures[figure].condition);
-    }
+    plots.forEach(light);
   };
 
   find("unpick").addEventListener("click", () => {
@@ -256,4 +177,5 @@
   document.querySelector(".filters").addEventListener("submit", (event) => event.preventDefault());
   listGroups();
   show();
+  root.dataset.ready = "yes";
 })();

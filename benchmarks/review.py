@@ -1,0 +1,147 @@
+"""Blind review of pairs: whether its interval holds the truth, and what reviewers' errors do.
+
+    python -m benchmarks review [draws] [pairs]
+
+Every draw simulates a cohort whose physicians know reasons that the table does not hold, pairs
+patients who are alike in the table, draws pairs, and lets a reviewer judge them: without errors,
+and with 10 % errors either way. Nothing is fitted. Beside the estimate stands what the record alone
+says of the same pairs, and the plain rate 2r(1 - r).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.measurement.nearest import pairs_to_review
+from intravar.observed import Observed
+from intravar.review.design import Design, draw_pairs
+from intravar.review.estimate import (
+    Estimate,
+    counted,
+    counted_by,
+    estimate,
+    leaning,
+    pooled_estimates,
+)
+from intravar.seeds import stream
+from intravar.study.simulation.catalogue import review_conditions
+from intravar.study.simulation.reviews import PairTruth, Reviewer
+
+DRAWS, PAIRS = 200, 120
+ERRORS = 0.1
+
+
+class Drawn(NamedTuple):
+    """One draw: truth, record, rate, estimates, and how many physicians' intervals hold."""
+
+    truth: float
+    record: float
+    rate: float
+    perfect: Estimate
+    erring: Estimate
+    expected_lean: float
+    held: int
+    n_physicians: int
+    pooled_error: float
+
+
+def run(draws: str = str(DRAWS), pairs: str = str(PAIRS)) -> None:
+    head = (
+        "condition                truth record   rate  estimate  error  held  half  "
+        "lean (10 % errors)  expected  physicians held"
+    )
+    print(head)
+    for name in review_conditions():
+        found = [one_draw(name, number, int(pairs)) for number in range(int(draws))]
+        print(_line(name, found), flush=True)
+
+
+def _line(name: str, found: list[Drawn]) -> str:
+    truth = np.array([each.truth for each in found])
+    middle = np.array([each.perfect.discordance for each in found])
+    low = np.array([each.perfect.low for each in found])
+    high = np.array([each.perfect.high for each in found])
+    erring = np.array([each.erring.discordance for each in found])
+    held = np.mean((low <= truth) & (truth <= high))
+    own = sum(each.held for each in found) / max(sum(each.n_physicians for each in found), 1)
+    record, rate = (np.mean([getattr(each, of) for each in found]) for of in ("record", "rate"))
+    expected = np.mean([each.expected_lean for each in found])
+    return (
+        f"{name:24} {truth.mean():.3f}  {record:.3f}  {rate:.3f}     {middle.mean():.3f} "
+        f"{(middle - truth).mean():+.4f} {100 * held:5.1f} {(high - low).mean() / 2:.3f}"
+        f"              {(erring - truth).mean():+.3f}    {expected:+.3f}            "
+        f"{100 * own:5.1f}"
+    )
+
+
+def one_draw(name: str, number: int, n_pairs: int) -> Drawn:
+    """Simulate a cohort, draw pairs of it, let them be judged, and estimate."""
+    condition = review_conditions()[name]
+    cohort = condition.scenario.simulate(condition.replicate_seed(number))
+    assert cohort.truth is not None
+    observed = Observed.of(*cohort.observed())
+    table = pairs_to_review(observed, cohort.covariates.columns, {})
+    first, second = (table[side].to_numpy() for side in ("first", "second"))
+    truth = PairTruth.of(cohort.truth, first, second)
+    # A pair is found again by its position.
+    frame = pl.DataFrame(
+        {
+            "physician": table["panel"].cast(pl.String),
+            "first": np.arange(len(first)),
+            "second": np.arange(len(first)) + len(first),
+            "different": table["discordant"],
+            "weight": np.ones(len(first)),
+        }
+    )
+    random = stream(number, name, "review")
+    design = draw_pairs(frame, n_pairs, random, Design(()))
+    at = np.array([min(pair.row_a, pair.row_b) for pair in design.pairs])
+    different = table["discordant"].to_numpy()
+    record = float(different.mean())
+    rates = np.array([observed.decision[panel].mean() for panel in observed.panels])
+
+    def estimated(reviewer: Reviewer) -> tuple[Estimate, FloatArray]:
+        judged = reviewer.judge(truth.comparable[at], random).astype(np.float64)
+        kinds = counted(judged, np.ones(len(at)), different[at])
+        return estimate(record, *kinds, len(first)), judged
+
+    perfect, judged = estimated(Reviewer())
+    erring, _ = estimated(Reviewer(1 - ERRORS, 1 - ERRORS))
+    shares = [float(truth.comparable[different == kind].mean()) for kind in (True, False)]
+    held, n, error = _physicians(table["panel"].to_numpy(), at, judged, different, truth)
+    return Drawn(
+        truth.discordance,
+        record,
+        float((2 * rates * (1 - rates)).mean()),
+        perfect,
+        erring,
+        leaning(shares[0], shares[1], record, (ERRORS, ERRORS)),
+        held,
+        n,
+        error,
+    )
+
+
+def _physicians(
+    panel: IntArray, at: IntArray, judged: FloatArray, different: np.ndarray, truth: PairTruth
+) -> tuple[int, int, float]:
+    """Return how many physicians' intervals hold, of how many, and their mean error."""
+    n = int(panel.max()) + 1
+    frame = tuple(
+        np.bincount(panel[different == kind], minlength=n).astype(np.float64)
+        for kind in (True, False)
+    )
+    middle, low, high = pooled_estimates(
+        (frame[0], frame[1]),
+        counted_by(panel[at], n, judged, different[at]),
+        counted_by(panel[at], n, judged, ~different[at]),
+        draws=1_000,
+    )
+    comparable = truth.comparable
+    total = np.bincount(panel[comparable], weights=truth.differ[comparable], minlength=n)
+    own = total / np.maximum(np.bincount(panel[comparable], minlength=n), 1)
+    return int(((low <= own) & (own <= high)).sum()), n, float((middle - own).mean())

@@ -1,0 +1,232 @@
+"""What the user has chosen on the way to a measurement, and the command that does the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from intravar.errors import InputError
+from intravar.request import Request, is_request_file, read_request
+from intravar.where import parse_population
+
+#: Comparisons of a condition: what is written, and what is shown.
+OPERATORS = {
+    "=": "is",
+    "!=": "is not",
+    ">=": "is at least",
+    "<=": "is at most",
+    ">": "is more than",
+    "<": "is less than",
+    "in": "is one of (with commas between)",
+    "is missing": "is missing",
+    "is not missing": "is not missing",
+}
+#: Conditions that the screen has room for.
+CONDITIONS = 4
+#: What a column is used for, and the field of the request that says so.
+USES = {
+    "": "to compare patients by",
+    "categorical": "to compare by, as a category",
+    "exclude": "leave out",
+    "after": "leave out: known only after the decision",
+}
+#: How a table is read; a query could read anything and is left to the command line.
+READING = ("table", "sheet", "separator", "encoding")
+_TEXTS = (
+    *("decision_positive", "patient", "case", "by", "date", "period", "decider_word", "case_word"),
+    *("decision_word", "title", "method", *READING),
+)
+_WHOLE = ("min_panel", "smallest_cell")
+_PLAIN = re.compile(r"[^\W\d][\w.]*")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+@dataclass
+class Draft:
+    """A table and what is chosen about it.
+
+    Attributes
+    ----------
+    source
+        The table.
+    asked
+        Fields of a :class:`intravar.Request` that were chosen.
+    conditions
+        The population as menus: column, comparison, value.
+    written
+        A condition that was written out, beside the menus.
+    """
+
+    source: Path
+    asked: dict[str, Any] = field(default_factory=dict)
+    conditions: list[tuple[str, str, str]] = field(default_factory=list)
+    written: str = ""
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(6))
+
+    @property
+    def reading(self) -> dict[str, str]:
+        """How the table is read."""
+        return {name: self.asked[name] for name in READING if self.asked.get(name)}
+
+    @property
+    def changed(self) -> float:
+        """When the table was changed."""
+        try:
+            return self.source.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def request(self) -> Request:
+        """Return the request, checked."""
+        return Request(**self.asked)
+
+    def command(self, out: Path | str) -> list[str]:
+        """Return the command that does the same, after `intravar`.
+
+        Examples
+        --------
+        >>> draft = Draft(Path("patients.csv"), {"physician": "doctor", "decision": "statin"})
+        >>> " ".join(draft.command("mine"))
+        'measure patients.csv --physician doctor --decision statin --out mine'
+        """
+        words = ["measure", str(self.source)]
+        request = self.request()
+        for each in fields(Request):
+            value = getattr(request, each.name)
+            if value == each.default:
+                continue
+            if each.name == "labels":
+                for column, label in value:
+                    words += ["--label", f"{column}={label}"]
+                continue
+            flag = f"--{each.name.replace('_', '-')}"
+            words += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
+        return [*words, "--out", str(out)]
+
+    def shell(self, out: Path | str) -> str:
+        """Return the command as it is typed."""
+        return shlex.join(["intravar", *self.command(out)])
+
+    def choose(self, form: Mapping[str, Any], several: Callable[[str], Sequence[str]]) -> None:
+        """Take over what a form says.
+
+        Parameters
+        ----------
+        form
+            Its fields; `use:COLUMN` and `label:COLUMN` are of one column.
+        several
+            Gives all values of a field.
+        """
+        asked: dict[str, Any] = {"physician": form.get("physician", "")}
+        decisions = [form.get("decision", ""), *several("also")]
+        asked["decision"] = ",".join(dict.fromkeys(name for name in decisions if name))
+        for name in _TEXTS:
+            if text := str(form.get(name, "")).strip():
+                asked[name] = text
+        for name in _WHOLE:
+            if text := str(form.get(name, "")).strip():
+                asked[name] = _whole(name, text)
+        uses: dict[str, list[str]] = {use: [] for use in USES if use}
+        labels: dict[str, str] = {}
+        for name, value in form.items():
+            kind, _, column = name.partition(":")
+            if kind == "use" and value in uses and column not in (asked["physician"], *decisions):
+                uses[value].append(column)
+            elif kind == "label" and str(value).strip():
+                labels[column] = str(value).strip()
+        asked |= {use: columns for use, columns in uses.items() if columns}
+        if labels:
+            asked["labels"] = labels
+        self.conditions = [
+            (column, str(form.get(f"operator-{number}", "=")), str(form.get(f"value-{number}", "")))
+            for number in range(CONDITIONS)
+            if (column := str(form.get(f"column-{number}", "")))
+        ]
+        self.written = str(form.get("where", "")).strip()
+        self.asked = asked
+        conditions = [condition(*each) for each in self.conditions]
+        if self.written:
+            parse_population(self.written)
+            conditions.append(f"({self.written})" if conditions else self.written)
+        if conditions:
+            asked["where"] = " and ".join(conditions)
+
+    def leave_out(self, columns: Sequence[str]) -> None:
+        """Leave columns out because they are known only after the decision."""
+        self.asked["after"] = list(dict.fromkeys([*self.asked.get("after", ()), *columns]))
+
+
+def opened(path: Path, allowed: Callable[[str], Path]) -> Draft:
+    """Return the draft of a table, or of a request's file that names one."""
+    if not is_request_file(path):
+        return Draft(path)
+    source, request = read_request(path)
+    if "://" in source or request.query is not None:
+        raise InputError(
+            f"'{path.name}' reads a database on a server or by a query; measure it on the command "
+            "line: intravar measure FILE"
+        )
+    chosen = {
+        each.name: value
+        for each in fields(Request)
+        if (value := getattr(request, each.name)) != each.default
+    }
+    if request.labels:
+        chosen["labels"] = dict(request.labels)
+    return Draft(allowed(os.path.abspath(source)), chosen, written=request.where or "")
+
+
+def condition(column: str, operator: str, value: str) -> str:
+    """Return a condition as `--where` reads it.
+
+    Examples
+    --------
+    >>> condition("age", ">=", "75"), condition("visit date", "is missing", "")
+    ('age >= 75', '"visit date" is missing')
+    >>> condition("unit", "in", "A, O'Hara")
+    "unit in ('A', 'O''Hara')"
+    """
+    name = column if _PLAIN.fullmatch(column) and _free(column) else _quoted(column, '"')
+    if operator in ("is missing", "is not missing"):
+        return f"{name} {operator}"
+    if operator not in OPERATORS:
+        raise InputError(f"'{operator}' is no comparison; choose one of the list")
+    if not value.strip():
+        raise InputError(
+            f"the condition on '{column}' has no value; write one, or take the column out of it"
+        )
+    if operator == "in":
+        parts = [part.strip() for part in value.split(",") if part.strip()]
+        return f"{name} in ({', '.join(_value(part) for part in parts)})"
+    return f"{name} {operator} {_value(value.strip())}"
+
+
+def _free(column: str) -> bool:
+    """Tell whether a name means nothing else in an expression."""
+    try:
+        parse_population(f"{column} = 1")
+    except InputError:
+        return False
+    return True
+
+
+def _value(text: str) -> str:
+    return text if _NUMBER.fullmatch(text) else _quoted(text, "'")
+
+
+def _quoted(text: str, mark: str) -> str:
+    return mark + text.replace(mark, mark * 2) + mark
+
+
+def _whole(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        shown = name.replace("_", " ")
+        raise InputError(f"{shown} is '{text}'; write a whole number") from error

@@ -1,0 +1,161 @@
+"""Screens of measurements that are there: the page, downloads, comparing and explaining."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from intravar.app.draft import Draft
+from intravar.app.places import OutsideError, key_of, plain_name
+from intravar.app.rendering import screen
+from intravar.app.tables import desk_of
+from intravar.errors import InputError
+from intravar.request import read_request
+from intravar.wording import Words
+
+#: What can be downloaded of a measurement.
+DOWNLOADS = {
+    "html": "the page, one file that opens anywhere",
+    "pdf": "PDF, to print and to send",
+    "docx": "Word, to edit",
+    "xlsx": "Excel, the tables",
+    "toml": "study.toml, what was asked for",
+}
+#: Files of a result that are shown as pages.
+_PAGES = (".html",)
+
+
+async def result(request: Request) -> Response:
+    """Show the page as it is published, and what can be done with it."""
+    desk = desk_of(request)
+    key = request.path_params["key"]
+    folder, summary = desk.places.opened(key)
+    others = [each for each in desk.places.measurements(folder.parent) if each.folder != folder]
+    return screen(
+        "result",
+        key=key,
+        folder=folder,
+        summary=summary,
+        several=len(summary["decisions"]) > 1,
+        words=Words.in_summary(summary),
+        page=f"{desk.sealed(key)}/report.html",
+        downloads=DOWNLOADS,
+        physicians=_physicians(folder),
+        others=[each for each in others if not each.several],
+        command=_command(folder),
+    )
+
+
+def _physicians(folder: Path) -> list[str]:
+    """Return the pseudonyms of a result, as its table lists them."""
+    for name in ("physicians.csv", "joint.csv"):
+        if (folder / name).is_file():
+            with (folder / name).open(encoding="utf-8-sig", newline="") as file:
+                return [row["physician"] for row in csv.DictReader(file)]
+    return []
+
+
+def _command(folder: Path) -> str:
+    """Return the command that does the same, from what the result says was asked for."""
+    try:
+        source, asked = read_request(folder / "request.toml")
+    except InputError:
+        return ""
+    table = Path(source).resolve() if Path(source).exists() else source
+    return Draft(Path(table), {name: getattr(asked, name) for name in vars(asked)}).shell(folder)
+
+
+async def page(request: Request) -> Response:
+    """Show a published page; the address is sealed for its folder, see `guard`."""
+    folder, _ = desk_of(request).places.opened(request.path_params["key"])
+    name = request.path_params["file"]
+    if not name.endswith(_PAGES) or not (folder / name).is_file():
+        raise InputError(f"there is no page '{name}' in '{folder.name}'")
+    return FileResponse(desk_of(request).places.allowed(folder / name), media_type="text/html")
+
+
+async def download(request: Request) -> Response:
+    """Hand over a file of a measurement, made now if it is not there."""
+    desk = desk_of(request)
+    folder, _ = desk.places.opened(request.path_params["key"])
+    what = request.path_params["what"]
+    if what not in DOWNLOADS:
+        raise InputError(f"there is no download '{what}'; choose one of the list")
+    if what == "toml":
+        return _handed(folder / "request.toml", "study.toml")
+    path = folder / "report.html"
+    if what != "html":
+        made = await desk.whole("report", again=True, folder=str(folder), name=what)
+        path = Path(made)
+    return _handed(path, f"{folder.name}.{what}")
+
+
+async def sheet(request: Request) -> Response:
+    """Hand over the sheet of one physician, or those of all as an archive."""
+    desk = desk_of(request)
+    folder, _ = desk.places.opened(request.path_params["key"])
+    physician = request.query_params.get("physician") or None
+    if physician is not None and physician not in _physicians(folder):
+        raise InputError(f"there is nobody called '{physician}' in this result")
+    out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
+    made = await desk.whole(
+        "sheets", again=True, folder=str(folder), out=str(out), physician=physician
+    )
+    path = Path(made)
+    return _handed(path, path.name if physician else f"{folder.name} sheets.zip")
+
+
+def _handed(path: Path, name: str) -> Response:
+    if not path.is_file():
+        raise InputError(f"'{path}' is not there; measure again")
+    return FileResponse(path, filename=name, content_disposition_type="attachment")
+
+
+async def compare(request: Request) -> Response:
+    """Set two measurements side by side."""
+    desk = desk_of(request)
+    keys = [request.query_params.get(name, "") for name in ("first", "second")]
+    if not all(keys) or keys[0] == keys[1]:
+        raise InputError("two measurements are needed to compare; choose two different ones")
+    folders = [desk.places.opened(key)[0] for key in keys]
+    changed = [(folder / "summary.json").stat().st_mtime for folder in folders]
+    found = await desk.answer(
+        "Comparing the two measurements",
+        "compare",
+        first=str(folders[0]),
+        second=str(folders[1]),
+        changed=changed,
+    )
+    return screen("compare", found=found, folders=folders, keys=keys)
+
+
+async def explain(request: Request) -> Response:
+    """Show the cases behind a physician, once the user has read what this shows."""
+    desk = desk_of(request)
+    key = request.path_params["key"]
+    folder, summary = desk.places.opened(key)
+    if len(summary["decisions"]) > 1:
+        raise InputError("this holds several decisions together; open one of them and ask there")
+    asked: dict[str, Any] = dict(request.query_params)
+    if request.method == "POST":
+        asked = dict(await request.form())
+    physicians = _physicians(folder)
+    physician = str(asked.get("physician", ""))
+    found = None
+    if request.method == "POST":
+        if physician not in physicians:
+            raise OutsideError(f"there is nobody called '{physician}' in this result")
+        found = await desk.whole("explain", again=True, folder=str(folder), physician=physician)
+    return screen(
+        "explain",
+        key=key,
+        folder=folder,
+        physicians=physicians,
+        physician=physician,
+        found=found,
+        words=Words.in_summary(summary),
+    )

@@ -1,0 +1,63 @@
+"""A published measurement made without measuring: everybody has a pseudonym, nobody a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intravar.measurement.columns import typed
+from intravar.publication.results import (
+    Check,
+    Decision,
+    DecisionColumn,
+    Diagnostics,
+    Published,
+    Rule,
+)
+from intravar.request import Request
+
+
+def made_published(names: Iterable[str], request: Request) -> Published:
+    """Return it for physicians under the names that they are to have."""
+    shown = sorted(names)
+    table = typed(
+        {
+            "physician": shown,
+            "reportable": [False] * len(shown),
+            "reason": ["too few"] * len(shown),
+        }
+    )
+    check = Check(
+        *("patients.csv", (), 0, len(shown), 0, 0, request.min_panel, request.smallest_cell),
+        *(DecisionColumn(request.decision, "1", "0"), None, request.covariates or (), ()),
+        *(request.missing, "none", (), (), "predictability", 1.0, 1),
+    )
+    decision = Decision(
+        decision=request.decision,
+        verdict="group only",
+        verdict_reasons=("too few",),
+        method="predictability",
+        claim="at most",
+        compared="pairs of comparable patients",
+        n_physicians=len(shown),
+        n_reportable=0,
+        n_ranked=0,
+        n_banded=0,
+        banded=None,
+        n_patients_shown=0,
+        n_physicians_partly_hidden=len(shown),
+        median_discordance=None,
+        group=None,
+        unrecorded=None,
+        by=None,
+        course=None,
+        rule=Rule(None, (), (), ()),
+        own_rules=(),
+        leaks=(),
+        warnings=(),
+        seconds={"total": 1},
+        check=check,
+        diagnostics=Diagnostics((), (), (), (), (), (), (), (), None, None),
+        review=None,
+        physicians=table,
+    )
+    return Published("0.1", "patients.csv", request, (decision,))

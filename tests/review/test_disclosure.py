@@ -1,0 +1,192 @@
+"""What is published of a review: an attacker learns no small count and no single decision."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from intravar import review
+from intravar.review import publishing
+from intravar.review.agreement import Agreement
+from intravar.review.disclosure import BLOCK, FEWEST_COUNTS, Kind, Told, publishable
+from intravar.review.store import open_folder, read_stored, write_stored
+from review_folders import World, stored_world
+
+SMALLEST = 11
+
+
+@settings(max_examples=15)
+@given(st.data(), st.floats(0.05, 0.6), st.integers(200, 4_000))
+def test_an_attacker_who_tries_all_counts_finds_no_small_one(
+    data: st.DataObject, record: float, n_frame: int
+) -> None:
+    """The attacker knows how many pairs of each kind were judged, and how figures are made."""
+    n = data.draw(st.integers(8, 30)), data.draw(st.integers(8, 30))
+    own = data.draw(st.integers(0, n[0])), data.draw(st.integers(0, n[1]))
+
+    def told(first: int, second: int) -> Told | None:
+        kinds = Kind.whole(first, n[0]), Kind.whole(second, n[1])
+        return publishable(*kinds, record, n_frame, SMALLEST)
+
+    seen = told(*own)
+    if seen is None:
+        return
+    fitting = [
+        (first, second)
+        for first in range(n[0] + 1)
+        for second in range(n[1] + 1)
+        if first + second and _near(record, first / n[0], second / n[1], seen)
+        if told(first, second) == seen
+    ]
+    assert own in fitting
+    for count in (
+        [first for first, _ in fitting],
+        [n[0] - first for first, _ in fitting],
+        [second for _, second in fitting],
+        [n[1] - second for _, second in fitting],
+    ):
+        assert min(count) > SMALLEST or len(set(count)) >= FEWEST_COUNTS
+
+
+def _near(record: float, first: float, second: float, seen: Told) -> bool:
+    """Tell whether counts could look the same: those that differ by more need not be tried."""
+    value = record * first / (record * first + (1 - record) * second)
+    return abs(value - seen.discordance) <= 0.51 * seen.step
+
+
+def test_published_figures_hold_the_exact_ones() -> None:
+    for first in range(0, 61, 10):
+        for second in range(5, 61, 10):
+            kinds = Kind.whole(first, 60), Kind.whole(second, 60)
+            exact = publishable(*kinds, 0.3, 1_000, 1)
+            told = publishable(*kinds, 0.3, 1_000, SMALLEST)
+            assert exact is not None
+            if told is not None:
+                assert told.low <= exact.low <= exact.high <= told.high
+                assert abs(told.discordance - exact.discordance) <= told.step / 2 + 1e-6
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(publishing.documents, "write_measurement_files", lambda *_: None)
+    return stored_world(tmp_path, n_physicians=10, n_each=80)
+
+
+def _answer_all(world: World) -> list[review.ReviewPair]:
+    pairs = review.pairs(world.out)
+    given = {}
+    for pair in pairs:
+        word = "comparable" if world.comparable(pair.a.patient, pair.b.patient) else "different"
+        given[pair.pair] = review.Answer(word, "frail" if word == "different" else "")
+    stored = replace(read_stored(world.private), answers={"R1": given})
+    write_stored(world.private, stored)
+    return pairs
+
+
+def _published(world: World) -> dict[str, object] | None:
+    found = json.loads((world.out / "summary.json").read_text("utf-8")).get("review")
+    return found if isinstance(found, dict) else None
+
+
+def test_a_review_is_published_in_blocks(world: World) -> None:
+    """Whoever reads after every answer sees no figure move by one answer."""
+    review.draw(world.out, pairs=80)
+    pairs = review.pairs(world.out)
+    seen = []
+    for number, pair in enumerate(pairs, 1):
+        word = "comparable" if world.comparable(pair.a.patient, pair.b.patient) else "different"
+        review.answer(world.out, pair.pair, word)
+        review.read(world.out)
+        told = _published(world)
+        if told is not None and (not seen or told != seen[-1][1]):
+            seen.append((number, told))
+    at = [number for number, _ in seen]
+    assert at[-1] == 80
+    assert min(np.diff([0, *at])) >= BLOCK
+    assert 1 < len(at) <= 4
+    # One answer changed afterwards changes nothing that is published.
+    review.answer(world.out, pairs[0].pair, "unsure")
+    assert not review.read(world.out).published
+    assert _published(world) == seen[-1][1]
+
+
+def test_what_is_published_has_its_fields_and_no_counts(world: World) -> None:
+    review.draw(world.out, pairs=240)
+    _answer_all(world)
+    found = review.read(world.out)
+    told = _published(world)
+    assert told is not None
+    assert found.published
+    assert found.group is not None
+    assert set(told) == {
+        *("discordance", "low", "high", "n_pairs", "record", "step", "n_left", "explained"),
+        *("reasons", "unsure", "agreement", "physicians"),
+    }
+    assert told["n_pairs"] == 240
+    assert told["discordance"] == pytest.approx(found.group.discordance, abs=0.005)
+    assert found.group.discordance < found.record - 0.05
+    assert told["physicians"] == {}  # a dozen pairs each is too few
+    assert 0 < found.physicians.height <= 10
+
+
+def test_small_counts_behind_the_rest_hide_it(world: World) -> None:
+    """Reasons, unsure pairs and kappa are told where no small count follows from them."""
+    review.draw(world.out, pairs=240)
+    _answer_all(world)
+    opened, stored = open_folder(world.out), read_stored(world.private)
+    found = review.results(world.out)
+
+    def told(**changes: object) -> dict[str, object]:
+        made = publishing.review_json(opened, stored, replace(found, **changes))  # type: ignore[arg-type]
+        assert made is not None
+        return made
+
+    rare = told(reasons={"frail": 40, "wish": 30, "rare": 3})
+    assert rare["reasons"] == [
+        {"reason": "frail", "share": 0.55},
+        {"reason": "other reasons", "share": 0.45},
+    ]
+    assert told(reasons={"rare": 5})["reasons"] == []
+    assert told(n_unsure=4, if_comparable=0.1, if_different=0.12)["unsure"] is None
+    both = told(n_unsure=20, if_comparable=0.113, if_different=0.135)["unsure"]
+    assert both == {"low": 0.11, "high": 0.14}
+    assert told(agreement=Agreement(0.81, 0.6, 0.9, 40, 37))["agreement"] is None
+    assert told(agreement=Agreement(0.412, 0.2, 0.63, 60, 40))["agreement"] == {
+        "kappa": 0.4,
+        "low": 0.2,
+        "high": 0.6,
+    }
+
+
+def test_unsure_pairs_are_not_judged(world: World) -> None:
+    review.draw(world.out, pairs=40)
+    pairs = _answer_all(world)
+    before = review.results(world.out)
+    for pair in pairs[:10]:
+        review.answer(world.out, pair.pair, "unsure")
+    found = review.results(world.out)
+    assert (before.n_pairs, found.n_pairs, found.n_unsure, found.n_left) == (40, 30, 10, 0)
+    assert found.if_comparable != found.if_different
+
+
+def test_a_plan_promises_what_is_published(world: World) -> None:
+    planned = review.plan(world.out)
+    widths = [each.high - each.low for each in planned.sizes]
+    assert widths == sorted(widths, reverse=True)
+    for each in planned.sizes:
+        if each.published_low is not None and each.published_high is not None:
+            assert each.published_low <= each.low + 1e-9
+            assert each.published_high >= each.high - 1e-9
+    review.draw(world.out, pairs=120)
+    _answer_all(world)
+    found = review.results(world.out)
+    assert found.group is not None
+    width = found.group.high - found.group.low
+    assert width < 1.6 * planned.sizes[2].high - planned.sizes[2].low
+    again = review.plan(world.out)
+    assert again.reviewed == 120
+    assert again.comparable != planned.comparable
