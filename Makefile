@@ -7,11 +7,12 @@ VENV := .venv
 PY := $(VENV)/bin/python
 LOWEST := .venv-lowest
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
+PYTEST := --numprocesses auto --dist worksteal --durations 15
 OUT ?= results
 GRID_METHODS := euclidean,mahalanobis,learned-weights,mutual-information,rf-proximity,lpa-guided
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser test-slow test-lowest lint bench study grid docs format clean
+.PHONY: help demo test pytest coverage browser test-slow test-lowest lint bench study grid docs format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -24,26 +25,34 @@ $(VENV)/bin/python:
 
 # One stamp per set of extras, so that the demo need not install what only the tests use.
 $(VENV)/.ready-%: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "setting up $(VENV) ($*) ..."
+	@echo "setting up $(VENV): installing intravar$(if $(filter core,$*),, [$*]), about half a minute ..."
 	@$(PIP) install --constraint constraints.txt --editable '.$(if $(filter core,$*),,[$*])'
 	@touch '$@'
 
 # The last lines are what you would run on a table of your own; they print themselves.
 demo: $(VENV)/.ready-files  ## the paper's SCORE2 table, then page, sheet and workbook of a table of patients
-	@$(PY) -m intravar benchmark --out '$(OUT)'
+	@echo 'A study: the table of the paper (the first time, some seconds go into compiling):'
+	$(PY) -m intravar benchmark --out '$(OUT)'
 	@mkdir -p '$(OUT)/own'
-	@echo && echo 'As with a table of your own:'
+	@echo && echo 'As with a table of your own: patients, the measurement, a sheet for one physician, documents:'
 	$(PY) -m intravar simulate stress-two-camps --patients 4800 --physicians 16 --no-truth --out '$(OUT)/own/patients.csv'
 	$(PY) -m intravar measure '$(OUT)/own/patients.csv' --physician physician --decision decision --out '$(OUT)/own/mine'
 	$(PY) -m intravar sheet '$(OUT)/own/mine' --physician P01 --out '$(OUT)/own/sheets'
 	$(PY) -m intravar report '$(OUT)/own/mine' --format html,xlsx,pdf
 	@echo && echo "open: $(OUT)/report.html (the study), $(OUT)/own/mine/report.html (page), $(OUT)/own/sheets (one sheet)"
 
-test: lint browser  ## lint, types and tests
-	@$(PY) -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
+# Lint and types run beside the tests, which wait for browsers and databases now and then.
+test: $(VENV)/.ready-dev browser  ## lint, types and tests
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest
+
+pytest: $(VENV)/.ready-dev
+	@$(PY) -m pytest $(PYTEST)
+
+coverage: $(VENV)/.ready-dev browser  ## the tests once more, counting the lines that they run
+	@$(PY) -m pytest $(PYTEST) --cov --cov-report=term
 
 browser: $(VENV)/.ready-dev  ## set up the browser that the report's tests drive
-	@sh tests/pages/setup_browser.sh
+	@sh tests/documents/setup_browser.sh
 
 lint: $(VENV)/.ready-dev  ## ruff, mypy, and the directions of imports
 	@$(PY) -m ruff check .
@@ -65,7 +74,7 @@ test-lowest:  ## the tests with the lowest versions that are supported
 	@$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install uv
 	@$(LOWEST)/bin/python -m uv pip install --quiet --python $(LOWEST)/bin/python \
 	  --resolution lowest-direct --editable '.[dev]'
-	@$(LOWEST)/bin/python -m pytest --numprocesses auto --dist loadfile
+	@$(LOWEST)/bin/python -m pytest $(PYTEST)
 
 bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks

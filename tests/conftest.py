@@ -7,10 +7,18 @@ import pytest
 from hypothesis import settings
 
 from dask_cluster import Cluster
+from learned_on_disk import kept
 
 # Machines are shared and noisy: no test fails because it took long.
 settings.register_profile("intravar", deadline=None)
 settings.load_profile("intravar")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _learned_on_disk(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Learn the same predictions once for all files and processes, and for the next run."""
+    with kept(pytestconfig.rootpath / ".pytest_cache" / "learned"):
+        yield
 
 
 @pytest.fixture(scope="module")

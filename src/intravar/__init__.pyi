@@ -22,7 +22,7 @@ from .preparation.check import check
 from .publication.compare import compare
 from .publication.explain import explain
 from .request import Request
-from .sources.omop import omop_patients
+from .sources.omop.patients import omop_patients
 from .study.benchmark.run import Study, benchmark
 from .study.cohort import Cohort, Truth
 from .study.oracle import oracle, oracle_by_group, oracle_several

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from intravar import InputError, check
+from intravar.preparation.columns.identifiers import identifier
+from intravar.preparation.columns.kinds import understand
 from intravar.preparation.decisions import code_decision
-from intravar.preparation.identifiers import identifier
-from intravar.preparation.kinds import understand
 from intravar.preparation.physician_names import physician_names
 from intravar.publication.check_words import column_rows
 

@@ -6,8 +6,8 @@ import pytest
 
 import intravar
 from intravar import InputError, check
+from intravar.preparation.columns.roles import assign_roles
 from intravar.preparation.duplicates import AGAIN, COPIES, RepeatedRows, find_repeated_rows
-from intravar.preparation.roles import assign_roles
 from intravar.publication import check_lines
 
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from every_source import WRITERS, Writer, as_frame, as_postgresql
 from intravar import InputError
+from intravar.preparation.columns.roles import assign_roles
 from intravar.preparation.prepare import Prepared, prepare
-from intravar.preparation.roles import assign_roles
 from intravar.sources import read_source
 from intravar.text import clean_name
 from postgres import server

@@ -12,7 +12,7 @@ import pytest
 import intravar
 from intravar import InputError
 from intravar.cli import main
-from intravar.sources.omop import OmopPatients, omop_patients
+from intravar.sources.omop.patients import OmopPatients, omop_patients
 from omop_writer import DRUG, FIRST_MEASUREMENT, FURTHER_DRUGS, VISIT, omop_frames
 
 COHORT = intravar.simulate("score2", n_patients=60, n_physicians=5, seed=5)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.preparation.kinds import understand
+from intravar.preparation.columns.kinds import understand
 from intravar.text import shortened
 
 #: Words in the names of columns, those that tell most first.

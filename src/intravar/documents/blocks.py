@@ -65,6 +65,10 @@ class Note:
     look: str = "care"
 
 
+#: Rows up to which a table on paper has all its columns.
+MOST_WIDE = 60
+
+
 class Column(NamedTuple):
     """A column of a table.
 
@@ -80,7 +84,7 @@ class Column(NamedTuple):
         Width beside the others on paper.
     where
         The formats that show it: "page", "paper", "workbook", and "whole", the page of the table
-        alone.
+        alone; "dense" on paper where a table is long and stands in two columns.
     kind
         "minor" where a telephone does without, "least" where a small screen does.
     """
@@ -135,8 +139,11 @@ class Table:
 
     def on(self, where: str) -> Table:
         """Return the columns that a format shows; on paper the rows that have something to show."""
-        chosen = [at for at, column in enumerate(self.columns) if where in column.where]
         rows = [row for row in self.rows if row.shown or where != "paper"]
+        dense = where == "paper" and len(rows) > MOST_WIDE
+        if dense and any("dense" in column.where for column in self.columns):
+            where = "dense"
+        chosen = [at for at, column in enumerate(self.columns) if where in column.where]
         return Table(
             self.name,
             self.caption,

@@ -56,8 +56,8 @@ def render_html(
     scripts
         Which scripts, where these are others than the styles.
     """
-    style = style_of(INKS | dict(looks or {})) + template_text("base.css")
-    style += template_text("charts.css")
+    style = style_of(INKS | dict(looks or {}))
+    style += template_text("base.css") + template_text("charts.css")
     own = parts or (name,)
     style += "".join(template_text(f"{part}.css", package) for part in own)
     own = own if scripts is None else scripts

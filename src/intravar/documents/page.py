@@ -43,7 +43,7 @@ def as_html(
         block for block in walk(document.blocks) if isinstance(block, Heading) and block.short
     ]
     interactive = any(table.interactive for table in shown.values())
-    parts = ["charts", "document"]
+    parts = ["document"]
     if interactive:
         parts += ["table", "packed"] if any(packed.values()) else ["table"]
     scripts = [*(("table",) if interactive else ()), *(("packed",) if any(packed.values()) else ())]

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from intravar.documents.blocks import (
+    MOST_WIDE,
     Annex,
     Block,
     Bullets,
@@ -56,14 +57,24 @@ def as_pdf(document: Document, paper: str = "a4") -> bytes:
 
 
 def _listed(blocks: Sequence[Block]) -> list[dict[str, Any]]:
-    """Return blocks in a form that fits into JSON; small figures in a row stand two and two."""
+    """Return blocks in a form that fits into JSON."""
+    return [made for block in blocks for made in _plain_run(block)]
+
+
+def _plain_run(block: Block) -> list[dict[str, Any]]:
+    """Return a block; figures that stand side by side in rows of two or three."""
+    if not isinstance(block, SideBySide):
+        return [_plain(block)]
     found: list[dict[str, Any]] = []
-    for half, run in groupby(blocks, key=lambda each: isinstance(each, Figure) and each.half):
-        made = [_plain(block) for block in run]
-        step = 2 if half else 1
-        for at in range(0, len(made), step):
-            pair = made[at : at + step]
-            found += [{"kind": "beside", "blocks": pair}] if half and len(pair) > 1 else pair
+    for figures, run in groupby(block.blocks, key=lambda each: isinstance(each, Figure)):
+        listed = list(run)
+        if not figures or len(listed) == 1:
+            found += _listed(listed)
+            continue
+        step = 2 if len(listed) in (2, 4) else 3
+        made = [_figure(each, narrow=True) for each in listed if isinstance(each, Figure)]
+        rows = [made[at : at + step] for at in range(0, len(made), step)]
+        found += [{"kind": "beside", "across": step, "blocks": row} for row in rows]
     return found
 
 
@@ -93,13 +104,13 @@ def _plain(block: Block) -> dict[str, Any]:
     if isinstance(block, Annex):
         blocks = _listed(block.blocks)
         return {"kind": "annex", "title": block.title, "page": block.new_page, "blocks": blocks}
-    assert isinstance(block, SideBySide)
-    return {"kind": "run", "blocks": _listed(block.blocks)}
+    raise TypeError(f"no block of a document: {block!r}")
 
 
 def _table(table: Table) -> dict[str, Any]:
     return {
         "kind": "table",
+        "dense": len(table.rows) > MOST_WIDE,
         "caption": table.caption,
         "heads": [column.heading for column in table.columns],
         "shares": [column.share for column in table.columns],
@@ -108,14 +119,14 @@ def _table(table: Table) -> dict[str, Any]:
     }
 
 
-def _figure(figure: Figure) -> dict[str, Any]:
+def _figure(figure: Figure, *, narrow: bool = False) -> dict[str, Any]:
     style = chart_style(LOOKS)
     key = [
         {"colour": colour_of(style, kind.split()[-1]), "words": told} for kind, told in figure.key
     ]
     return {
         "kind": "figure",
-        "svg": on_paper(figure.svgs[-1 if figure.half else 0], LOOKS),
+        "svg": on_paper(figure.svgs[-1 if figure.half or narrow else 0], LOOKS),
         "title": figure.title,
         "words": figure.alternative,
         "reading": figure.reading,

@@ -15,7 +15,7 @@ from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Decisions, Estimand, Evidence
 from intravar.estimators.work import Size, Work, scanning
 from intravar.frames import handed_back
-from intravar.inference.intervals import LEVEL, Interval, checked_level
+from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_level
 from intravar.inference.scales import Scale
 from intravar.observed import Observed
 
@@ -109,6 +109,23 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def others(self, observed: Observed) -> Self:
         """Score other physicians by what was learned in common; nothing common is learned."""
         raise NotImplementedError
+
+    def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
+        """Return what either half of the patients says, where that takes less than fitting anew.
+
+        Parameters
+        ----------
+        observed
+            The patients that were fitted.
+        deal
+            Number of the deal into halves, from 0.
+
+        Returns
+        -------
+        halves
+            None where every half must be fitted for itself.
+        """
+        return None
 
     def evidence(self, observed: Observed) -> Evidence:
         """Return what stands behind the scores, for the patients that were fitted."""

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import expit
 from scipy.stats import norm
-from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.observed import Observed
 from intravar.prediction.components import Components, Predicted, components
-from intravar.prediction.cross_fitting import half_scores
+from intravar.prediction.halves import half_predictions
 from intravar.prediction.held_out import held_out
 
 N_FOLDS = 5
@@ -116,9 +114,7 @@ def _components(observed: Observed, seed: int) -> Components:
     own: tuple[FloatArray, ...] = ()
     pooled: tuple[FloatArray, ...] = ()
     if found.fit is not None:
-        with threadpool_limits(limits=1, user_api="blas"):
-            halves = half_scores(found.task, found.fit)
-        own, pooled = (tuple(expit(score) for score in each) for each in zip(*halves, strict=True))
+        own, pooled = zip(*half_predictions(observed, N_FOLDS, seed), strict=True)
     return components(
         Predicted(found.personal, own),
         Predicted(found.pooled, pooled),

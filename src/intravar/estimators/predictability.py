@@ -14,13 +14,14 @@ from intravar.errors import InputError
 from intravar.estimators.base import Estimator
 from intravar.estimators.evidence import Predictions
 from intravar.estimators.work import Size, Work
-from intravar.inference.intervals import Interval
+from intravar.inference.intervals import LEVEL, Half, Interval, TwoHalves
 from intravar.learning.screening import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, learned_bound, losses_of, panel_means
 from intravar.prediction.colleagues import expected_losses
 from intravar.prediction.cross_fitting import MOST_COMMON
 from intravar.prediction.explained import left_by_own_rules
+from intravar.prediction.halves import half_bounds
 from intravar.prediction.held_out import HeldOut, held_out
 from intravar.prediction.other_panels import Ready
 from intravar.prediction.others import CommonPart, kept_deals, read_others
@@ -48,6 +49,8 @@ class Predictability(Estimator):
     ----------
     n_folds
         Number of folds, at least three.
+    n_jobs
+        Threads to learn with; results do not depend on it.
     random_state
         Seed of the folds, and of draws of rules; nothing else is random.
 
@@ -109,14 +112,17 @@ class Predictability(Estimator):
     candidates_: dict[str, float]
     _common: CommonPart
 
-    def __init__(self, *, n_folds: int = 5, random_state: int = 0) -> None:
+    def __init__(
+        self, *, n_folds: int = 5, n_jobs: int | None = None, random_state: int = 0
+    ) -> None:
         self.n_folds = n_folds
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _fit(self, observed: Observed) -> None:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
-        found = held_out(observed, self.n_folds, self.random_state)
+        found = held_out(observed, self.n_folds, self.random_state, self.n_jobs or 1)
         cohort, task = found.task.cohort, found.task
         deals = self._deals(observed, found)
         prediction, pooled, gain = self._predictions(deals)
@@ -186,8 +192,14 @@ class Predictability(Estimator):
         if first.fit is None or observed.n_patients > SMALL_COHORT:
             return [first]
         # Few patients: which fold they fall into matters, so that several deals are averaged.
-        seeds = [self.random_state + 1000 * number for number in range(1, REPETITIONS)]
-        return [first, *(held_out(observed, self.n_folds, seed) for seed in seeds)]
+        seeds = [self._seed_of(deal) for deal in range(1, REPETITIONS)]
+        return [
+            first,
+            *(held_out(observed, self.n_folds, seed, self.n_jobs or 1) for seed in seeds),
+        ]
+
+    def _seed_of(self, deal: int) -> int:
+        return self.random_state + 1000 * deal
 
     def _predictions(self, deals: list[HeldOut]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return held-out P(yes), own and pooled, and log-likelihood gained, per patient."""
@@ -218,6 +230,23 @@ class Predictability(Estimator):
         self.expected_ = np.where(enough, expected, np.nan)
         self.ratio_ = self.score_ / self.expected_
         self.gain_ = np.where(enough, gain, np.nan)
+
+    def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
+        """See :class:`intravar.estimators.base.Estimator`."""
+        bounds = half_bounds(observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1)
+        if bounds is None:
+            return None
+        whole, first, second = (
+            Half.placed(
+                np.where(each.n_patients >= 2, each.bound.score, np.nan),
+                each.bound.interval(LEVEL),
+                each.physician,
+                len(self.physicians_),
+                is_bound=True,
+            )
+            for each in bounds
+        )
+        return TwoHalves(first, second, whole.score)
 
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""

@@ -15,13 +15,14 @@ Abadie and Imbens, On the failure of the bootstrap for matching estimators, Econ
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
 
 #: Share of intervals that should cover what they aim at, unless told otherwise.
@@ -48,6 +49,47 @@ class Interval(NamedTuple):
     def undefined(cls, n_physicians: int) -> Interval:
         """Return what a method without intervals has to say."""
         return cls(*(np.full(n_physicians, np.nan) for _ in range(3)))
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """What a half of the patients says, in the places of all physicians.
+
+    Attributes
+    ----------
+    score, interval
+        Of every physician; NaN where there is none.
+    is_bound
+        Whether the score falls to its limit as patients are added.
+    """
+
+    score: FloatArray
+    interval: Interval
+    is_bound: bool = False
+
+    @classmethod
+    def placed(
+        cls, score: FloatArray, interval: Interval, at: IntArray, n: int, *, is_bound: bool
+    ) -> Half:
+        """Put what is said of some physicians into the places of all."""
+        columns = np.full((4, n), np.nan)
+        columns[:, at] = [score, *interval]
+        return cls(columns[0], Interval(*columns[1:]), is_bound)
+
+    def take(self, rows: IntArray) -> Half:
+        """Return what is said of some physicians."""
+        return Half(
+            self.score[rows], Interval(*(end[rows] for end in self.interval)), self.is_bound
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TwoHalves:
+    """Every panel dealt into two halves: what each says, and the score of the whole beside it."""
+
+    first: Half
+    second: Half
+    whole: FloatArray
 
 
 def checked_level(level: float) -> float:

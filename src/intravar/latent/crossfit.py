@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.engines.threads import in_threads
 from intravar.latent.calibration import (
     Calibration,
     calibrate,
@@ -26,7 +27,6 @@ from intravar.latent.calibration import (
 from intravar.latent.decided import Decided
 from intravar.latent.kept_rule import FoldRule, KeptSharedRule
 from intravar.latent.rule_learners import KeptRule, LearnedRule, PreparedRule, Task
-from intravar.latent.threads import in_threads
 from intravar.latent.tree_kernel import Rates
 
 BLEND = "blend"

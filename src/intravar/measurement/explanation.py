@@ -14,7 +14,7 @@ from intravar.errors import InputError, option
 from intravar.measurement.nearest import pairs_to_review
 from intravar.measurement.result import Measurement
 from intravar.observed import Observed
-from intravar.preparation.kinds import understand
+from intravar.preparation.columns.kinds import understand
 
 #: Cases that can be asked for.
 MOST_PAIRS = 1_000_000

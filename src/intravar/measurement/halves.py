@@ -18,9 +18,9 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
 from intravar.inference import Interval
-from intravar.inference.intervals import LEVEL
+from intravar.inference.intervals import LEVEL, Half, TwoHalves
 from intravar.inference.shrinkage import between_variance
-from intravar.measurement.dealt import FEWEST_PHYSICIANS, deal, subset
+from intravar.measurement.dealt import FEWEST_IN_A_HALF, FEWEST_PHYSICIANS, deal, subset
 from intravar.observed import Observed
 from intravar.seeds import stream
 
@@ -112,10 +112,11 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     """Measure both halves with the same method; None where panels are too small for it.
 
     Which half a patient falls into is chance, and one deal of it is a thin ground for a verdict:
-    where patients are few and fits are cheap, several are averaged.
+    where patients are few and fits are cheap, several are averaged. A method that can read halves
+    by what it learned from the whole is not fitted anew.
     """
     n_splits = SPLITS if len(observed.decision) <= FEW_PATIENTS else 1
-    dealt = (_split(estimator, observed, stream(seed, "halves", str(at))) for at in range(n_splits))
+    dealt = (_split(estimator, observed, seed, number) for number in range(n_splits))
     splits = [each for each in dealt if each is not None]
     if not splits:
         return None
@@ -145,20 +146,33 @@ class _Split:
     shift: FloatArray
 
 
-def _split(estimator: Estimator, observed: Observed, random: np.random.Generator) -> _Split | None:
-    rows = deal(observed, random)
-    parts = [subset(observed, half) for half in rows]
+def _split(estimator: Estimator, observed: Observed, seed: int, number: int) -> _Split | None:
+    halves = estimator.two_halves(observed, number)
+    if halves is None:
+        halves = _both_fitted(estimator, observed, stream(seed, "halves", str(number)))
+    if halves is None:
+        return None
+    first, second = halves.first, halves.second
+    large = np.array([len(panel) >= 2 * FEWEST_IN_A_HALF for panel in observed.panels])
+    both = np.flatnonzero(large & np.isfinite(first.score) & np.isfinite(second.score))
+    if len(both) < FEWEST_PHYSICIANS:
+        return None
+    first, second = first.take(both), second.take(both)
+    shift = (first.score + second.score) / 2 - halves.whole[both]
+    return _Split(first, second, both, shift)
+
+
+def _both_fitted(
+    estimator: Estimator, observed: Observed, random: np.random.Generator
+) -> TwoHalves | None:
+    """Fit either half for itself; None where there is nothing to fit."""
+    parts = [subset(observed, half) for half in deal(observed, random)]
     if parts[0] is None or parts[1] is None:
         return None
     first, second = (
         _fitted(clone(estimator), part, observed) for part in parts if part is not None
     )
-    both = np.flatnonzero(np.isfinite(first.score) & np.isfinite(second.score))
-    if len(both) < FEWEST_PHYSICIANS:
-        return None
-    first, second = first.take(both), second.take(both)
-    whole = np.asarray(estimator.score_, dtype=np.float64)[both]
-    return _Split(first, second, both, (first.score + second.score) / 2 - whole)
+    return TwoHalves(first, second, np.asarray(estimator.score_, dtype=np.float64))
 
 
 def _placed(values: FloatArray, at: IntArray, n: int) -> FloatArray:
@@ -178,29 +192,6 @@ def _overlap(first: Half, second: Half, found: Halves) -> float:
     )
     apart = (one.low - NEARLY > other.high) | (other.low - NEARLY > one.high)
     return float(1 - apart.mean())
-
-
-@dataclass(frozen=True, eq=False)
-class Half:
-    """What a half of the patients says, in the places of all physicians.
-
-    Attributes
-    ----------
-    score, interval
-        Of every physician; NaN where there is none.
-    is_bound
-        Whether the score falls to its limit as patients are added.
-    """
-
-    score: FloatArray
-    interval: Interval
-    is_bound: bool = False
-
-    def take(self, rows: IntArray) -> Half:
-        """Return what is said of some physicians."""
-        return Half(
-            self.score[rows], Interval(*(end[rows] for end in self.interval)), self.is_bound
-        )
 
 
 def doubts(first: Half, second: Half) -> tuple[float, float]:
@@ -272,12 +263,13 @@ def _fitted(model: Estimator, part: Observed, observed: Observed) -> Half:
     model.fit_observed(part)
     evidence = model.evidence(part)
     place = {name: at for at, name in enumerate(observed.physicians)}
-    at = [place[name] for name in model.physicians_.tolist()]
-    columns = [
-        _placed(np.asarray(values), np.array(at), len(observed.physicians))
-        for values in (model.score_, *own_interval(evidence, model.ends()))
-    ]
-    return Half(columns[0], Interval(*columns[1:]), isinstance(evidence, Predictions))
+    return Half.placed(
+        model.score_,
+        own_interval(evidence, model.ends()),
+        np.array([place[name] for name in model.physicians_.tolist()]),
+        len(observed.physicians),
+        is_bound=isinstance(evidence, Predictions),
+    )
 
 
 def _rank_correlation(first: Half, second: Half) -> float:

@@ -17,6 +17,7 @@ from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
+from intravar.estimators.predictability import Predictability
 from intravar.estimators.work import Size
 from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
@@ -205,7 +206,10 @@ def _measured(
     tell.step("taking noise apart", 5)
     noise = None
     if len(prepared.observed.physicians) > 1:
-        noise = noise_of(prepared.observed if found.beyond is None else _some(prepared.observed))
+        # What predictions learned of halves serves noise as well.
+        learned = found.beyond is None or isinstance(main.evidence, Predictions)
+        some = prepared.observed if learned else _some(prepared.observed)
+        noise = noise_of(some, seed=request.seed)
     group = None if appraised.group is None else replace(appraised.group, noise=noise)
     unrecorded = None
     if repeats is None and group is not None and isinstance(main.evidence, Predictions):
@@ -301,8 +305,8 @@ def fit_method(name: str, observed: Observed, seed: int) -> tuple[Fitted, list[s
     """Fit a method; return it, and what it warned about."""
     estimator = make_estimator(name)
     _set_if_taken(estimator, "random_state", seed)
-    # Threads change the time and nothing else; over a small table they wait for each other.
-    if observed.n_patients >= MANY_PATIENTS:
+    # Threads change the time and nothing else; over a small table most wait for each other.
+    if observed.n_patients >= MANY_PATIENTS or isinstance(estimator, Predictability):
         _set_if_taken(estimator, "n_jobs", joblib.cpu_count())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

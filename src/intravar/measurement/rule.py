@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.screening import MOST_SEEN, coarse_bins, telling
-from intravar.preparation.encoding import ABSENT
+from intravar.preparation.columns.encoding import ABSENT
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import derived_seed, stream
 from intravar.wording import USUAL, Words
@@ -26,6 +26,8 @@ from intravar.wording import USUAL, Words
 #: Patients that suffice to learn from and to test on.
 LEARN, TEST = 20_000, 10_000
 DEPTH = 3
+#: Patients over whom the dependence on a covariate is averaged.
+DRAWN = 1_000
 #: Points at which a covariate is looked at.
 GRID = 9
 CALIBRATION_BINS = 10
@@ -87,7 +89,7 @@ def _learned(prepared: Prepared, seed: int, words: Words) -> SuggestedRule:
     return SuggestedRule(
         auc=_auc(y[test], predicted),
         importance=_importance(model, prepared, seen, x[test], test, predicted, seed),
-        dependence=_dependence(model, prepared, seen, learn[:2000]),
+        dependence=_dependence(model, prepared, seen, learn[:DRAWN]),
         tree=_short_tree(prepared, words),
         calibration=_calibration(y[test], predicted),
         probability=model.predict_proba(x)[:, 1],

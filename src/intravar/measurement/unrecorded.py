@@ -20,18 +20,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from typing import TypeAlias
 
+import joblib
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri, owens_t
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.engines.threads import in_threads
 from intravar.observed import Observed
 from intravar.prediction.canonical import canonical
 from intravar.prediction.cross_fitting import PredictionTask, prepare
-from intravar.prediction.personal import fit_rules, learn_hyper
+from intravar.prediction.personal import Hyper, fit_rules, learn_hyper
 from intravar.prediction.pooled import common_score
 from intravar.seeds import stream
 
@@ -127,10 +131,13 @@ def unrecorded_reasons(
     deals = DEALS if len(rows) <= SMALL_COHORT else 1
     with threadpool_limits(limits=1, user_api="blas"):
         tasks = [prepare(cohort, N_FOLDS, seed + 1000 * deal) for deal in range(deals)]
-        losses = {
-            left_out: _losses(tasks, ~np.isin(owner, left_out))
-            for left_out in ((), *((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2))
-        }
+        whole, starts = _losses(tasks, np.ones(len(owner), dtype=np.bool_), [{} for _ in tasks])
+        sets = [*((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2)]
+        left = in_threads(
+            [partial(_losses, tasks, ~np.isin(owner, names), starts) for names in sets],
+            int(joblib.cpu_count()),
+        )
+        losses = {(): whole} | {names: loss for names, (loss, _) in zip(sets, left, strict=True)}
     return read_strengths(losses, tried, discordance, float(cohort.decision.mean()))
 
 
@@ -252,23 +259,39 @@ def _dense(code: IntArray) -> IntArray:
     return np.unique(code, return_inverse=True)[1].astype(np.int64)
 
 
-def _losses(tasks: Sequence[PredictionTask], columns: BoolArray) -> FloatArray:
+#: What was learned of physicians' rates without each fold.
+ByFold: TypeAlias = dict[int, Hyper]
+
+
+def _losses(
+    tasks: Sequence[PredictionTask], columns: BoolArray, starts: Sequence[ByFold]
+) -> tuple[FloatArray, list[ByFold]]:
     """Return twice the squared error of held-out predictions, per patient, over the deals."""
     decision = tasks[0].cohort.decision
-    predicted = [_predictions(task, columns) for task in tasks]
-    return np.asarray(2 * (decision - np.mean(predicted, axis=0)) ** 2)
+    predicted, learned = zip(
+        *(_predictions(task, columns, start) for task, start in zip(tasks, starts, strict=True)),
+        strict=True,
+    )
+    return np.asarray(2 * (decision - np.mean(predicted, axis=0)) ** 2), list(learned)
 
 
-def _predictions(task: PredictionTask, columns: BoolArray) -> FloatArray:
-    """Predict every patient from the other folds, by some of the columns."""
+def _predictions(
+    task: PredictionTask, columns: BoolArray, starts: ByFold
+) -> tuple[FloatArray, ByFold]:
+    """Predict every patient from the other folds, by some of the columns.
+
+    The search for what physicians have in common begins where it ended with all columns, without
+    the same fold.
+    """
     bins = np.ascontiguousarray(task.bins[:, columns])
     y, code, n_physicians = task.cohort.decision, task.cohort.code, task.cohort.n_physicians
     everyone = np.arange(len(y))
-    found = np.empty(len(y))
+    found, learned = np.empty(len(y)), {}
     for fold in range(task.n_folds):
         own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
         score = common_score(bins, y, others, task.half, everyone)
         Z = np.column_stack([np.ones(len(y)), score])
-        hyper = learn_hyper(Z, y, code, others, n_physicians)
+        hyper = learn_hyper(Z, y, code, others, n_physicians, starts.get(fold))
         found[own] = fit_rules(Z, y, code, others, n_physicians, hyper).predict(Z, code, own)
-    return found
+        learned[fold] = hyper
+    return found, learned

@@ -11,12 +11,15 @@ personal is learned panel by panel, for everybody.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.engines.threads import in_threads
 from intravar.prediction.axes import clipped_logit, personal_axes
 from intravar.prediction.camps import camp_predictions
 from intravar.prediction.canonical import Canonical, panel_folds
@@ -154,17 +157,19 @@ def prepare(cohort: Canonical, n_folds: int, seed: int) -> PredictionTask:
     )
 
 
-def cross_fit(task: PredictionTask) -> FoldScores:
+def cross_fit(task: PredictionTask, n_threads: int = 1) -> FoldScores:
     """Predict every patient from the other folds."""
     y, fold = task.cohort.decision, task.fold
-    pairs: dict[frozenset[int], Learned] = {}
+    folds = range(task.n_folds)
+    left_out = [*combinations(folds, 2), *((k,) for k in folds)]
+    learned = in_threads([partial(_learn_without, task, out) for out in left_out], n_threads)
+    fits = dict(zip(left_out, learned, strict=True))
     score, pooled = np.zeros(len(y)), np.zeros(len(y))
     by_candidate: dict[str, FloatArray] = {}
     stacks, commons = [], []
-    for k in range(task.n_folds):
-        own = fold == k
-        single = learn(task, ~own, own, None)
-        stack = _stack_without(task, k, pairs)
+    for k in folds:
+        own, single = fold == k, fits[(k,)]
+        stack = _stack_without(task, k, fits)
         score[own], pooled[own] = stack.scores(single.level), stack.blind_scores(single.level)
         for name, values in single.level.logits.items():
             by_candidate.setdefault(name, np.zeros(len(y)))[own] = values
@@ -173,35 +178,53 @@ def cross_fit(task: PredictionTask) -> FoldScores:
     return FoldScores(score, pooled, by_candidate, stacks, commons)
 
 
-def half_scores(task: PredictionTask, fit: FoldScores) -> list[tuple[FloatArray, FloatArray]]:
+def _learn_without(task: PredictionTask, left_out: tuple[int, ...]) -> Learned:
+    """Learn without one fold, for all; or without two, for the sample, to put candidates together.
+
+    Always started from nowhere: whatever a fold taught would reach it through its pairs.
+    """
+    out = np.isin(task.fold, left_out)
+    if len(left_out) == 1:
+        return learn(task, ~out, out, None)
+    return learn(task, ~out & task.sampled, out & task.sampled, None)
+
+
+def half_scores(
+    task: PredictionTask, fit: FoldScores, n_threads: int = 1
+) -> list[tuple[FloatArray, FloatArray]]:
     """Predict every patient from either half of the other folds: scores, and pooled scores.
 
     Held against predictions from all of the other folds, they show what twice as many patients
     teach.
     """
+    y, folds = task.cohort.decision, range(task.n_folds)
+    learned = iter(
+        in_threads(
+            [
+                partial(learn, task, (task.fold != k) & part, task.fold == k, fit.commons[k].hyper)
+                for part in (task.part, ~task.part)
+                for k in folds
+            ],
+            n_threads,
+        )
+    )
     found = []
-    for part in (task.part, ~task.part):
-        score, pooled = np.zeros(len(part)), np.zeros(len(part))
-        for k, (stack, common) in enumerate(zip(fit.stacks, fit.commons, strict=True)):
-            own = task.fold == k
-            level = learn(task, ~own & part, own, common.hyper).level
+    for _ in range(2):
+        score, pooled = np.zeros(len(y)), np.zeros(len(y))
+        for k, stack in enumerate(fit.stacks):
+            own, level = task.fold == k, next(learned).level
             score[own], pooled[own] = stack.scores(level), stack.blind_scores(level)
         found.append((score, pooled))
     return found
 
 
-def _stack_without(task: PredictionTask, k: int, pairs: dict[frozenset[int], Learned]) -> Stack:
+def _stack_without(task: PredictionTask, k: int, fits: dict[tuple[int, ...], Learned]) -> Stack:
     """Learn how to put candidates together from predictions that never saw fold k."""
     fold, rows, levels = task.fold, [], []
     for other in range(task.n_folds):
         if other == k:
             continue
-        key = frozenset([k, other])
-        if key not in pairs:
-            out = np.isin(fold, [k, other])
-            # Started from nowhere: whatever fold k taught would reach fold k through its pairs.
-            pairs[key] = learn(task, ~out & task.sampled, out & task.sampled, None)
-        pair = pairs[key]
+        pair = fits[(min(k, other), max(k, other))]
         asked = np.flatnonzero(np.isin(fold, [k, other]) & task.sampled)
         here = np.flatnonzero(fold[asked] == other)
         rows.append(asked[here])

@@ -41,12 +41,14 @@ class HeldOut:
     seed: int
 
 
-def held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:
+def held_out(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> HeldOut:
     """Return the predictions of every patient, learned the first time they are asked for."""
-    return observed.learn(("held-out", n_folds, seed), lambda: _held_out(observed, n_folds, seed))
+    return observed.learn(
+        ("held-out", n_folds, seed), lambda: _held_out(observed, n_folds, seed, n_threads)
+    )
 
 
-def _held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:
+def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> HeldOut:
     cohort = canonical(observed.covariates, observed.decision, observed.code)
     task = prepare(cohort, n_folds, seed)
     y = cohort.decision
@@ -56,5 +58,5 @@ def _held_out(observed: Observed, n_folds: int, seed: int) -> HeldOut:
         return HeldOut(task, None, own, shares_of_others(y, everybody, 1), seed)
     # The products are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
-        fit = cross_fit(task)
+        fit = cross_fit(task, n_threads)
     return HeldOut(task, fit, expit(fit.score), expit(fit.pooled), seed)

@@ -54,6 +54,8 @@ class PersonalRules:
 
     def predict(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return P(yes) of some rows with their physicians."""
+        # One layout: for every other one the loop would be compiled once more.
+        Z = np.ascontiguousarray(Z)
         found: FloatArray = predict_rows(Z, code, rows, self.theta, self.covariance)
         return found
 
@@ -115,7 +117,7 @@ def learn_hyper(
     start
         Where to begin; a neighbouring fit saves rounds.
     """
-    hyper = start or start_hyper(Z.shape[1])
+    hyper, Z = start or start_hyper(Z.shape[1]), np.ascontiguousarray(Z)
     order, begin = sorted_panels(code, rows, n_physicians)
     begin = np.unique(begin)
     theta = np.tile(hyper.mean, (len(begin) - 1, 1))
@@ -147,6 +149,7 @@ def fit_rules(
     order, begin = sorted_panels(code, rows, n_physicians)
     theta = np.tile(hyper.mean, (n_physicians, 1))
     precision = np.linalg.inv(hyper.covariance)
+    Z = np.ascontiguousarray(Z)
     covariance, _, _ = fit_panels(Z, y, order, begin, theta, hyper.mean, precision, 25)
     return PersonalRules(hyper, theta, covariance)
 

@@ -13,7 +13,7 @@ from intravar.errors import InputError, RowError, option
 from intravar.observed import in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.physician_names import physician_names
-from intravar.sources.plain_columns import plain_column
+from intravar.sources.columns.plain import plain_column
 from intravar.sources.scanning import OWN, ROW, Scanned
 
 #: Columns that are added to the rows of a large table.

@@ -19,9 +19,9 @@ from scipy.sparse.csgraph import connected_components
 from intravar.arrays import FloatArray, IntArray
 from intravar.canonical_order import HashArray
 from intravar.errors import InputError
-from intravar.preparation.identifiers import identifier
-from intravar.preparation.roles import Roles
-from intravar.sources.plain_columns import plain_column
+from intravar.preparation.columns.identifiers import identifier
+from intravar.preparation.columns.roles import Roles
+from intravar.sources.columns.plain import plain_column
 
 #: Rows that are alike are copies if there are so many times more than chance gives.
 SURELY = 3.0
@@ -141,7 +141,7 @@ def find_repeated_rows(
 
     Examples
     --------
-    >>> from intravar.preparation.roles import assign_roles
+    >>> from intravar.preparation.columns.roles import assign_roles
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
     >>> roles = assign_roles(table.columns, physician="doctor", decision="drug")

@@ -13,7 +13,7 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
-from intravar.preparation.kinds import without_blanks
+from intravar.preparation.columns.kinds import without_blanks
 from intravar.text import shortened
 
 #: More strata than these nobody compares.

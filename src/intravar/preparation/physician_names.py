@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.numbers import EXACT
-from intravar.sources.plain_columns import as_names, plain_column
+from intravar.sources.columns.numbers import EXACT
+from intravar.sources.columns.plain import as_names, plain_column
 from intravar.text import MISSING
 
 

@@ -16,13 +16,13 @@ from intravar.arrays import IntArray
 from intravar.checks import TRUTH_COLUMNS
 from intravar.errors import counted_among
 from intravar.observed import Observed
+from intravar.preparation.columns.encoding import Coding, complete_rows, encode_with, learn_codings
+from intravar.preparation.columns.kinds import Column, Kind, understand, understand_as
+from intravar.preparation.columns.roles import Roles
 from intravar.preparation.duplicates import CopyRule, each_once, learn_copies
-from intravar.preparation.encoding import Coding, complete_rows, encode_with, learn_codings
-from intravar.preparation.kinds import Column, Kind, understand, understand_as
-from intravar.preparation.roles import Roles
 from intravar.request import Missing, Repeated
-from intravar.sources.forms import Forms
-from intravar.sources.plain_columns import plain_table
+from intravar.sources.columns.forms import Forms
+from intravar.sources.columns.plain import plain_table
 
 _UNUSABLE = ("constant", "empty", "identifier", "other")
 WITHIN_PHYSICIAN = "the same for all patients of each physician; it cannot tell them apart"

@@ -1,6 +1,6 @@
-from .omop_drugs import PHYSICIAN, parse_concept, parse_drugs
+from .databases.urls import scrubbed, without_password
+from .omop.drugs import PHYSICIAN, parse_concept, parse_drugs
 from .reading import Source, read_source
-from .urls import scrubbed, without_password
 
 __all__ = [
     "PHYSICIAN",

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from intravar.errors import NEAR, InputError
-from intravar.sources.urls import without_password
+from intravar.sources.databases.urls import without_password
 from intravar.text import shortened
 
 

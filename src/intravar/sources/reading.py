@@ -15,13 +15,13 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.frames import is_pandas
-from intravar.sources.databases import database_kind, read_database
+from intravar.sources.columns.forms import forms_of
+from intravar.sources.columns.plain import plain_table, with_clean_names
+from intravar.sources.columns.values import series_of
+from intravar.sources.databases.base import database_kind, read_database
+from intravar.sources.databases.urls import without_password
 from intravar.sources.files import read_file
-from intravar.sources.forms import forms_of
-from intravar.sources.plain_columns import plain_table, with_clean_names
-from intravar.sources.rows import series_of
 from intravar.sources.selection import belongs
-from intravar.sources.urls import without_password
 from intravar.text import checked_names, checked_shape, clean_name, shortened
 from intravar.where import Population, parse_population
 

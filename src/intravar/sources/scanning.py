@@ -16,19 +16,19 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.databases import (
+from intravar.sources.columns.forms import Forms
+from intravar.sources.columns.plain import plain_table
+from intravar.sources.databases.base import (
     Database,
     chosen_query,
     count_rows,
     database_kind,
     open_database,
 )
+from intravar.sources.databases.urls import without_password
 from intravar.sources.delimited import scan_text
 from intravar.sources.files import scan_parquet
-from intravar.sources.forms import Forms
-from intravar.sources.plain_columns import plain_table
 from intravar.sources.selection import belongs
-from intravar.sources.urls import without_password
 from intravar.text import checked_names, clean_name
 from intravar.where import Population, columns_of
 

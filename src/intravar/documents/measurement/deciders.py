@@ -127,9 +127,9 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     title = words.fill("Every {decider} as a dot")
     if data.binned:
         svgs = [_distribution(data, width, words).svg(title, told) for width in (WIDE, NARROW)]
-        key = (("fill", words.deciders), ("interval", "typical 95 % interval"))
+        bars = (("fill", words.deciders), ("interval", "typical 95 % interval"))
         return Figure(
-            "dots", words.fill("How many {deciders} have which figure"), told, "", svgs, key
+            "dots", words.fill("How many {deciders} have which figure"), told, "", svgs, bars
         )
     end = max(10.0, float(levels.max()) * 1.08)
     marks = [
@@ -155,6 +155,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     data = everyone(decision)
     if data is None:
         return None
+    key: tuple[tuple[str, str], ...]
     missing = decision.physicians.height - len(data.rows)
     left_out = f"{missing:,} without a figure are not in it." if missing else ""
     if data.binned:

@@ -9,6 +9,7 @@ add a column, declare it in :data:`intravar.measurement.columns.COLUMNS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from intravar.documents.blocks import (
@@ -175,38 +176,77 @@ def about(published: Published, decision: Decision) -> str:
 def sections(published: Published, decision: Decision) -> list[Block]:
     """Return all sections of a decision, in the order in which they are read."""
     words = published.words
+    table = decider_table(decision, words)
     return [
         *first_screen(decision, words),
-        *deciders_section(decision, words),
+        *review_section(decision, words),
+        *deciders_section(decision, words, table),
         *strata_section(published, decision),
         *rule_section(decision, words),
         *trust_section(decision, words),
         *data_section(published, decision),
-        *annex(decision, words),
+        *annex(decision, words, table),
     ]
 
 
-def deciders_section(decision: Decision, words: Words) -> list[Block]:
+def review_section(decision: Decision, words: Words) -> list[Block]:
+    """Return what blind review of pairs found; nothing before there was one."""
+    review = decision.review
+    if review is None:
+        return []
+    value, low, high, record = (
+        round(100 * each) for each in (review.discordance, review.low, review.high, review.record)
+    )
+    lines = [
+        words.fill(
+            "Of 100 pairs that reviewers judged comparable without knowing the decision, about "
+            "{value} [{low}, {high}] were decided differently; of pairs alike in the record alone "
+            "it was {record}. {n:,} pairs were drawn.",
+            value=value,
+            low=low,
+            high=high,
+            record=record,
+            n=review.n_pairs,
+        )
+    ]
+    if review.explained is not None:
+        share = round(100 * review.explained)
+        lines.append(f"Reviewers explained {share} % of the disagreement that the record shows.")
+    if review.reasons:
+        named = ", ".join(reason.reason for reason in review.reasons)
+        lines.append(f"Why pairs were not comparable: {named}.")
+    if review.agreement is not None and review.agreement.kappa is not None:
+        lines.append(f"Two reviewers agreed with a kappa of {review.agreement.kappa:.1f}.")
+    return [Heading("What reviewers found", 1, "review", "Review"), Bullets(lines)]
+
+
+def deciders_section(decision: Decision, words: Words, table: Table) -> list[Block]:
     """Return the charts and the table of deciders."""
     heading = Heading(words.fill("The {deciders}"), 1, "result", words.fill("{Deciders}"))
     made = _made(decision, words, "physicians-picture", "ends", "funnel")
     figures = [block for block in made if isinstance(block, Figure)]
     blocks: list[Block] = [heading, *([SideBySide(figures)] if len(figures) > 1 else figures)]
     blocks += [block for block in made if not isinstance(block, Figure)]
-    table = decider_table(decision, words)
-    if len(table.on("paper").rows) <= MOST_IN_TEXT:
+    if sum(row.shown for row in table.rows) <= MOST_IN_TEXT:
         blocks.append(table)
     return blocks
 
 
-def annex(decision: Decision, words: Words) -> list[Block]:
+def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
     """Return the table of deciders as an annex, where there are many of them."""
-    table = decider_table(decision, words)
-    n = len(table.on("paper").rows)
+    n = sum(row.shown for row in table.rows)
     if n <= MOST_IN_TEXT:
         return []
+    blocks: list[Block] = [Paragraph(with_figure(decision, words)), table]
+    if n > MOST_ON_PAPER:
+        told = f"The table of {words.counted(n)} is too long for paper: physicians.csv has it."
+        columns = [
+            column._replace(where=tuple(set(column.where) - {"paper", "dense"}))
+            for column in table.columns
+        ]
+        blocks = [Paragraph(told), replace(table, columns=columns)]
     title = words.fill("Every {decider} with a figure")
-    return [Annex(title, [Paragraph(with_figure(decision, words)), table], new_page=True)]
+    return [Annex(title, blocks, new_page=True)]
 
 
 def _own_rules(decision: Decision, words: Words) -> list[Table]:

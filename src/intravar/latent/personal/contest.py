@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.engines.threads import in_threads
 from intravar.latent.decided import Decided
 from intravar.latent.personal.families import (
     LONG,
@@ -29,7 +30,6 @@ from intravar.latent.personal.heterogeneity import (
     own_rule_evidence,
     with_products,
 )
-from intravar.latent.threads import in_threads
 from intravar.seeds import stream
 
 #: Standard errors by which personal slopes must exceed chance.

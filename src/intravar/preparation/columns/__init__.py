@@ -1,0 +1,1 @@
+"""What covariates hold, how they become numbers, and which must be asked about."""

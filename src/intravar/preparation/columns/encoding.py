@@ -1,0 +1,194 @@
+"""Covariates as numbers fit for distances, and what is done about missing values.
+
+A category of k levels becomes k columns of 0 and 1 that form one block. Estimators scale a block as
+a whole, so that any two levels lie equally far apart and the category weighs as much as one
+number; a category of two levels is one column, which amounts to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from intravar.preparation.columns.kinds import Column
+from intravar.request import Missing
+
+#: Levels of a category beyond which the rarest are pooled.
+MOST_LEVELS = 20
+#: Levels with fewer patients are pooled: so few tell nothing apart.
+RARE_LEVEL = 11
+OTHER = "(other)"
+ABSENT = "(missing)"
+
+
+@dataclass
+class Encoded:
+    """Covariates as numbers.
+
+    Attributes
+    ----------
+    table
+        One Float64 column per number, date or level.
+    origin
+        For every column of the table the covariate it comes from.
+    blocks
+        Positions of the columns that code one category together.
+    pooled
+        Levels pooled per category.
+    filled
+        Cells filled per covariate.
+    """
+
+    columns: list[pl.Series] = field(default_factory=list)
+    origin: list[str] = field(default_factory=list)
+    blocks: list[tuple[int, ...]] = field(default_factory=list)
+    pooled: dict[str, int] = field(default_factory=dict)
+    filled: dict[str, int] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set, repr=False)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """All columns as one table."""
+        return pl.DataFrame(self.columns)
+
+    def add(self, origin: str, columns: Sequence[pl.Series]) -> None:
+        """Add the columns of one covariate."""
+        first = len(self.columns)
+        for column in columns:
+            name = column.name
+            while name in self._names:  # a column may be called what a level of another one is
+                name += "*"
+            self._names.add(name)
+            self.columns.append(column.alias(name))
+        self.origin += [origin] * len(columns)
+        if len(columns) > 1:
+            self.blocks.append(tuple(range(first, first + len(columns))))
+
+
+def complete_rows(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
+    """Tell which rows have a value in every column."""
+    complete = np.ones(len(columns[0].values), dtype=np.bool_)
+    for column in columns:
+        if column.values.null_count():
+            complete &= column.values.is_not_null().to_numpy()
+    return complete
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How one covariate becomes numbers.
+
+    Attributes
+    ----------
+    name
+        Of the covariate.
+    fill
+        What takes the place of a missing value: a number, or a level.
+    marked
+        Whether a column says where numbers were missing.
+    known
+        Levels of a category that count as themselves; None for a number.
+    levels
+        Levels that get a column.
+    n_pooled
+        Levels that were pooled.
+    """
+
+    name: str
+    fill: float | str | None
+    marked: bool = False
+    known: tuple[str, ...] | None = None
+    levels: tuple[str, ...] = ()
+    n_pooled: int = 0
+
+    def coded(self, values: pl.Series) -> list[pl.Series]:
+        """Return the columns of some values; levels that were never seen count as pooled."""
+        if self.known is None:
+            columns = [values.fill_null(self.fill)]
+            if self.marked:
+                mark = values.is_null().cast(pl.Float64)
+                columns.append(mark.alias(f"{self.name} {ABSENT}"))
+            return columns
+        texts = values.fill_null(OTHER if self.fill is None else self.fill)
+        texts = texts.set(~texts.is_in(self.known), OTHER)
+        return [
+            (texts == level).cast(pl.Float64).alias(f"{self.name}={level}") for level in self.levels
+        ]
+
+
+def encode(columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL) -> Encoded:
+    """Turn covariates into numbers and fill what is missing.
+
+    Parameters
+    ----------
+    columns
+        As understood; without missing values if the policy is to drop.
+    policy
+        "indicator" fills numbers with the median and marks them in a column of their own, and
+        gives missing categories a level of their own; "impute" fills with the median and the most
+        frequent level and leaves no mark.
+    smallest_level
+        Levels with fewer patients are pooled.
+    """
+    return encode_with(learn_codings(columns, policy, smallest_level), columns)
+
+
+def learn_codings(
+    columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL
+) -> tuple[Coding, ...]:
+    """Find out how covariates become numbers; see :func:`encode`."""
+    found = []
+    patterns: set[bytes] = set()
+    for column in columns:
+        if column.kind == "category":
+            found.append(_of_category(column, policy, smallest_level))
+            continue
+        values = column.values
+        marked = False
+        if values.null_count() and policy == "indicator":
+            # Values that are always missing together would otherwise count several times.
+            pattern = np.packbits(values.is_null().to_numpy()).tobytes()
+            marked = pattern not in patterns
+            patterns.add(pattern)
+        middle = values.median()
+        found.append(Coding(column.name, None if middle is None else float(middle), marked))  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def encode_with(codings: Sequence[Coding], columns: Sequence[Column]) -> Encoded:
+    """Turn covariates into numbers as it was found out before."""
+    encoded = Encoded()
+    for coding, column in zip(codings, columns, strict=True):
+        n_missing = column.values.null_count()
+        if n_missing:
+            encoded.filled[column.name] = n_missing
+        if coding.n_pooled > 1 or (coding.n_pooled == 1 and coding.known):
+            encoded.pooled[column.name] = coding.n_pooled
+        first, *mark = coding.coded(column.values)
+        if coding.known is None:
+            # A mark is a column of its own, not part of a block.
+            encoded.add(column.name, [first])
+            if mark:
+                encoded.add(column.name, mark)
+        else:
+            encoded.add(column.name, [first, *mark])
+    return encoded
+
+
+def _of_category(column: Column, policy: Missing, smallest_level: int) -> Coding:
+    values, fill = column.values, None
+    if values.null_count():
+        fill = ABSENT if policy == "indicator" else str(values.drop_nulls().mode().sort()[0])
+        values = values.fill_null(fill)
+    counts = values.value_counts().sort("count", values.name, descending=[True, False])
+    common = counts.filter(pl.col("count") >= smallest_level)[values.name].to_list()
+    known = sorted(common if len(common) <= MOST_LEVELS else common[: MOST_LEVELS - 1])
+    n_pooled = counts.height - len(known)
+    levels = [*known, OTHER] if n_pooled else known
+    if len(levels) == 2:
+        levels = levels[1:] if levels[1] != OTHER else levels[:1]
+    return Coding(column.name, fill, False, tuple(known), tuple(levels), n_pooled)

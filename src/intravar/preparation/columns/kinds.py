@@ -1,0 +1,265 @@
+"""What a column holds: numbers, dates, categories, an identifier, or nothing to compare by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import BoolArray, IntArray
+from intravar.errors import IN_ROW, InputError, RowError, option
+from intravar.preparation.columns.identifiers import FEW_ROWS, identifier
+from intravar.preparation.columns.sentinels import said_of, sentinels
+from intravar.sources.columns.plain import as_names, plain_column, typed_texts
+from intravar.text import clean_texts, shortened, without_missing
+
+Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
+
+#: A text column with this share of numbers is a number column with text in it.
+MOSTLY_NUMBERS = 0.9
+#: A column with more different texts than this share of its rows names rows, not categories.
+MOSTLY_DISTINCT = 0.5
+#: More numbers than this beside a few texts are measurements, not codes of a category.
+CODE_LIKE = 20
+#: Squares of larger numbers, and single-precision copies of them, overflow.
+LARGEST_NUMBER = 1e30
+#: Microseconds.
+DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A covariate as it was understood.
+
+    Attributes
+    ----------
+    name
+        Its name in the table.
+    kind
+        What it holds.
+    values
+        Its values in a form that goes with the kind: Float64 for numbers, yes/no and dates (days
+        since 1970), text for categories.
+    note
+        What was done to it on the way, or why it cannot be used.
+    """
+
+    name: str
+    kind: Kind
+    values: pl.Series
+    note: str = ""
+
+    def taken(self, rows: IntArray | BoolArray) -> Column:
+        """Return the column of some rows: those at places, or those that are marked."""
+        kept = self.values.filter(rows) if rows.dtype == np.bool_ else self.values[rows]
+        return replace(self, values=kept)
+
+
+def understand(
+    column: pl.Series, *, categorical: bool = False, chosen: bool = False, part: float = 1.0
+) -> Column:
+    """Find out what a column holds.
+
+    Parameters
+    ----------
+    column
+        As read.
+    categorical
+        Whether to take it as a category whatever it looks like.
+    chosen
+        Whether the user named it; a column that was named is not taken for an identifier.
+    part
+        The share of a table's rows that these are.
+
+    Raises
+    ------
+    InputError
+        For text among numbers, infinite numbers, and kinds that cannot be compared.
+
+    Examples
+    --------
+    >>> understand(pl.Series("sex", ["m", "f", None])).kind
+    'category'
+    >>> understand(pl.Series("when", ["2020-01-31", "2021-02-28"])).values.to_list()
+    [18292.0, 18686.0]
+    """
+    column = without_missing(plain_column(column, keep=categorical))
+    name, present = column.name, column.drop_nulls()
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        if chosen:
+            raise InputError(
+                f"column '{name}' is {column.dtype}, which cannot be compared; drop it or turn it "
+                "into a number or a category"
+            )
+        return Column(name, "other", column, f"{column.dtype} cannot be compared")
+    if not len(present):
+        return Column(name, "empty", column, "no value in any row")
+    if column.dtype == pl.String and not categorical:
+        typed = typed_texts(column)
+        if typed.doubt:
+            raise InputError(
+                f"in column '{name}' {typed.doubt}, or drop the column with "
+                f"{option('exclude', name)}"
+            )
+        column, present = typed.values, typed.values.drop_nulls()
+    if present.n_unique() == 1:
+        return Column(name, "constant", column, "the same value in every row")
+    if categorical:
+        return _category(_names(column), "taken as a category on request")
+    if column.dtype == pl.Boolean:
+        return Column(name, "yes/no", column.cast(pl.Float64))
+    if column.dtype.is_numeric():
+        return _number(column, present, chosen, part)
+    if column.dtype.is_temporal():
+        return _date(column)
+    return _text(column, present, chosen, part)
+
+
+def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
+    """Take a column for what another part of the same table was found to hold.
+
+    Parameters
+    ----------
+    column
+        As read.
+    kind
+        What it holds elsewhere: numbers, yes/no, dates or categories.
+    categorical
+        Whether it is a category on request.
+
+    Examples
+    --------
+    >>> understand_as(pl.Series("age", ["50", None]), "number").values.to_list()
+    [50.0, None]
+    >>> understand_as(pl.Series("age", ["fifty"]), "number")
+    Traceback (most recent call last):
+    intravar.errors.RowError: column 'age' has 'fifty' in data row 1 where other rows have numbers;
+    correct it, take it as a category with categorical=['age'] or drop the column with
+    exclude=['age']
+    """
+    column = without_missing(plain_column(column, keep=kind == "category"))
+    if kind == "category":
+        return _category(_names(column) if categorical else column, "")
+    if column.dtype == pl.String and column.null_count() < len(column):
+        column = typed_texts(column).values
+    if column.null_count() == len(column):
+        return Column(column.name, kind, column.cast(pl.Float64, strict=False))
+    if column.dtype == pl.Boolean:
+        return Column(column.name, kind, column.cast(pl.Float64))
+    if kind != "date" and column.dtype.is_numeric():
+        return Column(column.name, kind, _finite(column))
+    if column.dtype.is_temporal() and (kind == "date") == (
+        column.dtype not in (pl.Duration, pl.Time)
+    ):
+        return Column(column.name, kind, _date(column).values)
+    held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
+    row = _odd_one(column, kind)
+    raise RowError(
+        row,
+        f"column '{column.name}' has '{shortened(str(column[row]), 40)}' {IN_ROW} where other rows "
+        f"have {held}; correct it, take it as a category with "
+        f"{option('categorical', column.name)} or drop the column with "
+        f"{option('exclude', column.name)}",
+    )
+
+
+def _odd_one(column: pl.Series, kind: Kind) -> int:
+    """Return the row of a value that is not of its kind."""
+    values = column.drop_nulls().unique(maintain_order=True)
+    odd = next((value for value in values if not _is_of(value, kind)), values[0])
+    return int((column == odd).arg_max() or 0)
+
+
+def _is_of(value: Any, kind: Kind) -> bool:
+    """Tell whether a single value may stand in a column of a kind."""
+    alone = pl.Series([value])
+    if alone.dtype == pl.String:
+        alone = typed_texts(alone).values
+    if kind == "date":
+        return alone.dtype.is_temporal()
+    return alone.dtype.is_numeric() or alone.dtype == pl.Boolean
+
+
+def without_blanks(column: pl.Series) -> pl.Series:
+    """Return a column without spaces around its texts; a text of spaces alone is missing.
+
+    Examples
+    --------
+    >>> without_blanks(pl.Series("doctor", ["Ada ", " ", ""])).to_list()
+    ['Ada', None, None]
+    """
+    return clean_texts(column)
+
+
+def _number(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> Column:
+    values = _finite(column)
+    why = "" if chosen else identifier(column, present, part)
+    if why:
+        return Column(column.name, "identifier", column, why)
+    two = present.n_unique() == 2 and set(present.to_list()[:1000]) <= {0, 1}
+    note = said_of(sentinels(values))
+    return Column(column.name, "yes/no" if two else "number", values, note)
+
+
+def _finite(column: pl.Series) -> pl.Series:
+    """Return numbers as Float64; one that is too large to compare is refused."""
+    values = column.cast(pl.Float64).fill_nan(None)
+    absurd = (values.abs() > LARGEST_NUMBER).fill_null(False)
+    if absurd.any():
+        row = int(absurd.arg_max() or 0)
+        size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
+        raise RowError(
+            row,
+            f"column '{column.name}' is {size} {IN_ROW}; correct it or drop the "
+            f"column with {option('exclude', column.name)}",
+        )
+    return values
+
+
+def _date(column: pl.Series) -> Column:
+    if column.dtype == pl.Duration:
+        seconds = column.dt.total_microseconds() / 1e6
+        return Column(column.name, "number", seconds.cast(pl.Float64), "a duration, in seconds")
+    if column.dtype == pl.Time:
+        hours = column.cast(pl.Int64) / 3.6e12
+        return Column(column.name, "number", hours.cast(pl.Float64), "a time, in hours")
+    days = column.cast(pl.Datetime("us")).dt.epoch("us") / DAY
+    return Column(column.name, "date", days.cast(pl.Float64), "days since 1970-01-01")
+
+
+def _text(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> Column:
+    numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
+    share = len(numbers.drop_nulls()) / len(present)
+    measured = numbers.n_unique() > CODE_LIKE
+    if share >= MOSTLY_NUMBERS or (measured and share >= 0.5):
+        row = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
+        raise RowError(
+            row,
+            f"column '{column.name}' has '{shortened(str(column[row]), 40)}' {IN_ROW} "
+            f"where other rows have numbers; correct it or drop the column with "
+            f"{option('exclude', column.name)}",
+        )
+    why = "" if chosen else identifier(column, present, part)
+    if why:
+        return Column(column.name, "identifier", column, why)
+    distinct = present.n_unique()
+    if len(present) >= FEW_ROWS and distinct > MOSTLY_DISTINCT * len(present):
+        if not chosen:
+            return Column(column.name, "identifier", column, "a different text in most rows")
+        raise InputError(
+            f"column '{column.name}' has {distinct:,} different texts in {len(present):,} rows; it "
+            "names patients and cannot be compared; drop it"
+        )
+    alike = present.unique().str.to_lowercase().str.replace_all(r"\s+", " ").is_duplicated()
+    return _category(column, "some levels differ in capitals alone" if alike.any() else "")
+
+
+def _names(column: pl.Series) -> pl.Series:
+    """Return the levels of a category that was asked for."""
+    return as_names(column.dt.total_microseconds() if column.dtype == pl.Duration else column)
+
+
+def _category(column: pl.Series, note: str) -> Column:
+    return Column(column.name, "category", column.cast(pl.String), note)

@@ -1,0 +1,225 @@
+"""Columns that give the decision away: known only after it, or made from it.
+
+Comparing patients by such a column makes every physician look consistent. They are flagged and
+never dropped in silence: a rule that everyone follows also predicts well, and only the user knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
+
+from intravar.arrays import FloatArray
+from intravar.preparation.columns.encoding import encode
+from intravar.preparation.columns.kinds import DAY, Column
+from intravar.seeds import stream
+
+#: A single column that ranks the decisions this well is hardly known before them.
+NEAR_PERFECT = 0.975
+#: One that ranks them this well alone, and far better than all others together, is asked about.
+STRONG, OTHERS_PART = 0.85, 1 / 3
+#: So are those that are missing so much more often with one decision, or mostly lie after its date.
+MISSING_MORE, MOSTLY_AFTER = 0.5, 0.5
+#: Columns that order patients this alike say the same.
+SAME = 0.98
+#: More levels than these do not stand for those of another column.
+MOST_LEVELS = 50
+#: Rows that suffice to see it.
+SAMPLE = 20_000
+SAMPLE_FOR_SAME = 5_000
+_TELLING_NAMES = re.compile(
+    r"(?:^|[_\W])(after|post(?![_\W]?code)|discharged?|outcomes?|death|died|dead|deceased|mortality|"
+    r"survival|los|length[_\W]of[_\W]stay|follow[_\W]?up|readmi\w*|recurrence|relapse|remission|"
+    r"complications?|adverse|side[_\W]effects?|(?:days|time)[_\W](?:to|until)|^results?$|response|"
+    r"dose|dosage|refills?|stop[_\W]reason|adherence)(?:[_\W]|$)",
+    re.IGNORECASE,
+)
+#: Words for what was known before: a history of complications is not an outcome.
+_EARLIER_NAMES = re.compile(
+    r"(?:^|[_\W])(?:prior|prev|previous|previously|past|baseline|history|hx|before|family|admission)"
+    r"(?:[_\W]|$)",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A column that may give the decision away.
+
+    Attributes
+    ----------
+    column
+        Its name.
+    why
+        What makes it suspicious.
+    auc
+        How well it alone ranks the decisions (0.5 not at all, 1 perfectly); None if only its name
+        is suspicious.
+    """
+
+    column: str
+    why: str
+    auc: float | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether the values, and not only the name, are suspicious."""
+        return self.auc is not None
+
+
+def find_leaks(
+    columns: Sequence[Column],
+    decision: npt.NDArray[np.int8],
+    decision_name: str,
+    date: pl.Series | None = None,
+) -> list[Leak]:
+    """Return the columns that were probably recorded after the decision, the surest first.
+
+    Parameters
+    ----------
+    columns
+        The covariates in use.
+    decision, decision_name
+        0 or 1 per patient, and what the column is called.
+    date
+        The day of every decision, if it is known.
+
+    Examples
+    --------
+    >>> y = np.tile(np.array([0, 1], dtype=np.int8), 50)
+    >>> told = Column("stay", "number", pl.Series("stay", y * 3.0))
+    >>> find_leaks([told], y, "drug")[0].why
+    'predicts the decision nearly perfectly (AUC 1.00)'
+    """
+    rows = np.arange(len(decision))
+    if len(rows) > SAMPLE:
+        rows = np.sort(stream(0, "leaks").choice(rows, SAMPLE, replace=False))
+    decided = decision[rows]
+    sampled = [each.taken(rows) for each in columns]
+    days = None if date is None else date[rows]
+    aucs = np.array([_auc([column], decided) for column in sampled])
+    certain, asked = [], []
+    for column, auc in zip(sampled, aucs, strict=True):
+        if auc >= NEAR_PERFECT:
+            how = "predicts the decision nearly perfectly"
+            if _missing_more(column, decided) >= 2 * NEAR_PERFECT - 1:
+                how = "is missing for one decision and present for the other"
+            certain.append(Leak(column.name, f"{how} (AUC {auc:.2f})", float(auc)))
+        elif why := _asked(column, decided, decision_name, days):
+            asked.append(Leak(column.name, why))
+    alone = _far_ahead(sampled, aucs, decided)
+    if alone is not None and alone not in {leak.column for leak in (*certain, *asked)}:
+        why = "predicts the decision far better than all other columns together"
+        asked.append(Leak(alone, f"{why} (AUC {aucs.max():.2f})"))
+    return [*certain, *asked]
+
+
+def _asked(
+    column: Column, decided: npt.NDArray[np.int8], decision_name: str, date: pl.Series | None
+) -> str:
+    """Say why a column may have been recorded after the decision; "" if nothing says so."""
+    if date is not None and column.kind == "date":
+        later = (column.values > date.cast(pl.Datetime("us")).dt.epoch("us") / DAY).drop_nulls()
+        if len(later) and (share := float(later.mean() or 0.0)) > MOSTLY_AFTER:  # type: ignore[arg-type]
+            return f"lies after the date of the decision in {share:.0%} of patients"
+    if _named_like(column.name, decision_name):
+        return f"its name contains the decision's, '{decision_name}'"
+    name = _CAMEL.sub("_", column.name)
+    found = _TELLING_NAMES.search(name)
+    if found is not None and _EARLIER_NAMES.search(name) is None:
+        return f"its name ('{found[1]}') suggests what came afterwards"
+    if _missing_more(column, decided) > MISSING_MORE:
+        return "is missing far more often with one decision than with the other"
+    return ""
+
+
+def _far_ahead(
+    columns: Sequence[Column], aucs: FloatArray, decided: npt.NDArray[np.int8]
+) -> str | None:
+    """Return the column that ranks decisions well where all others together hardly do."""
+    if len(columns) < 2 or not STRONG <= aucs.max() < NEAR_PERFECT:
+        return None
+    first = int(aucs.argmax())
+    others = _auc([each for place, each in enumerate(columns) if place != first], decided)
+    return columns[first].name if others - 0.5 < OTHERS_PART * (aucs[first] - 0.5) else None
+
+
+def columns_that_say_the_same(columns: Sequence[Column]) -> list[tuple[str, ...]]:
+    """Return sets of columns that order patients alike, or whose levels stand for each other.
+
+    Examples
+    --------
+    >>> age = pl.Series("age", [50.0, 61.0, 70.0, 44.0])
+    >>> born = Column("born", "number", (1970 - age).alias("born"))
+    >>> columns_that_say_the_same([Column("age", "number", age), born])
+    [('age', 'born')]
+    """
+    if not columns:
+        return []
+    rows = np.arange(len(columns[0].values))
+    if len(rows) > SAMPLE_FOR_SAME:
+        rows = np.sort(stream(0, "same").choice(rows, SAMPLE_FOR_SAME, replace=False))
+    some = [each.taken(rows) for each in columns]
+    links = np.eye(len(some), dtype=np.bool_)
+    ranks = [place for place, each in enumerate(some) if each.kind != "category"]
+    if len(ranks) > 1:
+        links[np.ix_(ranks, ranks)] |= _ordered_alike([some[place] for place in ranks])
+    levels = [each.values.rank("dense") for each in some]
+    few = [place for place, each in enumerate(levels) if 2 < each.n_unique() <= MOST_LEVELS]
+    for at, one in enumerate(few):
+        for other in few[at + 1 :]:
+            if "category" in (some[one].kind, some[other].kind):
+                links[one, other] = _stand_for_each_other(levels[one], levels[other])
+    n_sets, of = connected_components(csr_array(links), directed=False)
+    sets = [tuple(some[at].name for at in np.flatnonzero(of == each)) for each in range(n_sets)]
+    return [each for each in sets if len(each) > 1]
+
+
+def _ordered_alike(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
+    """Tell which columns rank the patients alike, upwards or downwards."""
+    known = np.column_stack([each.values.is_not_null().to_numpy() for each in columns])
+    ranks = np.column_stack([each.values.rank().fill_null(0.0).to_numpy() for each in columns])
+    spread = ranks - ranks.mean(axis=0, where=known)
+    spread = np.where(known, spread, 0.0)
+    scale = np.sqrt(np.square(spread).sum(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alike = np.abs(spread.T @ spread / np.outer(scale, scale)) >= SAME
+    # Rows in which only one of the two is known tell nothing alike.
+    return np.asarray(alike & (known.T.astype(float) @ known > SAME * known.sum(axis=0)))
+
+
+def _stand_for_each_other(one: pl.Series, other: pl.Series) -> bool:
+    pairs = pl.DataFrame([one.alias("one"), other.alias("other")]).drop_nulls().unique()
+    return bool(pairs.height == pairs["one"].n_unique() == pairs["other"].n_unique() > 2)
+
+
+def _auc(columns: Sequence[Column], decided: npt.NDArray[np.int8]) -> float:
+    if decided.min() == decided.max():
+        return 0.5
+    table = encode(columns, "indicator", smallest_level=1).table.to_numpy()
+    smallest = max(5, len(decided) // 200)
+    tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=smallest, random_state=0)
+    return float(roc_auc_score(decided, tree.fit(table, decided).predict_proba(table)[:, 1]))
+
+
+def _missing_more(column: Column, decided: npt.NDArray[np.int8]) -> float:
+    """Return by how much the share of missing values differs between the decisions."""
+    missing = column.values.is_null().to_numpy()
+    if not missing.any() or decided.min() == decided.max():
+        return 0.0
+    return abs(float(missing[decided == 1].mean() - missing[decided == 0].mean()))
+
+
+def _named_like(name: str, decision_name: str) -> bool:
+    short = decision_name.lower()
+    return len(short) >= 4 and short in name.lower() and name.lower() != short

@@ -1,0 +1,1 @@
+"""Tables in DuckDB, SQLite and PostgreSQL, opened for reading only."""
