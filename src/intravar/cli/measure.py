@@ -15,6 +15,7 @@ from intravar.cli.check import print_leaks, print_left_out, print_request
 from intravar.cli.joint import print_joint
 from intravar.cli.options import Json
 from intravar.errors import theirs
+from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from intravar.cli.steps import StepLines, StepProgress
     from intravar.measurement.result import Measurement
     from intravar.publication import Decision, Published
     from intravar.wording import Words
@@ -73,8 +75,8 @@ def measure(
     publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
         publication.read_key(key)
-    errors = cli.Console(stderr=True, highlight=False, quiet=quiet)
-    with cli.StepProgress(errors, every=verbose) as progress:
+    compile_beside()
+    with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
         means = buckets.Means(engine, workers, memory, publication.unfinished_folder(out))
         kept = [means, *(means.of(name) for name in request.decisions)]
         try:
@@ -105,6 +107,13 @@ def measure(
             print_request(console, request, found.seconds)
     if not any(each.n_reportable + each.n_banded for each in published.decisions):
         raise typer.Exit(endings.NOBODY_REPORTABLE)
+
+
+def steps_shown(*, quiet: bool, verbose: bool, piped: bool) -> StepProgress | StepLines:
+    """Return what shows how it goes on, to a reader or to a program that started this."""
+    if piped:
+        return cli.StepLines()
+    return cli.StepProgress(cli.Console(stderr=True, highlight=False, quiet=quiet), every=verbose)
 
 
 def _print_all(console: Console, found: Measurement, published: Published, out: Path) -> None:
