@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import polars as pl
-
 from intravar.publication.several_outputs import SeveralOutputs
 
 DECISIONS = ["statin", "ace <inhibitor>", "metformin"]

@@ -14,11 +14,11 @@ from documents.measurement.made_several import made_several
 from intravar.documents.files.measurement_files import MEASUREMENT_FORMATS, write_measurement_files
 from intravar.documents.measurement.joint_register import JOINT_PICTURES
 from intravar.documents.measurement.picture_register import pictures_of
+from intravar.documents.measurement.several_handover import render_several
 from intravar.documents.sheet.several_sheet import several_sheet
 
 import intravar
 from intravar.cli import main
-from intravar.documents.measurement.several_handover import render_several
 from intravar.errors import InputError
 from intravar.publication.fields import FIELDS
 from read_files import text_of

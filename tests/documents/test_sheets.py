@@ -18,11 +18,11 @@ from intravar.documents.sheet.sheet_cases import surprising
 from intravar.documents.sheet.sheet_content import Sheet, sheet_of
 from intravar.documents.sheet.sheet_files import sheet_html, sheet_pdf, write_sheets
 from intravar.documents.sheet.sheet_pictures import FEWEST_PEERS, Own, strip
+from intravar.publication.outputs import Outputs
 
 import intravar
 from intravar.documents.measurement.handover import stored_outputs, write_measurement
 from intravar.errors import InputError
-from intravar.publication.outputs import Outputs
 from read_files import pages_of, text_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")
