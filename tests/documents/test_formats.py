@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import zipfile
+from html import unescape
 from pathlib import Path
 
 import docx
@@ -13,14 +15,15 @@ import openpyxl
 import polars as pl
 import pypdf
 import pytest
-from intravar.documents.files.measurement_document import measurement_document
-from intravar.documents.files.measurement_files import MEASUREMENT_FORMATS, write_measurement_files
-from intravar.documents.files.paper import style_on_paper
-from intravar.documents.files.parts import FramedPicture, PlainTable
 
-from intravar.documents.files import extra_packages
-from intravar.documents.measurement.handover import stored_outputs
+from intravar.documents import packages
+from intravar.documents.blocks import Document, Figure, Table, tables, walk
+from intravar.documents.charts.paper import style_on_paper
+from intravar.documents.files import MEASUREMENT_FORMATS, write_measurement_files
+from intravar.documents.measurement.report import report
+from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
+from intravar.publication.files import read_published
 from read_files import pages_of, text_of
 
 FILES = ["report.pdf", "report.xlsx", "report.docx"]
@@ -47,22 +50,64 @@ def test_measuring_again_may_replace_them(made: Path) -> None:
     assert set(FILES) <= set(listed)
 
 
-def test_the_workbook_holds_the_published_table_with_its_types(made: Path) -> None:
+@pytest.fixture(scope="module")
+def document(hostile: Path) -> Document:
+    return report(read_published(hostile))
+
+
+def plain(text: str) -> str:
+    """Return a text without spaces, which formats break at different places."""
+    return re.sub(r"[\s\u200b\u00ad]+", "", unescape(text))
+
+
+def test_the_four_formats_say_the_same(made: Path, document: Document) -> None:
+    """Every sentence of the document is in every format, every cell of its tables too."""
+    docx_text = plain(re.sub(r"<[^>]+>", "", text_of(made / "report.docx")))
+    xlsx_text = plain(re.sub(r"<[^>]+>", "", text_of(made / "report.xlsx")))
+    texts = {
+        "html": plain(re.sub(r"<[^>]+>", "", (made / "report.html").read_text("utf-8"))),
+        "pdf": plain(" ".join(pages_of(made / "report.pdf"))),
+        "docx": docx_text,
+    }
+    described = {block.alternative for block in walk(document.blocks) if isinstance(block, Figure)}
+    captions = {table.caption for table in tables(document)}
+    for aside, text in text_lines(document):
+        if text in described or any(text.startswith(each) for each in described | captions if each):
+            continue
+        for part in (aside, text):
+            assert plain(part) in xlsx_text, part
+            for name, whole in texts.items():
+                assert plain(part) in whole, (name, part)
+    for table in tables(document):
+        for where, names in (("page", ("html",)), ("paper", ("pdf", "docx"))):
+            shown = table.on(where)
+            texts_of = [cell.text for row in shown.rows for cell in row.cells]
+            cells = [plain(text) for text in texts_of if text.isascii()]  # read backwards else
+            heads = [plain(column.heading) for column in shown.columns]
+            for name in names:
+                assert not [cell for cell in cells + heads if cell not in texts[name]], name
+
+
+def test_the_workbook_holds_the_tables_with_their_types(made: Path, document: Document) -> None:
     book = openpyxl.load_workbook(made / "report.xlsx")
-    assert book.sheetnames == [
-        "Summary", "Hospitals", "Methods", "Rule", "Data", "Notes", "Request",
-    ]  # fmt: skip
-    sheet = book["Hospitals"]
-    rows = list(sheet.iter_rows())
+    listed: list[Table] = tables(document)
+    assert book.sheetnames == ["Summary", *(table.name for table in listed), "Columns"]
+    for table in listed:
+        shown = table.on("workbook")
+        rows = list(book[table.name].iter_rows())
+        assert [cell.value for cell in rows[0]] == [column.heading for column in shown.columns]
+        for row, cells in zip(shown.rows, rows[1:], strict=True):
+            for cell, written in zip(row.cells, cells, strict=True):
+                if isinstance(cell.value, int | float):
+                    assert written.value == cell.value
+                else:
+                    assert (written.value or "") == ("" if cell.text == "–" else cell.text)
+        assert book[table.name].freeze_panes == "B2"
+        assert book[table.name].auto_filter.ref is not None
     stored = pl.read_parquet(made / "physicians.parquet")
-    filled = [name for name in stored.columns if stored[name].null_count() < stored.height]
-    assert [[cell.value for cell in row] for row in rows[1:]] == [
-        list(row) for row in stored.select(filled).rows()
-    ]
-    assert sheet.freeze_panes == "B2"
-    assert sheet.auto_filter.ref is not None
-    assert rows[0][0].value == "hospital"
-    assert "95 %" in str(rows[0][3].comment.text if rows[0][3].comment else "")
+    hospitals = book["Hospitals"]
+    assert hospitals["A1"].value == "hospital"
+    assert {cell.value for cell in hospitals["A"]} >= set(stored["physician"].to_list())
 
 
 def test_nothing_in_the_workbook_is_a_formula_or_a_link(made: Path) -> None:
@@ -78,26 +123,26 @@ def test_nothing_in_the_workbook_is_a_formula_or_a_link(made: Path) -> None:
 def test_the_request_has_a_sheet_of_its_own(made: Path) -> None:
     sheet = openpyxl.load_workbook(made / "report.xlsx")["Request"]
     asked = {row[1].value: row[2].value for row in sheet.iter_rows()}
-    assert asked["method used"] == "euclidean"
+    assert asked["method"] == "euclidean"
     assert asked["labels"] == "sbp==blood pressure"
     assert asked["smallest_cell"] == "11"
 
 
 def test_the_text_has_styles_tables_and_pictures_with_words(made: Path) -> None:
     text = docx.Document(str(made / "report.docx"))
-    headings = [each.text for each in text.paragraphs if each.style.name == "Heading 1"]
-    assert headings[:3] == ["What was found", "What the number does not mean", "The hospitals"]
+    headings = [each.text for each in text.paragraphs if each.style.name.startswith("Heading")]
+    assert headings[1] == "Do the hospitals differ?"
+    assert "The hospitals" in headings
     first = text.tables[0]
     assert first.rows[0].cells[0].text == "hospital"
-    assert len(first.rows) == 9
     described = [shape._inline.docPr.get("descr") for shape in text.inline_shapes]
     assert len(described) > 5
     assert all(described)
 
 
-def test_the_pdf_has_every_physician_its_words_and_alternative_texts(made: Path) -> None:
+def test_the_pdf_has_names_words_and_tags(made: Path) -> None:
     told = " ".join(pages_of(made / "report.pdf"))
-    for words in ("Statins & more", "What was found", "All 8 hospitals together", "@SUM(A1)"):
+    for words in ("Statins & more", "Do the hospitals differ?", "@SUM(A1)"):
         assert words in told
     assert "physician" not in told
     assert "<script>alert(1)</script>" in told.replace(" ", "")
@@ -107,41 +152,13 @@ def test_the_pdf_has_every_physician_its_words_and_alternative_texts(made: Path)
     assert "/StructTreeRoot" in reader.root_object  # tagged for readers of screens
 
 
-def test_every_part_is_in_their_words(hostile: Path) -> None:
-    document = measurement_document(stored_outputs(hostile))
-    told = [
-        text
-        for part in document.parts
-        for value in vars(part).values()
-        for text in (value if isinstance(value, list | tuple) else [value])
-        if isinstance(text, str) and not isinstance(part, FramedPicture)
-    ]
-    assert not [text for text in told if "physician" in text.lower()]
-    tables = [part for part in document.parts if isinstance(part, PlainTable)]
-    for table in tables:
-        assert all(len(row) == len(table.heads) == len(table.shares) for row in table.rows)
-    (columns,) = [table for table in tables if table.heads[0] == "column"]
-    assert "=blood pressure" in [row[0] for row in columns.rows]
-
-
-def test_many_physicians_are_an_annex(hostile: Path) -> None:
-    outputs = stored_outputs(hostile)
-    many = pl.concat([outputs.physicians] * 5)
-    document = measurement_document(
-        type(outputs)(many, outputs.methods, outputs.summary, outputs.checks, outputs.diagnostics)
-    )
-    (table,) = document.parts[-1:]
-    assert isinstance(table, PlainTable)
-    assert len(table.rows) == 40
-
-
 @pytest.mark.parametrize("form", ["pdf", "xlsx", "docx"])
 def test_without_the_extra_nothing_is_written(
     hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     shutil.copytree(hostile, tmp_path / "copy")
     before = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}
-    monkeypatch.setattr(extra_packages, "find_spec", lambda _name: None)
+    monkeypatch.setattr(packages, "find_spec", lambda _name: None)
     with pytest.raises(InputError, match=r'get it with: pip install "intravar\[files\]"'):
         write_measurement_files(tmp_path / "copy", ["html", form])
     after = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}
@@ -171,8 +188,8 @@ def test_text_of_reads_what_is_packed(made: Path) -> None:
     """The tests on privacy rest on this: cells, notes and alternative texts are all read."""
     for name, told in (
         ("report.xlsx", "upper end of its 95 % interval"),
-        ("report.docx", "What was found"),
-        ("report.pdf", "What was found"),
+        ("report.docx", "What to do next"),
+        ("report.pdf", "What to do next"),
     ):
         assert told in text_of(made / name), name
     assert zipfile.is_zipfile(io.BytesIO((made / "report.xlsx").read_bytes()))

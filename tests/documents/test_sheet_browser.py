@@ -1,27 +1,22 @@
-"""A sheet in a real browser: offline, narrow, dark, on paper, and for readers of screens."""
+"""A sheet and the page of several decisions in a real browser: offline, accessible, any width."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
-from intravar.documents.sheet.sheet_content import CaseTable, Sheet
-from intravar.documents.sheet.sheet_files import sheet_html
-from intravar.documents.sheet.sheet_pictures import (
-    WIDTHS,
-    NoiseSlice,
-    Own,
-    SheetRow,
-    noise_bar,
-    strip,
-)
-from intravar.documents.sheet.sheet_rows import drawn_rows
-from markupsafe import Markup
 
-from browsing import CHROMIUM, launched, serious_problems
-from intravar.wording import Words
+from browsing import CHROMIUM, all_problems, launched
+from documents.made_several import DECISIONS, made_several
+from documents.many_physicians import many_physicians
+from intravar.documents.measurement.joint import joint_document
+from intravar.documents.page import as_html
+from intravar.documents.sheet.sheet import sheet
+from intravar.publication.results import Published
 
 pytest.importorskip(
     "playwright.sync_api", reason="playwright is missing: pip install 'intravar[dev]'"
@@ -33,78 +28,56 @@ HOSTILE = "<script>document.title='hacked'</script> \u202eright to left " + "Ver
 
 
 @pytest.fixture(scope="module")
-def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    parts = [NoiseSlice(kind, 9.0, f"9: {kind}") for kind in ("level", "pattern", "occasion")]
-    drawn: list[Markup] = []
-    bars: list[Markup] = []
-    for kind in WIDTHS:
-        svg = strip(Own(50, 30, 50), [1.0] * 40 + [49.0] * 9, "axis", "words", kind)
-        bar = noise_bar(parts, "axis", kind)
-        assert svg is not None
-        assert bar is not None
-        drawn.append(svg)
-        bars.append(bar)
-    sheet = Sheet(
-        "How consistently do you decide?",
-        f"Decision: {HOSTILE}",
-        HOSTILE,
-        "This sheet names a person.",
-        "at most about 50 of 100",
-        "A sentence.",
-        "What the data bear.",
-        drawn,
-        "A line.",
-        [("your patients", "120"), ("a long name of a fact that goes on and on", "12 of 100")],
-        [
-            drawn_rows(
-                [SheetRow(HOSTILE, Own(50, 30, 50), 20), SheetRow("b", None, None, "at most 0.25")],
-                "You over time",
-                "A line.",
-                Words(),
-            )
-        ],
-        bars,
-        [(part.kind, part.words) for part in parts],
-        [f"You weigh {HOSTILE} more."],
-        [CaseTable("Pair 1", ("", "yes", "no", "difference"), [(HOSTILE, "1", "2", "same")])],
-        ["It says nothing."],
-        "intravar",
-    )
-    path = tmp_path_factory.mktemp("sheet") / "sheet.html"
-    path.write_text(sheet_html(sheet), "utf-8")
-    return path
+def browser() -> Iterator[Any]:
+    with launched() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as found:
-        yield found
+def files(published: Published, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    some = many_physicians(published, 40)
+    one = sheet(some, "P-0003-XYZ", called=HOSTILE, private="This sheet names a person.")
+    made = made_several()
+    labels = {DECISIONS[0]: "a long name " * 10, DECISIONS[2]: HOSTILE}
+    request = made.summary["request"] | {"words": {"labels": labels}}
+    hostile = pl.col("physician").replace({"P-0003": "<img src=x onerror=alert(1)>" + "x" * 90})
+    outputs = replace(
+        made,
+        joint=made.joint.with_columns(hostile),
+        decisions=made.decisions.with_columns(hostile),
+        summary=made.summary | {"request": request},
+    )
+    pages = {"sheet": as_html(one, width="sheet"), "several": as_html(joint_document(outputs))}
+    for name, page in pages.items():
+        (folder / f"{name}.html").write_text(page, "utf-8")
+    return {name: folder / f"{name}.html" for name in pages}
 
 
+@pytest.mark.parametrize("name", ["sheet", "several"])
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_opens_offline_fits_and_is_accessible(
-    browser: Any, page_file: Path, width: int, scheme: str
+    browser: Any, files: dict[str, Path], name: str, width: int, scheme: str
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()
     complaints: list[str] = []
     requests: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(page_file.as_uri())
+    page.goto(files[name].as_uri())
     assert complaints == []
-    assert requests == [page_file.as_uri()]
+    assert requests == [files[name].as_uri()]
     assert page.title().startswith("How consistently")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    # Of a picture in two widths one is shown, and nothing of it lies outside.
     seen = "[...document.querySelectorAll('main svg')].filter(each => each.clientWidth > 0)"
-    assert page.evaluate(f"{seen}.length") == 3
     outside = (
         f"{seen}.flatMap(svg => [...svg.querySelectorAll('text,circle,rect')].filter(part => {{"
         "const a = part.getBoundingClientRect(), b = svg.getBoundingClientRect();"
-        "return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 "
-        "|| a.bottom > b.bottom + 1 }).map(part => part.outerHTML))"
+        "return a.left < b.left - 1 || a.right > b.right + 1;"
+        "}).map(part => part.outerHTML))"
     )
     assert page.evaluate(outside) == []
-    assert serious_problems(page) == []
+    assert all_problems(page) == []
     context.close()

@@ -51,15 +51,17 @@ def dot_plot(
     top = LANE * (max(lanes.values(), default=-1) + 1) + 6
     places = Counter(round(dot.value / step) for dot in dots)
     across = step / ((ends[1] - ends[0]) or 1) * (width - 2 * RIGHT)
-    radius = max(1.2, min(RADIUS, STACK / (2 * max(places.values(), default=1)), 0.48 * across))
-    height = round(top + min(STACK, 2 * radius * max(places.values(), default=1) + 10) + BOTTOM)
+    most = max(places.values(), default=1)
+    radius = max(1.2, min(RADIUS, STACK / (2 * most), 0.48 * across))
+    pitch = min(2 * radius, (STACK - 2 * radius) / most)  # a stack of thousands is a line
+    height = round(top + pitch * most + 2 * radius + 8 + BOTTOM)
     plot = Plot(width, height, x=ends, y=(0, 1), left=RIGHT, top=top)
     plot.axes(axis, y_ticks=())
     stacked: Counter[int] = Counter()
     for dot in sorted(dots, key=lambda each: each.kind):
         place = round(dot.value / step)
         a, base = plot.place(min(max(place * step, ends[0]), ends[1]), 0)
-        b = round(base - (2 * stacked[place] + 1) * radius, 1)
+        b = round(base - stacked[place] * pitch - radius, 1)
         stacked[place] += 1
         if dot.label:
             lane = 8 + LANE * lanes[dot]
