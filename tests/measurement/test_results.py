@@ -1,6 +1,5 @@
 """What a measurement says: assessment, pairs, rule, diagnostics, and the page."""
 
-import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -24,8 +23,6 @@ from intravar.measurement.scores import in_words, result_table
 from intravar.preparation.cost import estimate_cost
 from intravar.publication.disclosure import published_of
 from intravar.publication.explain import explain
-from intravar.publication.outputs import outputs_of
-from intravar.publication.pseudonyms import Pseudonyms, read_key
 from intravar.text import clean_name
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -301,16 +298,6 @@ def test_numbers_of_the_page_are_those_stored(page: Page, folder: Path) -> None:
     for column in ("discordance", "low", "high", "shrunken", "reliability", "rank"):
         for value in stored[column].drop_nulls().to_list():
             assert str(value) in values
-
-
-def test_what_is_written_is_json(folder: Path, measured: Measurement) -> None:
-    names = {name: name for name in measured.physicians["physician"]}
-    private = folder.with_name("out-private") / "key.json"
-    outputs = outputs_of(measured, names, Pseudonyms.of(names, read_key(private)).secret)
-    for name in ("summary", "checks", "diagnostics"):
-        stored = json.loads((folder / f"{name}.json").read_text("utf-8"))
-        expected: dict[str, Any] = json.loads(json.dumps(getattr(outputs, name), default=str))
-        assert stored == expected
 
 
 # --- whatever the table ---

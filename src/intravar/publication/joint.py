@@ -19,7 +19,6 @@ import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import theirs
-from intravar.estimators.evidence import EligibleRates
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
@@ -131,7 +130,7 @@ def _bands(
     ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
     for decision in alone:
         main = found.decisions[decision.decision].main
-        of_all = main.scores.scale == "discordance" and not isinstance(main.evidence, EligibleRates)
+        of_all = main.scores.scale == "discordance" and main.evidence.core is None
         table = decision.physicians if of_all else decision.physicians.clear()
         rows = {row["physician"]: row for row in table.iter_rows(named=True)}
         for name, listed in ends.items():
