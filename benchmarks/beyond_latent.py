@@ -64,7 +64,7 @@ def _accuracy(name: str) -> None:
             observed.take(np.flatnonzero(who[observed.code])) for who in (sampled, ~sampled)
         )
         model = intravar.LatentRule().fit_observed(sample)
-        read = model.common().others(rest)
+        read = model.reader().read(rest)
         at = np.flatnonzero(~sampled)
         error = float(full.ends().standard_error[at].mean())
         away = read.score_ - full.score_[at]
@@ -86,13 +86,13 @@ def _seconds() -> None:
     print(f"\n{'rule':20}{'panel':>6}{'ms a patient':>14}{'ms a panel':>12}{'MB kept':>9}")
     for rule in ("shared", "personal weights", "personal limits"):
         model = intravar.LatentRule().fit_observed(_made(rule, 60, 300))
-        kept = pickle.dumps(model.common())
+        kept = pickle.dumps(model.reader())
         for n_physicians, panel in SIZES:
             observed = _made(rule, n_physicians, panel)
             light = pickle.loads(kept)
-            light.others(observed.take(observed.panels[0]))
+            light.read(observed.take(observed.panels[0]))
             begin = time.process_time()
-            light.others(observed)
+            light.read(observed)
             taken = 1e3 * (time.process_time() - begin)
             print(
                 f"{model.rule_:20}{panel:6}{taken / observed.n_patients:14.4f}"

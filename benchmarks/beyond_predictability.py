@@ -36,14 +36,14 @@ def run(*conditions: str) -> None:
 
 
 def _speed() -> None:
-    light = Predictability().fit_observed(_patients(40, 500, seed=1)).common()
+    light = Predictability().fit_observed(_patients(40, 500, seed=1)).reader()
     print(f"common part: {len(pickle.dumps(light)) / 1e6:.2f} MB\n")
     print(f"{'panels':>10}{'of':>8}{'CPU ms a patient':>20}{'CPU ms a panel':>18}")
     for n_physicians, size in PANELS:
         patients = _patients(n_physicians, size, seed=2)
-        light.others(patients)
+        light.read(patients)
         begin = time.process_time()
-        light.others(patients)
+        light.read(patients)
         spent = 1e3 * (time.process_time() - begin)
         n = patients.n_patients
         print(f"{n_physicians:>10}{size:>8}{spent / n:>20.4f}{spent / n_physicians:>18.2f}")
@@ -85,8 +85,8 @@ def _worth(condition: str) -> None:
         chosen = np.isin(np.arange(PHYSICIANS), drawn)
         inside = chosen[everybody.code]
         sample = everybody.take(np.flatnonzero(inside))
-        light = Predictability().fit_observed(sample).common()
-        read = light.others(everybody.take(np.flatnonzero(~inside)))
+        light = Predictability().fit_observed(sample).reader()
+        read = light.read(everybody.take(np.flatnonzero(~inside)))
         say(f"{sample.n_patients:,} patients", read.score_, ~chosen)
     again = Predictability(random_state=7).fit_observed(everybody)
     say("everybody, other seed", again.score_, all_of_them)

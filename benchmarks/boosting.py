@@ -18,7 +18,7 @@ from intravar.estimators import Observed
 from intravar.latent.calibration import decision_log_likelihood
 from intravar.latent.decided import Decided
 from intravar.latent.rule_learners import BoostedTrees, Task
-from intravar.latent.tree_kernel import Rates
+from intravar.learning.boosted_trees import Rates
 
 SIZES = ((10_000, 20), (50_000, 100))
 SEED = 50_000

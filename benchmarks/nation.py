@@ -130,7 +130,7 @@ def _tenth(n_patients: int) -> None:
     for method in METHODS:
         whole = make_estimator(method).fit_observed(everybody)
         error = float(whole.ends().standard_error[~chosen].mean())
-        read = make_estimator(method).fit_observed(sample).common().others(others)
+        read = make_estimator(method).fit_observed(sample).reader().read(others)
         away = (read.score_ - whole.score_[~chosen]) / error
         print(
             f"  {method:16} {np.abs(away).mean():.3f} standard errors ({error:.4f}) apart, "

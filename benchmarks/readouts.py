@@ -16,10 +16,11 @@ from scipy.special import expit
 import intravar
 from intravar.estimators import Observed
 from intravar.latent.calibration import calibrate, count, starting_rates
-from intravar.latent.crossfit import FoldPlan, physician_folds, train
+from intravar.latent.crossfit import plan_folds, train
 from intravar.latent.decided import Decided
-from intravar.latent.rates import rate_posterior
 from intravar.latent.rule_learners import BoostedTrees
+from intravar.latent.shared_rule import learn_shared
+from intravar.panels import Layout, Panels
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import pair_discordance
 from intravar.study.tables.ranks import spearman
@@ -53,33 +54,28 @@ def run() -> None:
 
 def _readouts(cohort: Cohort) -> dict[str, FloatArray]:
     observed = Observed.of(*cohort.observed(), keep_missing=True)
-    y, who = observed.decision.astype(np.int64), observed.code
-    n_physicians = len(observed.physicians)
-    score = _held_out(observed.covariates, y, who, n_physicians)
-    counts = count(score, Decided(y, who, n_physicians))
-    fit = calibrate(counts)
-    posterior = rate_posterior(counts, fit)
-    return {
+    panels = Layout.of(observed).panels(observed)
+    y, who, n_physicians = panels.y, panels.code, len(panels)
+    score = _held_out(panels)
+    fit = calibrate(count(score, Decided(y, who, n_physicians)))
+    found = {
         "soft": _soft(expit(score), y, who, n_physicians),
         "core": _core(expit(score), y, who, n_physicians),
         "calibrated core": _core(expit(fit.logit(score)), y, who, n_physicians),
-        "posterior": posterior.eligible_discordance().mean(),
+        "posterior": learn_shared(score, panels, False).read(score, panels, "eligible").score,
     }
+    return {name: panels.by_physician(values) for name, values in found.items()}
 
 
-def _held_out(
-    x: FloatArray, y: NDArray[np.int64], who: NDArray[np.int64], n_physicians: int
-) -> FloatArray:
-    random = np.random.default_rng(0)
-    fold = physician_folds(who, 4, n_physicians, random)
-    half = physician_folds(who, 2, n_physicians, random)
-    rule = BoostedTrees().prepare(x)
-    decided = Decided(y, who, n_physicians)
-    score = np.empty(len(y))
+def _held_out(panels: Panels) -> FloatArray:
+    plan = plan_folds(panels, 4, (0.0,), 0)
+    rule = BoostedTrees().prepare(panels.X)
+    decided = Decided(panels.y, panels.code, len(panels))
+    score = np.empty(len(panels.y))
     for left_out in range(4):
-        rows = np.flatnonzero(fold != left_out)
-        fitted = train(rule, rows, decided, FoldPlan(fold, half, (0.0,))).logit
-        score[fold == left_out] = fitted[fold == left_out]
+        rows = np.flatnonzero(plan.fold != left_out)
+        fitted = train(rule, rows, decided, plan).logit
+        score[plan.fold == left_out] = fitted[plan.fold == left_out]
     return score
 
 

@@ -3,14 +3,17 @@
 python scripts/doc_pictures.py study results/quick docs/pictures
 python scripts/doc_pictures.py measurement strokes docs/pictures
 python scripts/doc_pictures.py first mine docs/pictures
+python scripts/doc_pictures.py app folder docs/pictures
 
-The last takes page one of the README's measurement.
+"first" takes page one of the README's measurement. "app" starts the app on an empty folder,
+measures its example there and takes its screens.
 The first needs the report as page and SVG (`intravar report results/quick --format html,svg`).
 """
 
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -76,10 +79,46 @@ def take_first(browser: Browser, folder: Path, out: Path) -> None:
     )
 
 
+def take_app(browser: Browser, folder: Path, out: Path) -> None:
+    """Start the app with its example, and take the screens on the way."""
+    command = [sys.executable, "-m", "intravar", "app", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as app:
+        assert app.stdout is not None
+        address = app.stdout.readline().removeprefix("open: ").strip()
+        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page.set_default_timeout(600_000)
+
+        def take(name: str) -> None:
+            page.screenshot(path=out / f"app-{name}.png")
+
+        page.goto(address)
+        take("choose")
+        page.get_by_role("button", name="Open the example").click()
+        page.locator("#choices").wait_for()
+        take("columns")
+        page.get_by_role("button", name="Check these choices").click()
+        page.get_by_text("Nothing has been measured").wait_for()
+        take("check")
+        page.get_by_role("button", name="Measure", exact=True).click()
+        page.locator("#steps li").nth(2).wait_for()
+        take("run")
+        page.get_by_role("link", name="See the result").click()
+        page.frame_locator("iframe").locator("h1").first.wait_for()
+        take("result")
+        page.get_by_role("link", name="Review pairs").click()
+        page.get_by_role("button", name="Draw them and begin").click()
+        page.get_by_role("heading", name="Pair 1 of").wait_for()
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.emulate_media(color_scheme="dark")
+        take("review")
+        page.get_by_role("button", name="Close the app").click()
+
+
 KINDS: dict[str, Callable[[Browser, Path, Path], None]] = {
     "study": take_study,
     "measurement": take_measurement,
     "first": take_first,
+    "app": take_app,
 }
 
 

@@ -23,7 +23,7 @@ import pytest
 
 import intravar
 
-LEARNERS = ("intravar.prediction", "intravar.learning")
+LEARNERS = ("intravar.prediction", "intravar.learning", "intravar.panels")
 
 
 @contextmanager
@@ -39,22 +39,13 @@ def kept(folder: Path) -> Iterator[None]:
     pristine = {module.__name__: dict(vars(module)) for module in _learners()}
 
     def key_of_patients(observed: Any, n_folds: int, seed: int, n_threads: int) -> str:
-        return _digest(
-            observed.covariates, observed.decision, observed.code, n_folds, seed, n_threads
-        )
+        patients = observed.covariates, observed.decision, observed.code, observed.names
+        return _digest(*patients, n_folds, seed, n_threads)
 
     def key_of_halves(found: Any, n_threads: int) -> str:
         task = found.task
-        cohort = task.cohort
-        return _digest(
-            cohort.covariates,
-            cohort.decision,
-            cohort.code,
-            task.fold,
-            task.part,
-            found.seed,
-            n_threads,
-        )
+        panels = task.panels
+        return _digest(panels.X, panels.y, panels.code, task.fold, task.part, task.seed, n_threads)
 
     with pytest.MonkeyPatch.context() as patch:
         for module, name, key in (

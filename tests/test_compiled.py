@@ -9,7 +9,7 @@ import pytest
 from numba.core.registry import CPUDispatcher
 
 import intravar
-from intravar.estimators import Estimator
+from intravar.estimators import CommonEstimator, Estimator
 from intravar.learning import screening
 from intravar.observed import Observed
 
@@ -66,17 +66,17 @@ def test_scores_do_not_depend_on_the_compiler(
     ],
 )
 def test_others_are_read_the_same_without_the_compiler(
-    make: Callable[[], Estimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[], CommonEstimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x, y, who = cohort(160, 4)
     sample, others = (Observed.of(x[rows], y[rows], who[rows]) for rows in (who > 0, who == 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        light = make().fit_observed(sample).common()
-        compiled = light.others(others).score_
+        light = make().fit_observed(sample).reader()
+        compiled = light.read(others).score_
         with monkeypatch.context() as patch:
             plain(patch)
-            interpreted = light.others(others).score_
+            interpreted = light.read(others).score_
     np.testing.assert_allclose(interpreted, compiled, rtol=0, atol=tolerance)
 
 

@@ -32,6 +32,6 @@ def test_the_same_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             raise ZeroDivisionError
 
         # Whoever replaces a part of a learner wants it to be used.
-        monkeypatch.setattr(cross_fitting, "learn", broken)
+        monkeypatch.setattr(cross_fitting, "learn_candidates", broken)
         with pytest.raises(ZeroDivisionError):
             predictions(cohort())

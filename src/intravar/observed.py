@@ -15,7 +15,6 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.canonical_order import canonical_order
 from intravar.checks import checked_decision, checked_labels
 from intravar.errors import InputError
 from intravar.frames import is_pandas
@@ -122,30 +121,6 @@ class Observed:
             named=self.named[present],
             _learned={},
         )
-
-    def in_canonical_order(self) -> tuple[Observed, IntArray]:
-        """Return the same with patients and physicians sorted by what they hold, and the rows.
-
-        What is drawn by lot then depends neither on the order of a table nor on what its
-        physicians are called.
-
-        Examples
-        --------
-        >>> one = Observed.of([[1.0], [2.0]], [0, 1], ["a", "b"]).in_canonical_order()[0]
-        >>> other = Observed.of([[1.0], [2.0]], [0, 1], ["z", "b"]).in_canonical_order()[0]
-        >>> bool((one.covariates == other.covariates).all())
-        True
-        """
-        order = canonical_order(self.covariates, self.code, self.decision)
-        sorted_by_content = replace(
-            self,
-            covariates=self.covariates[order.rows],
-            decision=self.decision[order.rows],
-            code=order.place[self.code[order.rows]],
-            named=self.named[np.argsort(order.place)],
-            _learned={},
-        )
-        return sorted_by_content, order.rows
 
     @property
     def n_patients(self) -> int:

@@ -1,7 +1,5 @@
 """The parts of the latent rule: trees, splines, calibration, rates, anchors."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,17 +17,19 @@ from intravar.latent.calibration_kernel import (
     occupied,
 )
 from intravar.latent.decided import Decided
-from intravar.latent.rate_grid import by_shift, over_shifts, whole_grid
-from intravar.latent.rates import fit_beta_binomial, rate_posterior, shortest_interval
+from intravar.latent.rates import fit_beta_binomial, shortest_interval
 from intravar.latent.rule_learners import SplineLogit, Task
-from intravar.latent.tree_kernel import Rates, _best_split, _histograms, bin_columns
+from intravar.latent.shared_rule import learn_shared
+from intravar.learning.bins import bin_edges, binned
+from intravar.learning.boosted_trees import Rates, _best_split, _histograms
+from latent.made import panels_of
 from reference.latent import best_gain, posterior_of_rates
 
 
 def test_bins_keep_the_order_and_mark_missing():
     x = np.random.default_rng(0).standard_normal((3_000, 1))
     x[5] = np.nan
-    bins = bin_columns(x)[:, 0]
+    bins = binned(x, bin_edges(x, 254), 255)[:, 0]
     assert bins[5] == 255
     known = np.arange(3_000) != 5
     order = np.argsort(x[known, 0])
@@ -42,17 +42,11 @@ def test_the_best_split_is_the_best_of_all(seed):
     random = np.random.default_rng(seed)
     x = random.integers(0, 6, (60, 3)).astype(float)
     x[random.random(x.shape) < 0.1 * (seed % 2)] = np.nan
-    bins = bin_columns(x)
+    bins = binned(x, bin_edges(x, 254), 255)
     gradient, curvature = random.normal(size=60), random.uniform(0.1, 1, 60)
-    sums = _histograms(
-        bins,
-        np.arange(60),
-        np.zeros(60, np.int32),
-        gradient,
-        curvature,
-        np.zeros((1, 3, 256, 2)),
-        1,
-    )[0]
+    nothing = np.zeros((1, 3, 256, 2))
+    node = np.zeros(60, np.int64)
+    sums = _histograms(bins, node, gradient, curvature, nothing, 1, 255)[0]
     column, cut, missing_left = _best_split(sums, 2.0, 3.0)
     left = (bins[:, column] <= cut) & (bins[:, column] != 255)
     if missing_left:
@@ -96,43 +90,40 @@ def test_calibration_undoes_a_timid_score():
     assert (np.diff(fit.path) > -1e-6).all()
 
 
+def read(score, y, who, thresholds=False):
+    """Return the rule learned from scores, and everybody read by it."""
+    panels = panels_of(score[:, None], y, who)
+    rule = learn_shared(score, panels, thresholds)
+    return rule, rule.read(score, panels, "eligible")
+
+
 def test_posterior_equals_a_dense_grid():
     random = np.random.default_rng(6)
     levels = np.array([-3.0, -1.0, 0.5, 2.0, 4.0])
     place = random.integers(0, 5, 600)
     who = np.repeat([0, 1], 300)
-    g = expit(levels[place])
-    eligible = random.random(600) < g
+    eligible = random.random(600) < expit(levels[place])
     y = (random.random(600) < np.where(eligible, 0.75, 0.15)).astype(np.int64)
-    counts = count(levels[place], Decided(y, who, 2))
-    fit = calibrate(counts, CalibrationSettings(tight=True))
-    posterior = rate_posterior(counts, fit)
-    high, low = posterior.mean_rates()
-    mean = posterior.eligible_discordance().mean()
+    rule, found = read(levels[place], y, who)
+    g = expit(rule.given.intercept + rule.given.slope * levels[place])
     for j in (0, 1):
         mine = who == j
-        expected = posterior_of_rates(
-            y[mine],
-            expit(fit.logit(levels[place[mine]])),
-            posterior.prior_high,
-            posterior.prior_low,
-        )
-        assert (high[j], low[j], mean[j]) == pytest.approx(expected, abs=4e-3)
+        expected = posterior_of_rates(y[mine], g[mine], *rule.laws)
+        said = found.p_high[j], found.p_low[j], found.score[j]
+        assert said == pytest.approx(expected, abs=4e-3)
 
 
 def test_posterior_with_a_known_rule_is_the_beta_posterior():
     random = np.random.default_rng(3)
     eligible = random.integers(0, 2, 4_000)
-    who = random.integers(0, 10, 4_000)
+    who = np.sort(random.integers(0, 10, 4_000))
     y = (random.random(4_000) < np.where(eligible == 1, 0.7, 0.1)).astype(np.int64)
-    counts = count(np.where(eligible == 1, 30.0, -30.0), Decided(y, who, 10))
-    posterior = rate_posterior(counts, calibrate(counts, CalibrationSettings(tight=True)))
+    rule, found = read(np.where(eligible == 1, 30.0, -30.0), y, who)
     k = np.bincount(who[eligible == 1], y[eligible == 1])
     n = np.bincount(who[eligible == 1])
-    a, b = k + posterior.prior_high[0], n - k + posterior.prior_high[1]
-    np.testing.assert_allclose(posterior.mean_rates()[0], a / (a + b), atol=2e-3)
-    expected = 2 * a * b / ((a + b) * (a + b + 1))
-    np.testing.assert_allclose(posterior.eligible_discordance().mean(), expected, atol=2e-3)
+    a, b = k + rule.laws[0][0], n - k + rule.laws[0][1]
+    np.testing.assert_allclose(found.p_high, a / (a + b), atol=2e-3)
+    np.testing.assert_allclose(found.score, 2 * a * b / ((a + b) * (a + b + 1)), atol=2e-3)
 
 
 def test_intervals_cover_under_a_known_rule():
@@ -143,9 +134,8 @@ def test_intervals_cover_under_a_known_rule():
         who = np.repeat(np.arange(40), 200)
         eligible = random.integers(0, 2, who.size)
         y = (random.random(who.size) < np.where(eligible == 1, p[who], 0.05)).astype(np.int64)
-        counts = count(np.where(eligible == 1, 30.0, -30.0), Decided(y, who, 40))
-        posterior = rate_posterior(counts, calibrate(counts, CalibrationSettings(tight=True)))
-        low, high = posterior.eligible_discordance().interval(0.95)
+        _, found = read(np.where(eligible == 1, 30.0, -30.0), y, who)
+        low, high, _ = found.interval(0.95)
         truth = 2 * p * (1 - p)
         hit.append(np.mean((low <= truth) & (truth <= high)))
     assert 0.92 < np.mean(hit) < 0.98
@@ -247,68 +237,3 @@ def test_sums_over_occupied_bins_are_those_over_all(seed, physicians, many):
     np.testing.assert_allclose(slope, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     expected = (w * (high - low)[:, :, None] * (y + n) / (q * (1 - q))).sum(axis=0)
     np.testing.assert_allclose(bend, expected, rtol=1e-11)
-
-
-@settings(deadline=None, max_examples=15)
-@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.05, 1e-9, 1e-40]))
-def test_grids_of_rates_are_summed_up_alike(seed, many, edge):
-    """Without the shift, by shift and whole: the same likelihood, cell by cell."""
-    random, yes, no, g, high, low = cells_and_grid(seed, 3, many)
-    high, low = np.sort(high[:, :6]), np.sort(low[:, :5])
-    low[:, 0], high[:, -1] = edge, 1 - edge
-    likely = random.random((3, 11)) < 0.7
-    likely[:, 4] = True
-    log_prior = random.normal(size=11)
-    grid = occupied(yes, no), g, high, low, likely
-    value = np.zeros((3, 11, 6, 5)) + np.where(likely, 0.0, -np.inf)[:, :, None, None]
-    for b in range(20):
-        here = (
-            low[:, None, None, :]
-            + (high[:, None, :, None] - low[:, None, None, :]) * g[None, :, b, None, None]
-        )
-        value += yes[:, b, None, None, None] * np.log(np.maximum(here, 1e-300))
-        value += no[:, b, None, None, None] * np.log(np.maximum(1 - here, 1e-300))
-    np.testing.assert_allclose(whole_grid(*grid), value, rtol=1e-10, atol=1e-10)
-    whole = value + log_prior[:, None, None]
-    top = whole.max(axis=(1, 2, 3))
-    whole = np.exp(whole - top[:, None, None, None])
-    found, found_top = over_shifts(*grid, log_prior)
-    np.testing.assert_allclose(found_top, top, rtol=1e-10)
-    np.testing.assert_allclose(found, whole.sum(axis=1), rtol=1e-8, atol=1e-12)
-    factors = random.random((3, 6)), random.random((3, 5))
-    expected = np.einsum("juhl,jh,jl->ju", whole, *factors)
-    np.testing.assert_allclose(
-        by_shift(*grid, log_prior, found_top, *factors), expected, rtol=1e-8, atol=1e-12
-    )
-
-
-def test_the_whole_posterior_has_the_margins_that_are_kept():
-    random = np.random.default_rng(12)
-    score, who = random.normal(0, 2, 900), np.repeat(np.arange(9), 100)
-    moved = score + np.linspace(-2, 2, 9)[who]
-    y = (random.random(900) < np.where(moved > 0, 0.8, 0.1)).astype(np.int64)
-    counts = count(score, Decided(y, who, 9))
-    fit = calibrate(counts, CalibrationSettings(personal=True, tight=True))
-    for posterior in (rate_posterior(counts, fit), rate_posterior(counts, fit).under_weak_laws()):
-        whole = posterior.whole()
-        np.testing.assert_allclose(whole.sum(axis=(1, 2, 3)), 1.0)
-        np.testing.assert_allclose(whole.sum(axis=1), posterior.mass, atol=1e-12)
-    strong = rate_posterior(counts, fit)
-    np.testing.assert_allclose(strong.whole().sum(axis=(2, 3)), strong.by_shift, atol=1e-12)
-
-
-def test_weak_laws_leave_numbers_where_strong_ones_were_narrow():
-    random = np.random.default_rng(3)
-    score, who = random.normal(0, 2, 400), np.repeat(np.arange(4), 100)
-    y = (random.random(400) < np.where(score > 0, 0.8, 0.1)).astype(np.int64)
-    counts = count(score, Decided(y, who, 4))
-    posterior = rate_posterior(counts, calibrate(counts, CalibrationSettings()))
-    # All mass where narrow laws have theirs.
-    mass = np.zeros_like(posterior.mass)
-    for j in range(4):
-        at = np.abs(posterior.high[j] - 0.75).argmin(), np.abs(posterior.low[j] - 0.03).argmin()
-        mass[j][at] = 1.0
-    laws = {"prior_high": (3e4, 1e4), "prior_low": (1e3, 3e4)}
-    narrow = replace(posterior, mass=mass, whole=lambda: mass[:, None], **laws).under_weak_laws()
-    np.testing.assert_allclose(narrow.mass, mass)
-    np.testing.assert_allclose(narrow.whole(), mass[:, None])

@@ -4,64 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import gammaln
 
 from intravar.latent.decided import Decided
 from intravar.latent.personal import chain_kernel as kernel
 from intravar.latent.personal.contest import log_score
 from intravar.latent.personal.heterogeneity import RIDGE, most_personal, own_rule_evidence
-from intravar.latent.personal.limit_kernel import draw_rules, eligible_under, rule_log_evidence
-from intravar.latent.personal.limit_rules import _drawn, level_of, weigh_limit_rules
-from intravar.latent.personal.linear_rules import ChainSettings, sample_linear_rules
-from intravar.latent.personal.panel_rows import by_physician, design_of, standardised
+from intravar.latent.personal.limits import CommonLimits
+from intravar.latent.personal.own_rules import read_own_rules
+from intravar.latent.personal.panel_rows import PanelRows, Standard
 from intravar.latent.personal.unfollowed import safe_interval
+from intravar.latent.personal.weights import ChainSettings, CommonWeights
+from latent.made import panels_of
 from reference import personal as literal
 
 SHORT = ChainSettings(burn_in=120, sweeps=120, n_camps=2)
-
-
-def table(a, b, most):
-    k = np.arange(most + 1)
-    return np.stack([gammaln(c + k) - gammaln(c) for c in (a, b, a + b)])
-
-
-@settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 30), levels=st.integers(1, 4))
-def test_evidence_of_every_limit_rule(seed, n, levels):
-    random = np.random.default_rng(seed)
-    bins, y = random.integers(0, levels, (n, 3)), random.integers(0, 2, n)
-    pairs = np.array([(1, 0), (2, 0), (2, 1)])
-    high, low = (3.5, 1.2), (0.8, 7.0)
-    found = rule_log_evidence(bins, y, pairs, levels, table(*high, n), table(*low, n))
-    np.testing.assert_allclose(
-        found, literal.rule_log_evidence(bins, y, pairs, levels, high, low), rtol=1e-9, atol=1e-9
-    )
-    rules = np.arange(len(found))
-    expected = [[rule(row) for row in bins] for rule in literal.limit_rules(levels, pairs)]
-    np.testing.assert_array_equal(eligible_under(bins, rules, pairs, levels), expected)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    seed=st.integers(0, 10**6),
-    n=st.integers(0, 120),
-    levels=st.integers(1, 40),
-    columns=st.integers(2, 5),
-    point=st.floats(0, 1, exclude_max=True),
-)
-def test_rules_are_drawn_by_the_evidence_of_every_one(seed, n, levels, columns, point):
-    """Rules with the same counts are weighed once, and each is drawn as if it had been weighed."""
-    random = np.random.default_rng(seed)
-    bins = random.integers(0, levels, (n, columns))
-    y = (random.random(n) < np.where(2 * bins[:, 0] >= levels, 0.9, 0.1)).astype(np.int64)
-    pairs = np.array([(a, b) for a in range(columns) for b in range(a)])
-    tables = table(3.5, 1.2, n), table(0.8, 7.0, n)
-    evidence = rule_log_evidence(bins, y, pairs, levels, *tables)
-    expected, eligible = _drawn(evidence, point, bins, y, pairs, levels)
-    rules, counts = draw_rules(bins, y, pairs, levels, *tables, point, len(expected))
-    # Rounding may part two neighbours whose sum a draw hits exactly.
-    assert np.mean(rules == expected) > 0.98
-    np.testing.assert_array_equal(counts[rules == expected], eligible[rules == expected])
 
 
 @settings(max_examples=30, deadline=None)
@@ -107,7 +63,7 @@ def test_moves_leave_the_posterior_as_it_is():
     design = np.column_stack([np.ones(n), x])
     high, low, worth = literal.posterior_of_rates(design, y, spread, *laws, random)
     assert worth > 1_000
-    rows = by_physician(design, Decided(y, np.zeros(n, dtype=np.int64), 1))
+    rows = PanelRows(design, y, np.array([0, n]))
     chain = kernel.Chain(
         weights=np.zeros((1, 2)),
         eta=np.zeros(n),
@@ -138,21 +94,34 @@ def two_camps(random, n_physicians=8, panel=250):
     eligible = np.where(who % 2, x[:, 0] + 0.5 * x[:, 1] > 0, x[:, 2] > 0.2)
     p = np.linspace(0.55, 1, n_physicians)
     y = (random.random(n) < np.where(eligible, p[who], 0.03)).astype(np.int64)
-    return x, Decided(y, who, n_physicians), p
+    return x, y, who, p
+
+
+def learned_weights(x, panels, settings, random):
+    everybody = np.ones(len(x), dtype=np.bool_)
+    nothing = np.zeros(len(x))
+    own = CommonWeights.learn(
+        x, np.arange(x.shape[1]), nothing, panels, everybody, settings, random
+    )
+    return read_own_rules(own, x, nothing, panels, 0)[0]
+
+
+def learned_limits(x, panels, random):
+    everybody = np.ones(len(x), dtype=np.bool_)
+    own = CommonLimits.learn(x, np.arange(x.shape[1]), panels, everybody, random)
+    return read_own_rules(own, x, np.zeros(len(x)), panels, 0)[0]
 
 
 def test_camps_are_found():
     random = np.random.default_rng(5)
-    x, decided, p = two_camps(random)
-    rows = by_physician(np.column_stack([np.ones(len(x)), x]), decided)
-    found = sample_linear_rules(rows, ChainSettings(160, 120, n_camps=3), random)
+    x, y, who, p = two_camps(random)
+    found = learned_weights(x, panels_of(x, y, who), ChainSettings(160, 120, n_camps=3), random)
     assert len({*found.camp[::2]} & {*found.camp[1::2]}) == 0
-    high, low = found.draws.mean_rates()
-    assert np.abs(high - p).mean() < 0.03
-    assert np.abs(low - 0.03).mean() < 0.02
-    d_low, d_high = found.draws.eligible_discordance().interval(0.95)
+    assert np.abs(found.p_high - p).mean() < 0.03
+    assert np.abs(found.p_low - 0.03).mean() < 0.02
+    low, high, _ = found.interval(0.95)
     truth = 2 * p * (1 - p)
-    assert np.mean((d_low <= truth) & (truth <= d_high)) >= 0.75
+    assert np.mean((low <= truth) & (truth <= high)) >= 0.75
 
 
 def test_limits_are_found():
@@ -162,11 +131,10 @@ def test_limits_are_found():
     limit = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])[who]
     eligible = (np.take_along_axis(x, limit, axis=1) > -0.3).all(axis=1)
     y = (random.random(n) < np.where(eligible, p[who], 0.03)).astype(np.int64)
-    found = weigh_limit_rules(level_of(x), Decided(y, who, 4), random)
-    assert np.abs(found.draws.mean_rates()[0] - p).max() < 0.06
-    q, g = found.predict(level_of(x), who)
-    assert np.mean((g > 0.5) == eligible) > 0.97
-    assert log_score(q, y) > log_score(np.full(n, y.mean()), y) + 300
+    found = learned_limits(x, panels_of(x, y, who), random)
+    assert np.abs(found.p_high - p).max() < 0.06
+    assert np.mean((found.g > 0.5) == eligible) > 0.97
+    assert log_score(found.q, y) > log_score(np.full(n, y.mean()), y) + 300
 
 
 @pytest.mark.parametrize("settle", ["constant", "missing", "huge", "copied"])
@@ -181,24 +149,19 @@ def test_designs_of_all_sorts(settle):
         x *= 1e29
     else:
         x[:] = x[0]
-    z = standardised(x)
+    z = Standard.of(x)(x)
     assert np.isfinite(z).all()
-    design = design_of(z, np.zeros(60))
-    decided = Decided(random.integers(0, 2, 60), np.repeat(np.arange(3), 20), 3)
-    found = sample_linear_rules(by_physician(design, decided), SHORT, random)
-    assert np.isfinite(found.predict(design, decided.physician)[0]).all()
+    panels = panels_of(x, random.integers(0, 2, 60), np.repeat(np.arange(3), 20))
+    assert np.isfinite(learned_weights(z, panels, SHORT, random).q).all()
 
 
 @pytest.mark.parametrize("y", [np.zeros(9), np.ones(9), np.array([0, 1, 0, 1, 0, 1, 0, 1, 0])])
 def test_panels_of_one_patient(y):
     random = np.random.default_rng(8)
-    decided = Decided(y.astype(np.int64), np.arange(9), 9)
     z = random.normal(size=(9, 2))
-    design = design_of(z, np.zeros(9))
-    chains = sample_linear_rules(by_physician(design, decided), SHORT, random)
-    limits = weigh_limit_rules(level_of(z), decided, random)
-    for found in (chains.draws, limits.draws):
-        low, high = found.eligible_discordance().interval(0.95)
+    panels = panels_of(z, y.astype(np.int64), np.arange(9))
+    for found in (learned_weights(z, panels, SHORT, random), learned_limits(z, panels, random)):
+        low, high, _ = found.interval(0.95)
         assert (low <= high).all()
         assert (high - low > 0.2).all()
 

@@ -9,7 +9,8 @@ from scipy.special import expit
 from intravar.latent.decided import Decided
 from intravar.latent.personal.heterogeneity import most_personal_columns, strongest_evidence
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit, Task
-from intravar.latent.tree_kernel import Rates
+from intravar.learning.bins import bin_edges, binned
+from intravar.learning.boosted_trees import Rates
 from intravar.learning.screening import (
     COARSE_MISSING,
     MOST_SEEN,
@@ -19,7 +20,7 @@ from intravar.learning.screening import (
     telling,
 )
 from intravar.prediction.pooled import common_trees
-from intravar.prediction.trees import bin_edges, binned, boosted, grown
+from intravar.prediction.trees import grown
 from reference.boosted_trees import score as literal_score
 from reference.screening import best_gain
 
@@ -99,7 +100,7 @@ def test_trees_on_very_many_columns_are_no_worse_than_on_as_many_as_are_looked_a
     few = np.ascontiguousarray(bins[:, [*range(MOST_SEEN - 1), WIDE - 1]])
 
     def loss(columns):
-        p = expit(boosted(columns[:3000], y[:3000], columns[3000:]))
+        p = expit(grown(columns[:3000], y[:3000]).scores(columns[3000:]))
         return float(np.mean((y[3000:] - p) ** 2))
 
     assert loss(bins) < loss(few) + 0.01
@@ -109,7 +110,9 @@ def test_trees_on_very_many_columns_are_no_worse_than_on_as_many_as_are_looked_a
 def test_forests_look_at_what_goes_with_decisions_and_at_what_trees_look_at():
     X, y, random = decided_by_two(2)
     bins = binned(X, bin_edges(X))
-    trees = common_trees(bins, y, np.arange(1500), random.random(1500) < 0.5)
+    trees = common_trees(
+        bins, y, np.zeros(1500, dtype=np.int64), np.arange(1500), random.random(1500) < 0.5
+    )
     found = trees.worth_a_look(np.array([0, 50]), WIDE)
     assert {0, 1, 50, WIDE - 1} <= set(found.tolist())
     assert len(found) <= MOST_SEEN

@@ -5,15 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intravar.learning.bins import bin_edges, binned
+from intravar.learning.boosted_trees import Rates
 from intravar.prediction.bound import bound
-from intravar.prediction.canonical import canonical, panel_folds
-from intravar.prediction.column_bins import standard_columns, telling_columns
+from intravar.prediction.columns import standard_columns, telling_columns
 from intravar.prediction.components import Predicted, components, level_variance
 from intravar.prediction.forests import own_forests
 from intravar.prediction.personal import Hyper, fit_rules, learn_hyper
 from intravar.prediction.personal_kernel import _objective
 from intravar.prediction.stacking import fit_blend
-from intravar.prediction.trees import TreeRates, bin_edges, binned, boosted
+from intravar.prediction.trees import grown
 from reference.personal_prediction import log_posterior, posterior_mode, probability
 
 
@@ -77,30 +78,6 @@ def test_the_common_part_finds_rules_that_differ_and_rules_that_do_not():
     assert (np.sign(rules.theta[:, 1]) == np.sign(own)).all()
 
 
-def test_order_and_names_do_not_matter():
-    random = np.random.default_rng(5)
-    X, y = random.standard_normal((50, 4)), random.integers(0, 2, 50)
-    code = random.integers(0, 6, 50)
-    one = canonical(X, y, code)
-    rows, columns, names = random.permutation(50), random.permutation(4), random.permutation(6)
-    other = canonical(X[rows][:, columns], y[rows], names[code[rows]])
-    assert np.array_equal(one.covariates, other.covariates)
-    assert np.array_equal(one.decision, other.decision)
-    assert np.array_equal(one.code, other.code)
-    assert np.array_equal(panel_folds(one, 5, 0), panel_folds(other, 5, 0))
-
-
-def test_copies_stay_together_and_ties_do_not():
-    random = np.random.default_rng(6)
-    X = random.standard_normal((40, 2))
-    twice = canonical(np.vstack([X, X]), np.tile([0, 1], 40), np.repeat([0, 1, 0, 1], 20))
-    fold = panel_folds(twice, 5, 0)
-    for pattern in np.unique(twice.pattern):
-        assert len(set(fold[twice.pattern == pattern])) == 1
-    tied = canonical(np.ones((80, 1)), np.tile([0, 1], 40), np.zeros(80, dtype=np.int64))
-    assert len(set(panel_folds(tied, 5, 0))) == 5
-
-
 def test_columns_know_gaps_constants_and_outliers():
     X = np.array([[1.0, 7.0, np.nan], [2.0, 7.0, 1.0], [3.0, 7.0, 2.0], [1e29, 7.0, np.nan]])
     columns, owner = standard_columns(X)
@@ -117,13 +94,13 @@ def test_trees_learn_and_weigh_by_rates():
     rule = (X[:, 0] > 0) ^ (X[:, 1] > 0)
     bins = binned(X, bin_edges(X))
     y = rule.astype(np.int64)
-    score = boosted(bins[:3000], y[:3000], bins[3000:])
+    score = grown(bins[:3000], y[:3000]).scores(bins[3000:])
     assert ((score > 0) == rule[3000:]).mean() > 0.97
     # Half of the decisions are coin tosses, and known to be.
     coin = random.random(4000) < 0.5
     y = np.where(coin, random.random(4000) < 0.5, rule).astype(np.int64)
-    rates = TreeRates(np.where(coin, 0.5, 0.001), np.where(coin, 0.5, 0.999))
-    known = boosted(bins[:3000], y[:3000], bins[3000:], rates.take(np.arange(3000)))
+    rates = Rates(np.array([0.999, 0.5]), np.array([0.001, 0.5]), np.zeros(2))
+    known = grown(bins[:3000], y[:3000], coin[:3000].astype(np.int64), rates).scores(bins[3000:])
     assert ((known > 0) == rule[3000:]).mean() > 0.95
 
 

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from intravar.observed import Observed
 from intravar.prediction.bound import SHARE_SD, TAKEN_OFF, Left, bound, share_of
-from intravar.prediction.canonical import canonical
-from intravar.prediction.cross_fitting import prepare
-from intravar.prediction.explained import left_by_own_rules
+from intravar.prediction.own_rules import learn_own_rules
 from intravar.prediction.personal import fit_rules, learn_hyper
 from intravar.prediction.sampling import sampled_hyper
 from intravar.prediction.sampling_kernel import draw_panels, stretched
+from intravar.prediction.tasks import View
 from reference.personal_prediction import log_posterior, turned_once
 
 
@@ -75,11 +75,12 @@ def test_draws_find_how_sharp_rules_are():
     modes = learn_hyper(Z, y, code, rows, 60)
     draws = sampled_hyper(Z, y, code, rows, 60, modes, 0)
     assert draws.mean[1] > 1.3 * modes.mean[1]
-    cohort = canonical(z, y, code)
+    observed = Observed.of(z, y, code)
+    task = View.of(observed).task(observed, 5, 0)
     same = np.full(len(y), y.mean())
-    left, _ = left_by_own_rules(prepare(cohort, 5, 0), same, same, 0)
+    _, left = learn_own_rules(task, same, same, 0)
     truth = np.bincount(code, 2 * p * (1 - p)) / np.bincount(code)
-    assert spearmanr(left.value, truth[cohort.physician])[0] > 0.7
+    assert spearmanr(left.value, truth[task.panels.physicians])[0] > 0.7
 
 
 def test_what_is_shared_with_held_out_errors():

@@ -7,7 +7,13 @@ import pytest
 import intravar
 from intravar import InputError, check
 from intravar.preparation.columns.roles import assign_roles
-from intravar.preparation.duplicates import AGAIN, COPIES, RepeatedRows, find_repeated_rows
+from intravar.preparation.duplicates import (
+    AGAIN,
+    COPIES,
+    RepeatedRows,
+    find_repeated_rows,
+    learn_copies,
+)
 from intravar.publication import check_lines
 
 
@@ -29,9 +35,9 @@ def coarse(n: int = 600, n_physicians: int = 6) -> pl.DataFrame:
     )
 
 
-def found(table: pl.DataFrame, **options: object) -> RepeatedRows:
-    roles = assign_roles(table.columns, physician="physician", decision="decision")
-    return find_repeated_rows(table, roles, **options)  # type: ignore[arg-type]
+def found(table: pl.DataFrame, patient: str | None = None) -> RepeatedRows:
+    roles = assign_roles(table.columns, physician="physician", decision="decision", patient=patient)
+    return find_repeated_rows(table, roles, learn_copies(table, roles)[0])
 
 
 def test_nothing_is_found_where_nothing_is() -> None:
@@ -76,15 +82,9 @@ def test_whoever_has_no_number_is_a_patient_apart() -> None:
         pl.when(pl.int_range(400) < 10).then(None).otherwise(7).alias("patient_id")
     )
     assert found(table).n_patients == 11
-    with pytest.raises(InputError, match="there is no column 'x' to know patients by"):
+    with pytest.raises(InputError, match="there is no column 'x'"):
         found(table, patient="x")
     assert found(table.rename({"patient_id": "x"}), patient="x").n_patients == 11
-
-
-def test_only_the_rows_that_are_asked_for() -> None:
-    table = cohort().with_columns((pl.int_range(400) // 2).alias("patient_id"))
-    result = found(table, rows=np.arange(0, 400, 2))
-    assert result.n_patients == 200
 
 
 def test_every_patient_of_a_physician_counts_once() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import intravar
 from intravar.observed import Observed
+from intravar.panels import in_content_order
 
 ASKED = {"physician": "physician", "decision": "decision"}
 
@@ -38,9 +39,9 @@ def test_renaming_physicians_moves_no_figure(method: str) -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 3)), min_size=2))
 def test_order_by_content_alone(rows: list[tuple[int, int, int]]) -> None:
     x, y, who = (np.array(each) for each in zip(*rows, strict=True))
-    one, kept = Observed.of(x[:, None].astype(float), y, who).in_canonical_order()
+    one, kept = in_content_order(Observed.of(x[:, None].astype(float), y, who))
     # Other names, in another order, of the same panels.
-    other, _ = Observed.of(x[::-1, None].astype(float), y[::-1], 9 - who[::-1]).in_canonical_order()
+    other, _ = in_content_order(Observed.of(x[::-1, None].astype(float), y[::-1], 9 - who[::-1]))
     assert one.covariates.tolist() == other.covariates.tolist()
     assert one.decision.tolist() == other.decision.tolist()
     assert one.code.tolist() == other.code.tolist()

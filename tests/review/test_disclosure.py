@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar import review
+from intravar.publication import results
 from intravar.review import publishing
 from intravar.review.agreement import Agreement
 from intravar.review.disclosure import BLOCK, FEWEST_COUNTS, Kind, Told, publishable
@@ -88,7 +89,8 @@ def _answer_all(world: World) -> list[review.ReviewPair]:
 
 
 def _published(world: World) -> dict[str, object] | None:
-    found = json.loads((world.out / "summary.json").read_text("utf-8")).get("review")
+    summary = json.loads((world.out / "summary.json").read_text("utf-8"))
+    found = summary["decisions"][0]["review"]
     return found if isinstance(found, dict) else None
 
 
@@ -140,26 +142,26 @@ def test_small_counts_behind_the_rest_hide_it(world: World) -> None:
     opened, stored = open_folder(world.out), read_stored(world.private)
     found = review.results(world.out)
 
-    def told(**changes: object) -> dict[str, object]:
-        made = publishing.review_json(opened, stored, replace(found, **changes))  # type: ignore[arg-type]
+    def told(**changes: object) -> results.Review:
+        changed = replace(found, **changes)  # type: ignore[arg-type]
+        made = publishing.published_review(opened, stored, changed)
         assert made is not None
         return made
 
-    rare = told(reasons={"frail": 40, "wish": 30, "rare": 3})
-    assert rare["reasons"] == [
-        {"reason": "frail", "share": 0.55},
-        {"reason": "other reasons", "share": 0.45},
-    ]
-    assert told(reasons={"rare": 5})["reasons"] == []
-    assert told(n_unsure=4, if_comparable=0.1, if_different=0.12)["unsure"] is None
-    both = told(n_unsure=20, if_comparable=0.113, if_different=0.135)["unsure"]
-    assert both == {"low": 0.11, "high": 0.14}
-    assert told(agreement=Agreement(0.81, 0.6, 0.9, 40, 37))["agreement"] is None
-    assert told(agreement=Agreement(0.412, 0.2, 0.63, 60, 40))["agreement"] == {
-        "kappa": 0.4,
-        "low": 0.2,
-        "high": 0.6,
-    }
+    rare = told(reasons={"contraindication": 40, "tried before": 30, "patient's wish": 3})
+    assert rare.reasons == (
+        results.ReviewReason("contraindication", 0.55),
+        results.ReviewReason("other reasons", 0.45),
+    )
+    named = told(reasons={"contraindication": 40, "Mrs Miller refused": 20})
+    assert [each.reason for each in named.reasons] == ["contraindication", "other reasons"]
+    assert told(reasons={"contraindication": 5}).reasons == ()
+    assert told(n_unsure=4, if_comparable=0.1, if_different=0.12).unsure is None
+    both = told(n_unsure=20, if_comparable=0.113, if_different=0.135).unsure
+    assert both == results.ReviewRange(0.11, 0.14)
+    assert told(agreement=Agreement(0.81, 0.6, 0.9, 40, 37)).agreement is None
+    agreed = told(agreement=Agreement(0.412, 0.2, 0.63, 60, 40)).agreement
+    assert agreed == results.ReviewAgreement(0.4, 0.2, 0.6)
 
 
 def test_unsure_pairs_are_not_judged(world: World) -> None:

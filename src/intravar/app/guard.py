@@ -58,6 +58,8 @@ class Guard:
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
         self._app = app
         self._token = token
+        #: The screen that the printed address leads to.
+        self.landing = "/"
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         # Cookies are shared by all ports of a host: each app has a name of its own.
         self._name = f"intravar-{port}"
@@ -118,7 +120,7 @@ class Guard:
             return None
         if not hmac.compare_digest(given[0].encode(), self._token.encode()):
             return PlainTextResponse(NO_TOKEN, 403)
-        answer = RedirectResponse("/", 303)
+        answer = RedirectResponse(self.landing, 303)
         answer.set_cookie(self._name, self._cookie, httponly=True, samesite="strict", path="/")
         return answer
 

@@ -174,9 +174,7 @@ def at_first_sight(table: pl.DataFrame, n_rows: int) -> dict[str, Any]:
     decider = guess_decider(columns, table.height)
     return {
         "columns": [asdict(each) for each in columns],
-        "rows": [
-            ["" if cell is None else str(cell) for cell in row] for row in table.head(8).rows()
-        ],
+        "rows": [[_shown(each) for each in row] for row in table.head(8).rows()],
         "n_rows": n_rows,
         "physician": asdict(decider),
         "decision": asdict(guess_decision(columns, decider.column)),

@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from intravar.app import results, tables
+from intravar.app import results, reviewing, tables
 from intravar.app.desk import Desk, WaitingError
 from intravar.app.draft import Draft
 from intravar.app.guard import Guard
 from intravar.app.helper import DefectError
-from intravar.app.places import OutsideError, Places
+from intravar.app.places import OutsideError, Places, key_of
 from intravar.app.rendering import screen, script, style
 from intravar.defects import defect_lines
 from intravar.errors import InputError
@@ -58,6 +58,10 @@ ROUTES = [
     Route("/sheet/{key}", results.sheet),
     Route("/explain/{key}", results.explain, methods=["GET", "POST"]),
     Route("/compare", results.compare),
+    Route("/review/{key}", reviewing.show),
+    Route("/review/{key}/draw", reviewing.draw, methods=["POST"]),
+    Route("/review/{key}/answer", reviewing.answer, methods=["POST"]),
+    Route("/review/{key}/read", reviewing.read, methods=["POST"]),
     Route("/quit", tables.leave, methods=["POST"]),
 ]
 
@@ -176,7 +180,7 @@ def serve(
     try:
         desk.helper.start()
         if demo:
-            start_demo(desk)
+            app.landing = start_demo(desk)
         ready(f"http://{LOOPBACK}:{number}/?token={token}", places)
         server.run(sockets=[listening])
     finally:
@@ -184,15 +188,16 @@ def serve(
         listening.close()
 
 
-def start_demo(desk: Desk) -> None:
-    """Measure the example, unless it is there."""
+def start_demo(desk: Desk) -> str:
+    """Measure the example, unless it is there; return the screen that shows it."""
     out = desk.places.results / DEMO
     if (out / "report.html").is_file():
-        return
+        return f"/result/{key_of(out)}"
     path = desk.places.tables() / tables.EXAMPLE_FILE
     desk.helper.ask("example", path=str(path)).result()
     draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
     tables.start(desk, draft, out, 10.0)
+    return "/run"
 
 
 def privacy_note(places: Places) -> str | None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import intravar
 from intravar import documents, publication, sources
+from intravar import review as pair_review
 from intravar.app.guess import at_first_sight
 from intravar.preparation.check import folder_for_now
 from intravar.request import Request
+from intravar.review.store import read_stored
 from intravar.sources.scanning import ROW, scan_source
-from intravar.wording import Words
 from intravar.writing import make_private_folder, whole_file
 
 #: The table of the example, as in the README.
@@ -112,15 +114,67 @@ def compare(first: str, second: str, changed: list[float]) -> dict[str, Any]:
 
 def explain(folder: str, physician: str) -> dict[str, Any]:
     """Return the cases behind a physician's score. Patient-level."""
-    summary = publication.read_summary(Path(folder)) or {}
-    words = Words.in_summary(summary)
+    published = publication.read_published(folder)
+    words = published.words
     with words.in_errors():
         table = intravar.explain(folder, physician)
-    decision = summary["request"]["columns"]["decision"]
-    cases = publication.cases_shown(table, decision, words, 3)
+    cases = publication.cases_shown(table, published.first.decision, words, 3)
     return {
         "warning": words.said(publication.WARNING),
         "none": words.said(publication.NO_CASES),
         "alone": publication.NOBODY_ALIKE,
         "cases": [vars(case) for case in cases],
     }
+
+
+def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any]:
+    """Return the pair that a reviewer is to answer next, or the plan before any were drawn."""
+    design = read_stored(publication.measurement_folders(folder)[1]).design
+    if design is None:
+        planned = pair_review.plan(folder)
+        return {"drawn": False, **asdict(planned)}
+    who = reviewer or design.reviewers[0]
+    pairs = pair_review.pairs(folder, who)
+    left = [each.pair for each in pairs if who not in each.answers]
+    known = {each.pair: at for at, each in enumerate(pairs)}
+    at = known.get(pair or "", known[left[0]] if left else len(pairs) - 1)
+    words = publication.read_published(folder).words
+    return {
+        "drawn": True,
+        "question": words.said(pair_review.QUESTION),
+        "cases": words.cases,
+        "reasons": pair_review.REASONS,
+        "reviewer": who,
+        "reviewers": design.reviewers,
+        "n_pairs": len(pairs),
+        "n_left": len(left),
+        "at": at,
+        "before": pairs[at - 1].pair if at else None,
+        "after": pairs[at + 1].pair if at + 1 < len(pairs) else None,
+        "labels": [words.label(name) for name in pairs[at].names],
+        "given": asdict(pairs[at].answers[who]) if who in pairs[at].answers else None,
+        **asdict(replace(pairs[at], answers={})),
+    }
+
+
+def draw_pairs(folder: str, pairs: int = 0, more: int | None = None) -> int:
+    """Draw pairs for one reviewer, or add some to those drawn before."""
+    with publication.read_published(folder).words.in_errors():
+        return len(pair_review.draw(folder, pairs=pairs, more=more))
+
+
+def keep_answer(
+    folder: str, pair: str, answer: str, reason: str, comment: str, reviewer: str
+) -> bool:
+    """Keep what a reviewer says of a pair."""
+    why = reason if answer == "different" else ""
+    pair_review.answer(folder, pair, answer, reviewer=reviewer, reason=why, comment=comment)
+    return True
+
+
+def read_review(folder: str) -> dict[str, Any]:
+    """Add what the answers tell to the measurement; return it in words."""
+    words = publication.read_published(folder).words
+    with words.in_errors():
+        found = pair_review.read(folder)
+    return {"lines": [words.said(line) for line in found.lines()], "n_left": found.n_left}

@@ -25,7 +25,7 @@ from intravar.engines.choosing import make_engine
 from intravar.engines.dask_engine import fingerprint
 from intravar.engines.workers import WorkLostError
 from intravar.errors import InputError
-from intravar.estimators import METHODS, Estimator
+from intravar.estimators import METHODS, CommonEstimator
 from intravar.estimators.work import Size
 from intravar.preparation.census import Census
 from intravar.preparation.check import Beyond, Check
@@ -52,7 +52,7 @@ def to_be_read(census: Census, drawn: Drawn) -> IntArray:
 def read_others(
     check: Check,
     beyond: Beyond,
-    models: Mapping[str, Estimator],
+    models: Mapping[str, CommonEstimator],
     look: Look,
     means: Means,
     told: Callable[[int, int], None],
@@ -79,7 +79,7 @@ def read_others(
     of_one = most_read(check.prepared.observed.covariates.shape[1])
     unread = to_be_read(census, beyond.drawn)
     buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
-    light = {name: model.common() for name, model in models.items()}
+    light = {name: model.reader() for name, model in models.items()}
     with _parts(check, census, limits, means) as parts:
         if not parts.dealt(buckets.n_buckets):
             # Another lot than that of the sample: nobody's part of it is read for being in it.

@@ -12,8 +12,8 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import counted_among
-from intravar.estimators import Estimator
-from intravar.estimators.evidence import EligibleRates, Evidence, Predictions, no_differences
+from intravar.estimators.base import Estimator, Reader
+from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
 from intravar.preparation.census import CODE, DECIDED
 from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe
@@ -49,7 +49,7 @@ class BucketTask:
     recipe
         How they are prepared.
     models
-        The methods by name, as :meth:`intravar.estimators.Estimator.common` gives them.
+        The methods by name, as :meth:`intravar.estimators.CommonEstimator.reader` gives them.
     look
         Finds the cases behind the scores of the first method, and the patients in them.
     """
@@ -57,7 +57,7 @@ class BucketTask:
     number: int
     content: tuple[bytes, ...]
     recipe: Recipe
-    models: Mapping[str, Estimator]
+    models: Mapping[str, Reader]
     look: Look
 
 
@@ -113,12 +113,12 @@ def read_bucket(task: BucketTask) -> BucketRead:
     source = rows[ROW].to_numpy().astype(np.int64)[portion.rows]
     seen: tuple[pl.DataFrame, pl.DataFrame] | None = None
     for name, model in task.models.items():
-        read = model.others(observed)
+        read = model.read(observed)
         evidence = read.evidence(observed)
         panels.append(panel_table(name, read, evidence, observed))
         if seen is None:
             seen = task.look(evidence, portion, source)
-        if isinstance(evidence, Predictions):
+        if evidence.differences is not None:
             differences = told_apart(evidence.differences, observed)
     assert seen is not None
     table = pl.concat(panels, how="diagonal")
@@ -154,8 +154,6 @@ def panel_table(
         **ends._asdict(),
     }
     table = pl.DataFrame(columns).cast(SCHEMA)  # type: ignore[arg-type]
-    if not isinstance(evidence, EligibleRates | Predictions):
-        return table
     return table.with_columns(
         pl.Series(name, list(values), dtype=dtype)
         for name, (values, dtype) in evidence.by_physician().items()

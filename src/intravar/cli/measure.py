@@ -14,6 +14,7 @@ from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
 from intravar.cli.options import Json
 from intravar.cli.together import measure_together
+from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
 
@@ -73,6 +74,7 @@ def measure(
     publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
         publication.read_key(key)
+    compile_beside()
     if len(request.decisions) > 1:
         written: dict[str, Any] = {
             "show_names": show_names,

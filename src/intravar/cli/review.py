@@ -136,7 +136,7 @@ def read(
     if as_json:
         typer.echo(json.dumps(_as_json(found), default=str))
         return
-    for line in review_report(found):
+    for line in found.lines():
         cli.say(_words(folder).said(line))
 
 
@@ -155,43 +155,3 @@ def _as_json(found: Review) -> dict[str, Any]:
         "agreement": None if found.agreement is None else asdict(found.agreement),
         "physicians": found.physicians.to_dicts(),
     }
-
-
-def review_report(found: Review) -> list[str]:
-    """Say what a review found, for whoever may see the private folder."""
-    lines = [
-        f"{found.n_pairs:,} pairs judged, {found.n_unsure:,} unsure, {found.n_left:,} left.",
-    ]
-    if found.group is not None:
-        group = found.group
-        lines.append(
-            f"Of 100 pairs of patients whom reviewers found comparable, "
-            f"{100 * group.discordance:.0f} [{100 * group.low:.0f}, {100 * group.high:.0f}] were "
-            f"decided differently; of all pairs alike in the record, {100 * found.record:.0f}."
-        )
-    if found.explained is not None:
-        lines.append(
-            f"Of 100 pairs that were decided differently, {100 * found.explained:.0f} differ in "
-            "something that matters."
-        )
-    if found.reasons:
-        listed = ", ".join(f"{why} ({n})" for why, n in found.reasons.items())
-        lines.append(f"Reasons: {listed}.")
-    if found.n_unsure and found.if_comparable is not None and found.if_different is not None:
-        lines.append(
-            f"With every unsure pair counted as comparable it would be "
-            f"{100 * found.if_comparable:.0f}, as different {100 * found.if_different:.0f}."
-        )
-    if found.agreement is not None:
-        agreed = found.agreement
-        lines.append(
-            f"Two reviewers said the same of {agreed.n_same} of {agreed.n_pairs} pairs (kappa "
-            f"{agreed.kappa:.2f} [{agreed.low:.2f}, {agreed.high:.2f}])."
-        )
-    if found.contradicted:
-        lines.append(f"Contradicted, each counts half: {', '.join(found.contradicted)}.")
-    if found.published:
-        lines.append("Published, rounded: see report.html.")
-    else:
-        lines.append(f"Not published now: {found.why_not}.")
-    return lines

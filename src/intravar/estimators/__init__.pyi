@@ -1,4 +1,4 @@
-from .base import Estimator
+from .base import CommonEstimator, Estimator
 from .euclidean import Euclidean
 from .genetic_mahalanobis import GeneticMahalanobis
 from .glmm import GLMM
@@ -26,6 +26,7 @@ __all__ = [
     "METHODS",
     "PAPER_METHODS",
     "STUDY_METHODS",
+    "CommonEstimator",
     "Estimator",
     "Euclidean",
     "GeneticMahalanobis",

@@ -1,14 +1,30 @@
-"""What all estimators share: the interface of scikit-learn, and a result that explains itself."""
+"""What all estimators share: the interface of scikit-learn, and a result that explains itself.
+
+There are two kinds of methods. An :class:`Estimator` scores the physicians it is given, and that is
+all. A :class:`CommonEstimator` does it in two steps:
+
+``learn(panels) -> Common``
+    What physicians have in common. It can be pickled, and no patient is in it.
+``read(common, panels) -> Reading``
+    A fitted method with score, interval and evidence of every physician, each from the own panel
+    and from `common` alone, whoever else is read.
+
+``fit(X, y, physician)`` is both on the same patients. The only difference that is left is that a
+patient who was learned from needs a common score that has not seen the own decision: `fit` hands it
+in as a column, made by cross-fitting while learning. A table in memory is one bucket, a large table
+is many: every bucket is read the same way.
+"""
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from intravar.arrays import FloatArray
@@ -55,8 +71,6 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     accepts_missing: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
-    #: Whether physicians that were not fitted can be scored by what was learned in common.
-    reads_others: ClassVar[bool] = False
 
     physicians_: npt.NDArray[Any]
     score_: FloatArray
@@ -98,17 +112,6 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     @abstractmethod
     def _fit(self, observed: Observed) -> None:
         """Set `score_` and `reason_`, and whatever else the method has to say."""
-
-    def common(self) -> Self:
-        """Return the fitted method without patients.
-
-        It is what `others` needs, small enough to send about.
-        """
-        raise NotImplementedError
-
-    def others(self, observed: Observed) -> Self:
-        """Score other physicians by what was learned in common; nothing common is learned."""
-        raise NotImplementedError
 
     def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
         """Return what either half of the patients says, where that takes less than fitting anew.
@@ -205,3 +208,75 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "score_")
+
+
+class CommonEstimator(Estimator):
+    """A method that learns what physicians have in common, and reads any physician by it.
+
+    Attributes
+    ----------
+    common_
+        What was learned in common.
+    """
+
+    common_: Any
+
+    def learn(self, panels: Observed) -> Any:
+        """Return what the physicians have in common: it can be pickled, and no patient is in it.
+
+        Parameters
+        ----------
+        panels
+            Patients of the physicians to learn from, checked before.
+        """
+        return self._learn(panels)[0]
+
+    def read(self, common: Any, panels: Observed) -> Self:
+        """Return the method fitted to these physicians by what others have in common.
+
+        What is said of a physician depends on the own panel and on `common` alone.
+
+        Parameters
+        ----------
+        common
+            What :meth:`learn` returned.
+        panels
+            Patients of physicians who were not learned from, with the same covariates.
+        """
+        reading: Self = clone(self)
+        reading._describe(panels)
+        reading._take(common, panels, None)
+        return reading
+
+    def reader(self) -> Reader:
+        """Return what others can be read by, without the patients that were fitted."""
+        check_is_fitted(self)
+        return Reader(clone(self), self.common_)
+
+    def _fit(self, observed: Observed) -> None:
+        common, handed_in = self._learn(observed)
+        self._take(common, observed, handed_in)
+
+    def _take(self, common: Any, observed: Observed, handed_in: Any) -> None:
+        self.common_ = common
+        self._read(common, observed, handed_in)
+
+    @abstractmethod
+    def _learn(self, observed: Observed) -> tuple[Any, Any]:
+        """Return what is common, and what is handed in about the patients learned from."""
+
+    @abstractmethod
+    def _read(self, common: Any, observed: Observed, handed_in: Any) -> None:
+        """Set all fitted attributes; `handed_in` is None for patients not learned from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A method and what it learned in common: small, and sent to wherever physicians are read."""
+
+    method: CommonEstimator
+    common: Any
+
+    def read(self, panels: Observed) -> CommonEstimator:
+        """Read physicians; see :meth:`CommonEstimator.read`."""
+        return self.method.read(self.common, panels)

@@ -6,9 +6,9 @@ nothing else of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,16 @@ import polars as pl
 from polars._typing import PolarsDataType
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.anchors import Anchors
+from intravar.latent.anchors import NEAR, Anchors
 
 #: Values of every physician by name, and their type.
 ByPhysician: TypeAlias = dict[str, tuple[Sequence[Any] | npt.NDArray[Any], PolarsDataType]]
 
 #: What a score aims at; see docs/glossary.md. "order" ranks physicians on a scale of its own.
 Estimand = Literal["comparable", "eligible", "repeated", "order"]
+
+#: Kinds of cases: a decision that surprises, one against the rule, a discordant pair.
+SURPRISE, AGAINST, PAIR = "surprise", "against the rule", "pair"
 
 PAIR_SCHEMA = {
     "panel": pl.Int64,
@@ -33,20 +36,121 @@ PAIR_SCHEMA = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
-    """Nothing but the decisions themselves: a method that has no more to show."""
+class Told(NamedTuple):
+    """Counts of patients, or of pairs, that can be worked out from what is shown.
 
-    #: The events that are counted, in words.
-    events = "decisions of one kind"
+    Attributes
+    ----------
+    score
+        From the score beside the panel's size and number of decisions for.
+    others
+        From what is said of patients who are not eligible.
+    rate
+        From the rate of decisions for, beside the score.
+    size
+        From the panel's size, beside the score.
+    least
+        How many patients a panel has at least, where its size is not shown.
+    """
+
+    score: tuple[IntArray | FloatArray, ...]
+    others: tuple[IntArray | FloatArray, ...]
+    rate: tuple[IntArray | FloatArray, ...]
+    size: tuple[IntArray | FloatArray, ...]
+    least: IntArray
+
+
+class Evidence:
+    """What stands behind scores; it answers for itself what may be said of them.
+
+    Attributes
+    ----------
+    events
+        The events that are counted, in words.
+    compared
+        Which pairs of patients the discordance is of, in words.
+    upper_limit
+        Whether scores are upper limits of what is compared.
+    of_pairs
+        Whether scores are shares of pairs that were counted.
+    learned
+        Whether scores rest on something that was learned, and may change as patients are added.
+    anchors, follows, core
+        Of a rule: what pins the level of the rates, whether it explains what physicians do
+        differently, and to which patients it surely applies.
+    caliper, attrition
+        Of pairs: the largest distance, and why patients are in no pair.
+    differences
+        Which covariates each physician weighs otherwise; None where nobody looked.
+    """
+
+    events: ClassVar[str] = "decisions of one kind"
+    compared: ClassVar[str] = "pairs of comparable patients"
+    upper_limit: ClassVar[bool] = False
+    of_pairs: ClassVar[bool] = False
+    learned: ClassVar[bool] = True
+    anchors: Anchors | None = None
+    follows: bool = True
+    core: BoolArray | None = None
+    caliper: FloatArray | None = None
+    attrition: pl.DataFrame | None = None
+    differences: pl.DataFrame | None = None
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
         return {}
 
+    def by_physician(self) -> ByPhysician:
+        """Return all that is known of every physician."""
+        return {}
+
+    def with_physicians(self, known: pl.DataFrame) -> Evidence:
+        """Return the same about other physicians; patients stay those that were learned from."""
+        return self
+
+    def with_differences(self, differences: pl.DataFrame) -> Evidence:
+        """Return the same with another table of what physicians weigh otherwise."""
+        return self
+
+    def with_words(self, labelled: Callable[[str], str]) -> Evidence:
+        """Return the same with covariates called by their labels."""
+        return self
+
+    def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
+        """Return how many pairs or patients stand behind every score."""
+        return n_patients
+
+    def told(self, n: IntArray, n_for: IntArray) -> Told:
+        """Return the counts that can be worked out from what is shown of every physician.
+
+        By default a score is taken to tell how many were decided for.
+
+        Parameters
+        ----------
+        n, n_for
+            Patients, and those decided for, of every physician.
+        """
+        return Told((n_for, n - n_for), (), (), (), np.zeros_like(n))
+
+    def cases(self) -> tuple[str, FloatArray, float] | None:
+        """Return which decisions show scores at work: their kind, P(yes), and how far it is off.
+
+        None where these are discordant pairs.
+        """
+        return None
+
+    def pairs(self) -> pl.DataFrame | None:
+        """Return the pairs that scores are shares of; None where they are of none."""
+        return None
+
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Decisions(Evidence):
+    """Nothing but the decisions themselves: a method that has no more to show."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Evidence):
     """Pairs of comparable patients.
 
     Attributes
@@ -68,14 +172,41 @@ class Pairs:
     attrition: pl.DataFrame
 
     events = "discordant or concordant pairs"
+    compared = "pairs of similar patients"
+    of_pairs = True
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
         return {"n_pairs": self.n_pairs.astype(np.float64)}
 
+    def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
+        """See :class:`Evidence`."""
+        return self.n_pairs
+
+    def told(self, n: IntArray, n_for: IntArray) -> Told:
+        """See :class:`Evidence`.
+
+        A share of pairs is the number of discordant ones over that of all: both, and the concordant
+        rest, can be worked out from it. Panel size and number of pairs together tell how many
+        patients stayed without a pair. How many were decided for, less the discordant pairs, are
+        the patients decided for who have no discordant pair.
+        """
+        pairs, discordant = self.n_pairs, self.n_discordant
+        return Told(
+            (pairs, discordant, pairs - discordant),
+            (),
+            (n_for - discordant, n - n_for - discordant),
+            (n - 2 * pairs,),
+            2 * pairs,
+        )
+
+    def pairs(self) -> pl.DataFrame:
+        """See :class:`Evidence`."""
+        return self.table.cast(PAIR_SCHEMA)  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True, eq=False)
-class EligibleRates:
+class EligibleRates(Evidence):
     """How often a physician decides for an eligible patient, and for another.
 
     Attributes
@@ -106,6 +237,7 @@ class EligibleRates:
     probability: FloatArray | None = None
 
     events = "eligible patients decided one way or the other"
+    compared = "pairs of eligible patients"
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
@@ -145,6 +277,35 @@ class EligibleRates:
             anchors=anchors,
         )
 
+    def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
+        """See :class:`Evidence`."""
+        return self.n_eligible
+
+    def told(self, n: IntArray, n_for: IntArray) -> Told:
+        """See :class:`Evidence`.
+
+        p_high, and the score that follows from it, are the eligible patients decided for over the
+        eligible; p_low is the same of the others. The panel's size tells the others by subtraction.
+        """
+        eligible, eligible_for = self.n_eligible, self.n_eligible_for
+        others, others_for = n - eligible, n_for - eligible_for
+        of_others = (others_for, others - others_for)
+        return Told(
+            (n_for, n - n_for, eligible_for, eligible - eligible_for),
+            of_others,
+            of_others,
+            (others,),
+            np.floor(eligible).astype(np.int64),
+        )
+
+    def cases(self) -> tuple[str, FloatArray, float] | None:
+        """See :class:`Evidence`."""
+        if self.anchors is None:
+            return None
+        # A method that only knows a core is sure of it.
+        known = np.where(self.core, 1.0, 0.5) if self.probability is None else self.probability
+        return AGAINST, known, 1 - NEAR
+
 
 def no_differences() -> pl.DataFrame:
     """Return a table in which nobody weighs anything otherwise."""
@@ -152,7 +313,7 @@ def no_differences() -> pl.DataFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class Predictions(Evidence):
     """Predictions of every decision that were made without it.
 
     Attributes
@@ -178,7 +339,8 @@ class Predictions:
     words: tuple[str | None, ...] = ()
     differences: pl.DataFrame = field(default_factory=no_differences)
 
-    events = "decisions of one kind"
+    compared = "pairs of patients alike in what is recorded"
+    upper_limit = True
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
@@ -201,9 +363,22 @@ class Predictions:
             words=tuple(known["words"].to_list()),
         )
 
+    def with_differences(self, differences: pl.DataFrame) -> Predictions:
+        """See :class:`Evidence`."""
+        return replace(self, differences=differences)
+
+    def with_words(self, labelled: Callable[[str], str]) -> Predictions:
+        """See :class:`Evidence`."""
+        words = tuple(None if each is None else labelled(each) for each in self.words)
+        return replace(self, words=words)
+
+    def cases(self) -> tuple[str, FloatArray, float]:
+        """See :class:`Evidence`."""
+        return SURPRISE, self.probability, 0.5
+
 
 @dataclass(frozen=True, eq=False)
-class RepeatedCases:
+class RepeatedCases(Evidence):
     """Cases that the same physician decided more than once.
 
     Attributes
@@ -216,10 +391,19 @@ class RepeatedCases:
     n_contradictions: IntArray
 
     events = "cases decided differently, or alike, the second time"
+    compared = "cases seen twice"
+    of_pairs = True
+    learned = False
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
         return {"n_repeats": self.n_repeats.astype(np.float64)}
 
+    def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
+        """See :class:`Evidence`."""
+        return self.n_repeats
 
-Evidence: TypeAlias = Decisions | Pairs | EligibleRates | Predictions | RepeatedCases
+    def told(self, n: IntArray, n_for: IntArray) -> Told:
+        """See :class:`Evidence`."""
+        seen, differ = self.n_repeats, self.n_contradictions
+        return Told((seen, differ, seen - differ), (), (), (), np.zeros_like(n))

@@ -3,85 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.special import expit
-from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.canonical_order import CanonicalOrder, canonical_order
 from intravar.errors import InputError
-from intravar.estimators.base import Estimator
+from intravar.estimators.base import CommonEstimator
 from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import Interval
-from intravar.latent.anchors import Anchors, find_anchors
-from intravar.latent.beyond.common import CommonRule, Kept
-from intravar.latent.beyond.shared import CommonCalibration
-from intravar.latent.beyond.sorted_panels import SortedPanels
+from intravar.latent.anchors import Anchors
 from intravar.latent.cautions import (
     AnchorWarning,
     OwnRulesWarning,
     warn_of_own_rules,
     warn_of_thin_anchors,
 )
-from intravar.latent.crossfit import CrossFit, FoldPlan, cross_fit, plan_folds
+from intravar.latent.common import HandedIn, LatentCommon, LatentSettings, learn_latent
 from intravar.latent.decided import Decided
 from intravar.latent.eligibility import eligible_given_decision
-from intravar.latent.personal.contest import (
-    EVIDENCE,
-    Field,
-    Winner,
-    evidence_left,
-    hold_contest,
-)
-from intravar.latent.personal.heterogeneity import strongest_evidence
-from intravar.latent.personal.panel_rows import Standard
 from intravar.latent.personal.unfollowed import safe_interval
-from intravar.latent.rates import (
-    EligibleDiscordance,
-    PanelDiscordance,
-    fit_beta_binomial,
-    no_stronger,
-    one_class_posterior,
-)
-from intravar.latent.readout import SharedReading, held_out_on_first, read_shared
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
 from intravar.learning.screening import MOST_SEEN
 from intravar.observed import Observed
-from intravar.seeds import stream
+from intravar.panels import Layout
 
 __all__ = ["AnchorWarning", "LatentRule", "OwnRulesWarning"]
 
-#: Gain in held-out log-likelihood that a rule must show over no rule.
-ONE_CLASS_MARGIN = 5.0
 #: A patient whose probability of being eligible is at least this counts as core.
 CORE = 0.8
-#: With fewer patients no rule is looked for.
-FEWEST_PATIENTS = 40
-#: The word for the rule that all share, beside the names of the families of own rules.
-SHARED = "shared"
-#: What holds for everybody, whether fitted or read later.
-FACTS = (
-    "two_classes_",
-    "personal_",
-    "rule_",
-    "own_rules_",
-    "own_rule_evidence_",
-    "follows_",
-    "chosen_",
-    "held_out_",
-    "prior_high_",
-    "prior_low_",
-    "log_likelihood_",
-    "converged_",
-)
 
 
-class LatentRule(Estimator):
+class LatentRule(CommonEstimator):
     """Scores discordance among patients whom a rule, shared or personal, makes eligible.
 
     A physician decides for an eligible patient with probability p_high, for another with p_low;
@@ -172,7 +127,6 @@ class LatentRule(Estimator):
     estimand: ClassVar[Estimand] = "eligible"
     accepts_missing = True
     most = 0.5
-    reads_others = True
 
     p_high_: FloatArray
     p_low_: FloatArray
@@ -197,7 +151,6 @@ class LatentRule(Estimator):
     prior_low_: tuple[float, float]
     log_likelihood_: FloatArray
     converged_: bool
-    _common: CommonRule
 
     def __init__(
         self,
@@ -236,220 +189,60 @@ class LatentRule(Estimator):
         if not len(self.starts):
             raise InputError("starts is empty; give at least one starting value")
 
-    def _fit(self, observed: Observed) -> None:
+    def _learn(self, observed: Observed) -> tuple[LatentCommon, HandedIn]:
         self._check()
         # By content, before anything is dealt or drawn: how the table is sorted, and what
         # physicians are called, then changes nothing.
-        order = canonical_order(observed.covariates, observed.code, observed.decision)
-        X = np.ascontiguousarray(observed.covariates[order.rows][:, order.columns])
-        n_physicians = len(observed.physicians)
-        decided = Decided(
-            observed.decision[order.rows].astype(np.int64),
-            order.place[observed.code][order.rows],
-            n_physicians,
+        layout = Layout.of(observed)
+        settings = LatentSettings(
+            self.learners or (BoostedTrees(), SplineLogit()),
+            self.n_folds,
+            self.starts,
+            self.personal_thresholds == "auto",
+            self.personal_rules == "auto",
+            self.random_state,
+            self.n_jobs or 1,
         )
-        self.reason_ = [None] * n_physicians
-        self.two_classes_, self.chosen_, self.held_out_ = False, [], {}
-        self.rule_, self.camp_ = SHARED, np.zeros(n_physicians, dtype=np.int64)
-        self.own_rules_, self.own_rule_evidence_, self.follows_ = False, 0.0, True
-        self.fold_ = np.zeros(len(decided.y), dtype=np.int64)
-        self._safe: tuple[FloatArray, Decided] | None = None
-        self._kept = Kept(observed.names, order.columns, n_physicians)
         # The products are many and small: threads of BLAS would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
-            self._learn(X, decided)
-        self._restore(order)
-        self._conclude(observed)
-        facts = {name: getattr(self, name) for name in FACTS}
-        self._common = self._kept.common(self.anchors_, self.prior_high_, facts)
+            common, handed_in = learn_latent(layout.panels(observed), layout, settings, self.within)
+        if not common.facts["follows_"]:
+            warn_of_own_rules(stacklevel=5)
+        if common.facts["two_classes_"]:
+            warn_of_thin_anchors(common.anchors, self.anchor_share, stacklevel=5)
+        return common, handed_in
 
-    def _conclude(self, observed: Observed) -> None:
-        """Set what follows from rates and probabilities."""
+    def _read(self, common: LatentCommon, observed: Observed, handed_in: HandedIn | None) -> None:
+        if handed_in is None:
+            panels = common.layout.panels(observed)
+            with threadpool_limits(limits=1, user_api="blas"):
+                read = common.read(panels, self.within, self.random_state)
+            fold = np.zeros(len(panels.y), dtype=np.int64)
+        else:
+            panels, read, fold = handed_in.panels, handed_in.reading, handed_in.fold
+        for name, fact in common.facts.items():
+            setattr(self, name, fact)
+        self.reason_ = [None] * len(panels)
+        self.p_high_, self.p_low_, self.score_, self.shift_ = (
+            panels.by_physician(part) for part in (read.p_high, read.p_low, read.score, read.shift)
+        )
+        self.camp_ = panels.by_physician(read.camp)
+        self.anchors_ = common.anchors_of(read).of(np.argsort(panels.physicians))
+        self.eligible_probability_ = panels.as_given(read.eligible)
+        self.fold_ = panels.as_given(fold)
+        self._reading, self._rows, self._place = read, panels.rows, np.argsort(panels.physicians)
+        self._decided = Decided(panels.y, panels.code, len(panels))
         self.discrimination_ = self.p_high_ - self.p_low_
         self.low_, self.high_, _ = self._interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE
-        core = np.bincount(observed.code, self.core_, minlength=len(observed.physicians))
+        core = np.bincount(observed.code, self.core_, minlength=len(panels))
         self.n_core_ = core.astype(np.int64)
-
-    def common(self) -> Self:
-        """See :class:`intravar.estimators.base.Estimator`."""
-        if not hasattr(self, "_common"):
-            raise NotFittedError("LatentRule has learned nothing yet; call fit first")
-        light = type(self)(**self.get_params(deep=False))
-        light._common = self._common
-        return light
-
-    def others(self, observed: Observed) -> Self:
-        """Score other physicians by what was learned in common; nothing common is learned.
-
-        What is said of a physician depends on the own panel and on what is common alone.
-
-        Parameters
-        ----------
-        observed
-            Patients of physicians who were not fitted, with the covariates that were.
-
-        Examples
-        --------
-        >>> import intravar
-        >>> from intravar.observed import Observed
-        >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=10)
-        >>> everybody = Observed.of(*cohort.observed())
-        >>> first = everybody.code < 5
-        >>> model = intravar.LatentRule().fit_observed(everybody.take(np.flatnonzero(first)))
-        >>> read = model.common().others(everybody.take(np.flatnonzero(~first)))
-        >>> bool(abs(read.score_ - intravar.oracle(cohort)["oracle"][5:].to_numpy()).mean() < 0.06)
-        True
-        """
-        read, common = self.common(), self._common
-        read._describe(observed)
-        n_physicians = len(observed.physicians)
-        X = common.arranged(observed.covariates, observed.names)
-        panels = SortedPanels.of(X, observed.decision.astype(np.int64), observed.code, n_physicians)
-        found, read.anchors_, decided = common.read(panels, self.within, self.random_state)
-        for name, fact in common.facts.items():
-            setattr(read, name, fact)
-        read.p_high_, read.p_low_, read.score_ = found.p_high, found.p_low, found.score
-        read.shift_, read.camp_ = found.shift, found.camp
-        read.reason_ = [None] * n_physicians
-        read.eligible_probability_ = panels.as_given(found.eligible)
-        read.fold_ = np.zeros(len(decided.y), dtype=np.int64)
-        read._posterior, read._place, read._rows = found.posterior, found.place, panels.rows
-        read._safe = None if read.follows_ else (found.q, decided)
-        read._safe_place = np.arange(n_physicians)
-        read._conclude(observed)
-        return read
-
-    def _restore(self, order: CanonicalOrder) -> None:
-        """Bring patients and physicians back into the order in which they were given."""
-        self._place = self._safe_place = order.place
-        for name in ("score_", "p_high_", "p_low_", "shift_", "camp_"):
-            setattr(self, name, getattr(self, name)[order.place])
-        for name in ("eligible_probability_", "fold_"):
-            given = np.empty_like(getattr(self, name))
-            given[order.rows] = getattr(self, name)
-            setattr(self, name, given)
-        # The range is that of the rates' means; the score, a mean over their posterior, belongs in.
-        self.anchors_ = self.anchors_.of(order.place).around(self.score_)
-
-    def _learn(self, X: FloatArray, decided: Decided) -> None:
-        """Learn the shared rule; where physicians differ, let rules of their own compete."""
-        if len(decided.y) < FEWEST_PATIENTS or decided.y.min() == decided.y.max():
-            self._read_one_class(decided)
-            return
-        plan = plan_folds(decided, self.n_folds, self.starts, self.random_state, self.n_jobs or 1)
-        self.fold_ = plan.fold
-        crossed = self._cross_fit(X, decided, plan)
-        shared = None
-        if self.two_classes_:
-            shared = read_shared(crossed.logit, decided, self.personal_thresholds == "auto")
-            self._read_shared(shared)
-            self._kept.rule, self._kept.calibration = crossed.rule, CommonCalibration.of(shared)
-        else:
-            self._read_one_class(decided)
-        if self.personal_rules == "auto":
-            self._compete(X, decided, crossed, shared)
-        if self.two_classes_:
-            warn_of_thin_anchors(self.anchors_, self.anchor_share, stacklevel=5)
-
-    def _cross_fit(self, X: FloatArray, decided: Decided, plan: FoldPlan) -> CrossFit:
-        """Learn the rule on all but each fold; say whether there is one."""
-        learners = self.learners or (BoostedTrees(), SplineLogit())
-        rules = {learner.name: learner.prepare(X) for learner in learners}
-        crossed = cross_fit(rules, decided, plan)
-        self.chosen_, self.held_out_ = crossed.chosen, crossed.held_out
-        gain = crossed.held_out["two classes"] - crossed.held_out["one class"]
-        self.two_classes_ = gain > ONE_CLASS_MARGIN
-        return crossed
-
-    def _compete(
-        self, X: FloatArray, decided: Decided, crossed: CrossFit, shared: SharedReading | None
-    ) -> None:
-        """Hold the contest with rules of their own, if the shared rule leaves any reason to."""
-        q = self.p_high_[decided.physician] if shared is None else shared.q
-        standard = Standard.of(X)
-        z = standard(X)
-        self.own_rule_evidence_ = evidence = strongest_evidence(z, decided, q)
-        self.own_rules_ = evidence > EVIDENCE
-        if shared is None:
-            # Too few patients for a learner of any rule may be enough for a simple one.
-            evidence = max(evidence, strongest_evidence(z, decided, q, common_too=True))
-        if evidence <= EVIDENCE and not self.personal_:
-            return
-        # Without a shared rule its logit is the same for everybody.
-        logit, nested = (
-            (0 * crossed.logit,) * 2 if shared is None else (crossed.logit, crossed.nested)
-        )
-        field = Field(z, decided, q, self.fold_, logit, nested, self.random_state, self.n_jobs or 1)
-        to_beat = held_out_on_first(crossed, decided, self.fold_, shared)
-        winner, found = hold_contest(field, to_beat)
-        self.held_out_ = {**self.held_out_, SHARED: to_beat, **found}
-        if winner is not None:
-            self._read_winner(winner, decided)
-            self._kept.standard, self._kept.own = standard, winner.fitted.common
-            evidence = evidence_left(field, winner)
-        self.follows_ = evidence <= EVIDENCE
-        if not self.follows_:
-            self._safe = (q if winner is None else winner.q, decided)
-            warn_of_own_rules(stacklevel=6)
-
-    def _read_shared(self, read: SharedReading) -> None:
-        posterior = read.posterior
-        self.p_high_, self.p_low_ = posterior.mean_rates()
-        self.personal_, self.shift_ = read.thresholds, read.shift
-        self.prior_high_, self.prior_low_ = posterior.prior_high, posterior.prior_low
-        self.log_likelihood_ = np.array(read.fit.path)
-        self.converged_ = read.fit.converged
-        self.eligible_probability_ = expit(read.logit)
-        self.anchors_ = find_anchors(read.g, self.p_high_, self.p_low_)
-        weak = posterior.under_weak_laws()
-        self._posterior: EligibleDiscordance | PanelDiscordance
-        if self.within == "eligible":
-            self.score_ = posterior.eligible_discordance().mean()
-            self._posterior = replace(weak.eligible_discordance(), doubt=read.doubt)
-        else:
-            self.score_ = posterior.panel_discordance().mean()
-            share = (posterior.share * posterior.by_shift).sum(axis=1)
-            bend = share * np.abs(2 - 4 * self.p_high_)
-            self._posterior = replace(weak.panel_discordance(), doubt=bend * read.doubt)
-
-    def _read_winner(self, winner: Winner, decided: Decided) -> None:
-        draws = winner.fitted.draws
-        self.rule_, self.camp_ = winner.name, winner.fitted.camp
-        self.two_classes_ = True
-        self.p_high_, self.p_low_ = draws.mean_rates()
-        self.personal_, self.shift_ = False, np.zeros(decided.n_physicians)
-        self.prior_high_, self.prior_low_ = draws.prior_high, draws.prior_low
-        self.eligible_probability_ = winner.g
-        _, g = winner.fitted.predict(np.arange(len(decided.y)))
-        self.anchors_ = find_anchors(g, self.p_high_, self.p_low_)
-        self._posterior = (
-            draws.eligible_discordance()
-            if self.within == "eligible"
-            else draws.panel_discordance(stream(self.random_state, "latent-rule", "panel"))
-        )
-        self.score_ = self._posterior.mean()
-
-    def _read_one_class(self, decided: Decided) -> None:
-        size, given = (part.astype(np.float64) for part in decided.per_physician())
-        self.prior_high_ = fit_beta_binomial(given, size)
-        posterior, self.p_high_ = one_class_posterior(given, size, self.prior_high_)
-        self.score_ = posterior.mean()
-        weak = no_stronger(self.prior_high_, decided.n_physicians)
-        self._posterior, _ = one_class_posterior(given, size, weak)
-        self.p_low_ = np.full(decided.n_physicians, np.nan)
-        self.prior_low_ = (np.nan, np.nan)
-        self.shift_ = np.zeros(decided.n_physicians)
-        self.personal_, self.converged_ = False, True
-        self.log_likelihood_ = np.array([self.held_out_.get("one class", np.nan)])
-        self.eligible_probability_ = np.ones(len(decided.y))
-        self.anchors_ = Anchors(0.0, 1.0, 1.0, 1.0, self.score_, self.score_)
 
     def evidence(self, observed: Observed) -> EligibleRates:
         """See :class:`intravar.estimators.base.Estimator`."""
         code, decided_for = observed.code, observed.decision == 1
-        # Other physicians' patients are summed up in an order by content.
-        rows = getattr(self, "_rows", slice(None))
+        # Patients are summed up in an order by content.
+        rows = self._rows
         share = eligible_given_decision(
             self.eligible_probability_,
             self.shift_[code],
@@ -483,15 +276,11 @@ class LatentRule(Estimator):
         return Work(2.0 + drawn, shared=learned, copies=8.0, held=3_000, other=other)
 
     def _interval(self, level: float) -> Interval:
-        low, high = self._posterior.interval(level)
-        error = self._posterior.standard_deviation()
-        low, high = low[self._place], high[self._place]
-        if self._safe is not None:
-            safe = [end[self._safe_place] for end in safe_interval(*self._safe, level)]
+        low, high, error = self._reading.interval(level)
+        if not self.follows_:
+            safe = safe_interval(self._reading.q, self._decided, level)
             low, high = np.minimum(low, safe[0]), np.maximum(high, safe[1])
-        return Interval(
-            np.minimum(low, self.score_), np.maximum(high, self.score_), error[self._place]
-        )
+        return Interval(*(end[self._place] for end in (low, high, error)))
 
     def _profile_columns(self) -> dict[str, Any]:
         return {

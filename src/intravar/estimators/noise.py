@@ -110,15 +110,15 @@ def noise_of(observed: Observed, *, level: float = LEVEL, seed: int = 0) -> Nois
 
 def _components(observed: Observed, seed: int) -> Components:
     found = held_out(observed, N_FOLDS, seed)
-    cohort = found.task.cohort
+    task = found.task
     own: tuple[FloatArray, ...] = ()
     pooled: tuple[FloatArray, ...] = ()
-    if found.fit is not None:
+    if found.folds:
         own, pooled = zip(*half_predictions(observed, N_FOLDS, seed), strict=True)
     return components(
         Predicted(found.personal, own),
         Predicted(found.pooled, pooled),
-        cohort.decision,
-        cohort.code,
-        cohort.n_physicians,
+        task.y,
+        task.code,
+        len(task.panels),
     )

@@ -25,9 +25,9 @@ from intravar.inference.intervals import LEVEL
 from intravar.inference.shrinkage import shrink
 from intravar.observed import Observed
 from intravar.outcomes import MOST_DECISIONS, chained, positions
+from intravar.panels import Layout
 from intravar.prediction.across_decisions import Across, across_decisions
 from intravar.prediction.bound import Bound, bound, panel_means
-from intravar.prediction.canonical import canonical, panel_folds
 from intravar.prediction.chain import apart, conditionals
 from intravar.prediction.joint_bound import differ_bound, difference_bound
 
@@ -202,10 +202,11 @@ def _coded(column: pl.Series) -> IntArray:
 def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed: int) -> IntArray:
     """Deal patients to folds by what they hold: their order in the table changes nothing."""
     digits = values @ 3 ** np.arange(values.shape[1])
-    cohort = canonical(covariates, digits, code)
-    fold = np.empty(len(code), dtype=np.int64)
-    fold[cohort.row] = panel_folds(cohort, N_FOLDS, seed)
-    return fold
+    names = tuple(str(number) for number in range(covariates.shape[1]))
+    layout = Layout.learn(covariates, names, digits, code)
+    order = [int(name) for name in layout.names]
+    panels = layout.sort(covariates[:, order], digits, code, int(code.max()) + 1)
+    return panels.as_given(panels.deal(N_FOLDS, seed))
 
 
 def several_of(found: PredictedDecisions) -> Several:

@@ -17,6 +17,7 @@ from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.engines.threads import in_threads
+from intravar.errors import InputError
 from intravar.latent.calibration import (
     Calibration,
     calibrate,
@@ -25,9 +26,9 @@ from intravar.latent.calibration import (
     starting_rates,
 )
 from intravar.latent.decided import Decided
-from intravar.latent.kept_rule import FoldRule, KeptSharedRule
 from intravar.latent.rule_learners import KeptRule, LearnedRule, PreparedRule, Task
-from intravar.latent.tree_kernel import Rates
+from intravar.learning.boosted_trees import Rates
+from intravar.panels import Panels
 
 BLEND = "blend"
 MOST_EXTREME_START = 3.0
@@ -56,6 +57,51 @@ class FoldPlan:
     def n_folds(self) -> int:
         """Number of folds."""
         return int(self.fold.max()) + 1
+
+
+@dataclass(frozen=True)
+class FoldRule:
+    """What the patients of one fold are given: a calibrated sum of learned rules.
+
+    Attributes
+    ----------
+    intercept
+        Of the sum.
+    parts
+        Learned rules and the weight of each; a rule is None if its learner keeps none.
+    """
+
+    intercept: float
+    parts: tuple[tuple[KeptRule | None, float], ...]
+
+
+@dataclass(frozen=True)
+class KeptSharedRule:
+    """The shared rule as it is kept: what it says of patients that nobody learned from.
+
+    Every fold has a rule of its own, learned without the fold's patients. Physicians who were not
+    learned from taught none of them, so that their patients are given the mean over the folds.
+    """
+
+    folds: tuple[FoldRule, ...]
+
+    def logit(self, X: FloatArray) -> FloatArray:
+        """Return the mean logit of g, every patient's from their own covariates alone."""
+        total = np.zeros(len(X))
+        seen: dict[int, object] = {}
+        for fold in self.folds:
+            total += fold.intercept
+            for rule, slope in fold.parts:
+                if rule is None:
+                    raise InputError(
+                        "a learner of LatentRule keeps no rule for other physicians; give "
+                        "LearnedRule its `kept`, or leave `learners` as they are"
+                    )
+                at = id(rule.view)
+                if at not in seen:
+                    seen[at] = rule.view.look(X)
+                total += slope * rule.logit(seen[at])
+        return np.asarray(total / len(self.folds))
 
 
 @dataclass(frozen=True)
@@ -98,30 +144,13 @@ class _Chosen:
     parts: dict[str, float]
 
 
-def physician_folds(
-    physician: IntArray, n_folds: int, n_physicians: int, rng: np.random.Generator
-) -> IntArray:
-    """Deal every physician's patients to the folds in turn, in random order."""
-    order = rng.permutation(physician.size)
-    order = order[np.argsort(physician[order], kind="stable")]
-    first = np.concatenate([[0], np.cumsum(np.bincount(physician, minlength=n_physicians))[:-1]])
-    within = np.arange(physician.size) - first[physician[order]]
-    offset = rng.integers(0, n_folds, n_physicians)
-    fold = np.empty(physician.size, dtype=np.int64)
-    fold[order] = (within + offset[physician[order]]) % n_folds
-    return fold
-
-
 def plan_folds(
-    decided: Decided, n_folds: int, starts: Sequence[float], seed: int, n_threads: int = 1
+    panels: Panels, n_folds: int, starts: Sequence[float], seed: int, n_threads: int = 1
 ) -> FoldPlan:
     """Deal folds and halves by a seed, never by decisions."""
-    random = np.random.default_rng(seed)
-    fold, half = (
-        physician_folds(decided.physician, number, decided.n_physicians, random)
-        for number in (n_folds, 2)
-    )
-    return FoldPlan(fold, half, starts, n_threads)
+    fold = panels.deal(n_folds, seed, "latent-rule")
+    half = panels.deal(2, seed, "latent-rule", "half")
+    return FoldPlan(np.unique(fold, return_inverse=True)[1], half, starts, n_threads)
 
 
 def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) -> LearnedRule:

@@ -1,115 +1,29 @@
-"""Posterior of one physician's rates given the calibrated rule, on a grid fitted to the physician.
+"""Posteriors of a discordance, and the laws of the rates that they rest on.
 
-Given g the decisions are Bernoulli(p_low + (p_high - p_low) g), so the likelihood of a physician
-needs only the counts per score bin.  Beta priors for p_high and p_low, shared by all physicians,
-have mean and strength estimated by marginal maximum likelihood (empirical Bayes).
+Rates of physicians come from Beta laws that they share, whose mean and strength are estimated by
+marginal maximum likelihood (empirical Bayes).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma, expit, polygamma
+from scipy.special import digamma, polygamma
 from scipy.stats import beta, norm
 
-from intravar.arrays import BoolArray, FloatArray
-from intravar.latent.calibration import Calibration, Counts
-from intravar.latent.calibration_kernel import occupied
-from intravar.latent.rate_grid import by_shift, over_shifts, whole_grid
+from intravar.arrays import FloatArray
 
-HIGH_CELLS = 80
-LOW_CELLS = 30
-LEAST_WEIGHT = 1e-4
-REACH = 5.0
+#: The two parameters of a Beta law.
+Law = tuple[float, float]
+
+LAW_ROUNDS = 60
+#: Points at which quantiles of a panel's discordance are kept.
+POINTS = np.linspace(0, 1, 1001)
 STRENGTH_RANGE = (1.0, 2000.0)
 # Where all rates are alike the best prior is a point, and Newton would walk to infinity.
 LOG_RANGE = (np.log(1e-3), np.log(1e6))
-
-
-@dataclass
-class RatePosterior:
-    """Posterior mass on each physician's own grid of (shift, p_high, p_low).
-
-    Attributes
-    ----------
-    high, low
-        Midpoints of the cells, one row per physician.
-    high_edge
-        Edges of the cells of p_high.
-    mass
-        Of all shifts together, physician x p_high x p_low.
-    by_shift
-        Of every shift, physician x shift.
-    share
-        Mean of g over the panel, physician x shift.
-    prior_high, prior_low
-        The two parameters of the Beta priors.
-    whole
-        Works out physician x shift x p_high x p_low: large, and rarely asked for.
-    """
-
-    high: FloatArray
-    low: FloatArray
-    high_edge: FloatArray
-    mass: FloatArray
-    by_shift: FloatArray
-    share: FloatArray
-    prior_high: tuple[float, float]
-    prior_low: tuple[float, float]
-    whole: Callable[[], FloatArray]
-
-    def mean_rates(self) -> tuple[FloatArray, FloatArray]:
-        """Posterior means of p_high and p_low."""
-        return (
-            np.asarray((self.mass.sum(axis=2) * self.high).sum(axis=1)),
-            np.asarray((self.mass.sum(axis=1) * self.low).sum(axis=1)),
-        )
-
-    def shift(self, points: FloatArray) -> FloatArray:
-        """Posterior mean shift of the threshold."""
-        return np.asarray(self.by_shift @ points)
-
-    def eligible_discordance(self) -> EligibleDiscordance:
-        """Posterior of 2 p_high (1 - p_high)."""
-        return EligibleDiscordance(self.mass.sum(axis=2), self.high_edge)
-
-    def under_weak_laws(self) -> RatePosterior:
-        """Return the posterior under laws worth no more patients than there are physicians."""
-        laws, factors = [], []
-        for p, law in ((self.high, self.prior_high), (self.low, self.prior_low)):
-            weak = no_stronger(law, len(p))
-            one = np.ones((len(p), 1))
-            # Where the strong law gives nothing, nothing can be had back.
-            factors.append(_beta_mass(p, one, weak) / np.maximum(_beta_mass(p, one, law), 1e-300))
-            laws.append(weak)
-        # One after the other: together they may exceed any number where there is no mass.
-        high, low = factors[0][:, :, None], factors[1][:, None, :]
-
-        def whole() -> FloatArray:
-            weight = self.whole() * high[:, None] * low[:, None]
-            return np.asarray(weight / weight.sum(axis=(1, 2, 3), keepdims=True))
-
-        mass = self.mass * high * low
-        mass /= mass.sum(axis=(1, 2), keepdims=True)
-        return replace(self, mass=mass, prior_high=laws[0], prior_low=laws[1], whole=whole)
-
-    def panel_discordance(self) -> PanelDiscordance:
-        """Posterior of share 2h(1 - h) + (1 - share) 2l(1 - l)."""
-        h, low = self.high[:, None, :, None], self.low[:, None, None, :]
-        share = self.share[:, :, None, None]
-        value = share * h * (1 - h) + (1 - share) * low * (1 - low)
-        value = (2 * value).reshape(len(h), -1)
-        mass = self.whole().reshape(len(h), -1)
-        order = np.argsort(value, axis=1)
-        value = np.take_along_axis(value, order, axis=1)
-        run = np.cumsum(np.take_along_axis(mass, order, axis=1), axis=1)
-        mean = (np.diff(run, axis=1, prepend=0) * value).sum(axis=1)
-        spread = (np.diff(run, axis=1, prepend=0) * (value - mean[:, None]) ** 2).sum(axis=1)
-        points = np.linspace(0, 1, 1001)
-        quantiles = [np.interp(points, r, v) for r, v in zip(run, value, strict=True)]
-        return PanelDiscordance(mean, np.sqrt(spread), points, np.array(quantiles))
 
 
 @dataclass
@@ -170,9 +84,19 @@ class PanelDiscordance:
 
     means: FloatArray
     deviations: FloatArray
-    points: FloatArray
     quantiles: FloatArray
     doubt: FloatArray | None = None
+
+    @classmethod
+    def of_values(cls, value: FloatArray, mass: FloatArray) -> PanelDiscordance:
+        """Return the posterior of one physician from values and how likely each of them is."""
+        order = np.argsort(value)
+        value, mass = value[order], mass[order] / mass.sum()
+        run = np.cumsum(mass)
+        mean = float(mass @ value)
+        spread = float(np.sqrt(mass @ (value - mean) ** 2))
+        quantiles = np.interp(POINTS, run, value)
+        return cls(np.array([mean]), np.array([spread]), quantiles[None])
 
     @classmethod
     def together(cls, parts: Sequence[PanelDiscordance]) -> PanelDiscordance:
@@ -181,7 +105,6 @@ class PanelDiscordance:
         return cls(
             np.concatenate([each.means for each in parts]),
             np.concatenate([each.deviations for each in parts]),
-            parts[0].points,
             np.concatenate([each.quantiles for each in parts]),
             np.concatenate(doubts) if doubts else None,
         )
@@ -199,8 +122,8 @@ class PanelDiscordance:
         tails = np.linspace(0, 1 - level, 201)
         ends = []
         for quantiles in self.quantiles:
-            low = np.interp(tails, self.points, quantiles)
-            high = np.interp(tails + level, self.points, quantiles)
+            low = np.interp(tails, POINTS, quantiles)
+            high = np.interp(tails + level, POINTS, quantiles)
             best = int(np.argmin(high - low))
             ends.append((0.0 if best == 0 else low[best], high[best]))
         found = np.array(ends).reshape(-1, 2)
@@ -237,84 +160,30 @@ def shortest_interval(mass: FloatArray, edge: FloatArray, level: float) -> tuple
     return float(low[best]), float(high[best])
 
 
-def _cells(centre: FloatArray, spread: FloatArray, cells: int) -> FloatArray:
-    """Return edges of cells that reach `REACH` spreads to both sides within [0, 1]."""
-    low = np.clip((centre - REACH * spread).min(axis=1), 0.0, 1.0)
-    high = np.clip((centre + REACH * spread).max(axis=1), 0.0, 1.0)
-    return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, cells + 1))
+def learn_laws(likelihood: FloatArray, high: FloatArray, low: FloatArray) -> tuple[Law, Law]:
+    """Return the Beta laws of p_high and p_low that decisions most likely come from.
 
-
-def _spread(rate: FloatArray, size: FloatArray) -> FloatArray:
-    """Return the standard error of a rate, never zero."""
-    smooth = (rate * size + 1) / (size + 2)
-    return np.asarray(np.sqrt(smooth * (1 - smooth) / (size + 1)))
-
-
-def rate_posterior(counts: Counts, fit: Calibration, max_iter: int = 60) -> RatePosterior:
-    """Compute the grid posterior and the empirical-Bayes priors."""
-    yes, no = counts.yes, counts.no
-    g = expit(fit.logit(counts.score)[None, :] + fit.shifts[:, None])
-    n = yes + no
-    size = n.sum(axis=1, keepdims=True)
-    likely = fit.weight > LEAST_WEIGHT
-    edges = _edges(n, fit, g, likely)
-    high, low = ((e[:, 1:] + e[:, :-1]) / 2 for e in edges)
-    point = fit.shifts / fit.spread if g.shape[0] > 1 else np.zeros(1)
-    grid = (occupied(yes, no), g, high, low, likely)
-    log_prior = -0.5 * point**2
-    likelihood, top = over_shifts(*grid, log_prior)
-    cell_width = [np.diff(e, axis=1) for e in edges]
-    prior_high, prior_low = (1.0, 1.0), (1.0, 1.0)
-    for _ in range(max_iter):
-        before = prior_high + prior_low
-        factor_high = _beta_mass(high, cell_width[0], prior_high)
-        factor_low = _beta_mass(low, cell_width[1], prior_low)
+    Parameters
+    ----------
+    likelihood
+        Of every physician's decisions, physician x p_high x p_low.
+    high, low
+        The rates at the cells of the grid, one row per physician.
+    """
+    one = np.ones((len(high), 1))
+    laws: tuple[Law, Law] = ((1.0, 1.0), (1.0, 1.0))
+    for _ in range(LAW_ROUNDS):
+        before = laws
+        factor_high, factor_low = _beta_mass(high, one, laws[0]), _beta_mass(low, one, laws[1])
         mass_high = factor_high * np.einsum("jhl,jl->jh", likelihood, factor_low)
         mass_low = factor_low * np.einsum("jhl,jh->jl", likelihood, factor_high)
-        prior_high = fit_beta(mass_high / mass_high.sum(axis=1, keepdims=True), high)
-        prior_low = fit_beta(mass_low / mass_low.sum(axis=1, keepdims=True), low)
-        if np.allclose(before, prior_high + prior_low, rtol=1e-3):
+        laws = (
+            fit_beta(mass_high / mass_high.sum(axis=1, keepdims=True), high),
+            fit_beta(mass_low / mass_low.sum(axis=1, keepdims=True), low),
+        )
+        if np.allclose(before, laws, rtol=1e-3):
             break
-    mass = likelihood
-    mass *= factor_high[:, :, None]
-    mass *= factor_low[:, None, :]
-    total = mass.sum(axis=(1, 2))
-    mass /= total[:, None, None]
-    moved = np.ones((len(mass), 1))
-    if g.shape[0] > 1:
-        moved = by_shift(*grid, log_prior, top, factor_high, factor_low) / total[:, None]
-
-    def whole() -> FloatArray:
-        weight = whole_grid(*grid)
-        weight += log_prior[:, None, None]
-        weight -= top[:, None, None, None]
-        np.exp(weight, out=weight)
-        weight *= (factor_high / total[:, None])[:, None, :, None]
-        weight *= factor_low[:, None, None, :]
-        return np.asarray(weight)
-
-    share = (n @ g.T) / size
-    return RatePosterior(high, low, edges[0], mass, moved, share, prior_high, prior_low, whole)
-
-
-def _edges(n: FloatArray, fit: Calibration, g: FloatArray, likely: BoolArray) -> list[FloatArray]:
-    """Return edges of the cells of p_high and of p_low, as wide as a physician's counts ask for."""
-    # effective numbers of patients that speak on p_high and on p_low
-    q = fit.p_low[:, :, None] + (fit.p_high - fit.p_low)[:, :, None] * g
-    w = n[:, None, :] / np.clip(q * (1 - q), 1e-4, None)
-    a, b, c = (w * g**2).sum(2), (w * g * (1 - g)).sum(2), (w * (1 - g) ** 2).sum(2)
-    share_high = np.clip(a - b**2 / np.maximum(c, 1e-9), 1e-9, None)
-    share_low = np.clip(c - b**2 / np.maximum(a, 1e-9), 1e-9, None)
-    edges = []
-    for rate, information, cells in (
-        (fit.p_high, share_high, HIGH_CELLS),
-        (fit.p_low, share_low, LOW_CELLS),
-    ):
-        effective = information * np.clip(rate * (1 - rate), 1e-4, None)
-        spread = np.where(likely, _spread(rate, effective), 0.0)
-        best = np.take_along_axis(rate, fit.weight.argmax(axis=1)[:, None], axis=1)
-        edges.append(_cells(np.where(likely, rate, best), spread, cells))
-    return edges
+    return laws
 
 
 def _beta_mass(p: FloatArray, width: FloatArray, prior: tuple[float, float]) -> FloatArray:
@@ -322,7 +191,7 @@ def _beta_mass(p: FloatArray, width: FloatArray, prior: tuple[float, float]) -> 
     return np.asarray(np.exp(value - value.max(axis=1, keepdims=True)) * width)
 
 
-def fit_beta(mass: FloatArray, p: FloatArray) -> tuple[float, float]:
+def fit_beta(mass: FloatArray, p: FloatArray) -> Law:
     """Maximum likelihood of a Beta law from expected logarithms (Newton steps)."""
     mean = float((mass * p).sum() / mass.sum())
     variance = float((mass * (p - mean) ** 2).sum() / mass.sum())

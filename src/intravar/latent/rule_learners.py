@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.interrupts import interrupts_wait
 from intravar.latent.decided import Decided
 from intravar.latent.spline_logit import (
     SplineObjective,
@@ -22,20 +21,14 @@ from intravar.latent.spline_logit import (
     spline_basis,
     spline_scores,
 )
-from intravar.latent.tree_kernel import (
-    Bins,
-    Growth,
-    Rates,
-    RuleTrees,
-    bins_of,
-    boost,
-    cuts_of,
-    tree_scores,
-)
+from intravar.learning.bins import Bins, bin_edges, binned
+from intravar.learning.boosted_trees import Growth, Rates, Trees, grow_trees
 from intravar.learning.screening import MOST_SEEN, coarse_bins, telling
 
-#: Trees before the rates are learned too, patients that a rate's prior is worth, largest logit.
-HOLD, STRENGTH, CAP = 15, 4.0, 8.0
+#: Trees before the rates are learned too, and patients that a rate's prior is worth.
+HOLD, STRENGTH = 15, 4.0
+#: Bins of a covariate, and the number of the bin of missing values: sharp rules ask for many.
+MOST_BINS, MISSING_BIN = 254, 255
 #: Covariates that splines are made of where there are very many.
 MOST_SPLINED = 40
 
@@ -138,33 +131,32 @@ class BoostedTrees:
 
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Bin the covariates."""
-        cuts = cuts_of(X)
-        return _PreparedTrees(self, bins_of(X, cuts), _Cuts(cuts))
+        view = _Edges(bin_edges(X, MOST_BINS))
+        return _PreparedTrees(self, view.look(X), view)
 
 
 @dataclass(frozen=True)
-class _Cuts:
-    cuts: list[FloatArray]
+class _Edges:
+    edges: list[FloatArray]
 
     def look(self, X: FloatArray) -> Bins:
-        return bins_of(X, self.cuts)
+        return binned(X, self.edges, MISSING_BIN)
 
 
 @dataclass(frozen=True)
 class _KeptTrees:
-    view: _Cuts
-    trees: RuleTrees
-    start: float
+    view: _Edges
+    trees: Trees
 
     def logit(self, seen: Bins) -> FloatArray:
-        return np.asarray(tree_scores(seen, self.trees, self.start, CAP))
+        return self.trees.scores(seen)
 
 
 @dataclass
 class _PreparedTrees:
     learner: BoostedTrees
     bins: Bins
-    view: _Cuts
+    view: _Edges
 
     def learn(self, task: Task) -> LearnedRule:
         learner = self.learner
@@ -174,18 +166,17 @@ class _PreparedTrees:
             trees=trees,
             depth=learner.depth,
             rate=float(learner.learning_rate),
-            hold=HOLD if task.learn_rates else trees,
             ridge=float(learner.ridge),
             least=float(learner.least_information),
+            missing=MISSING_BIN,
+            hold=HOLD if task.learn_rates else trees,
             strength=STRENGTH,
-            cap=CAP,
         )
-        decided = task.decided
-        with interrupts_wait():
-            logit, rates, grown = boost(
-                self.bins, decided.y, decided.physician, task.rows, task.rates, growth
-            )
-        return LearnedRule(logit, rates, _KeptTrees(self.view, grown, growth.start))
+        rows, decided = task.rows, task.decided
+        grown, rates = grow_trees(
+            self.bins[rows], decided.y[rows], decided.physician[rows], task.rates, growth
+        )
+        return LearnedRule(grown.scores(self.bins), rates, _KeptTrees(self.view, grown))
 
 
 @dataclass

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.decided import Decided
-from intravar.latent.tree_kernel import Rates
+from intravar.learning.boosted_trees import Rates
 
 #: Standardised values are held within this many standard deviations.
 FURTHEST = 4.0

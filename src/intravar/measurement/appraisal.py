@@ -79,7 +79,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
             halves = compare_halves(main.estimator, observed, check.request.seed)
     strength = rule_strength(main.evidence, observed, rule)
     pull = 0.0
-    if halves is not None and isinstance(main.evidence, Predictions) and strength >= RULE_FOUND:
+    if halves is not None and main.evidence.upper_limit and strength >= RULE_FOUND:
         # Without a rule the number is that of any two patients, which is no bound of anything.
         pull = halves.pull
     scores = widened(main.scores, main.evidence, halves, pull)
@@ -89,7 +89,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
         scores = replace(scores.between(*ends), interval=holding)
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
-    closer = halves.pull if halves is not None and isinstance(main.evidence, Pairs) else 0.0
+    closer = halves.pull if halves is not None and main.evidence.caliper is not None else 0.0
     group = group_of(
         scores.discordance,
         scores.interval.standard_error,
@@ -127,7 +127,7 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
         By which part of the way to one half the last doubling has moved bounds; 0 for others.
     """
     interval = own_interval(evidence, scores.interval)
-    if isinstance(evidence, Predictions):
+    if evidence.upper_limit:
         # Two decisions differ with probability one half at the most, however badly predicted.
         scores = replace(scores, discordance=np.minimum(scores.discordance, 0.5))
     if halves is None:
@@ -135,7 +135,7 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     doubt = float(np.hypot(halves.own_doubt, halves.common_doubt))
     fall = falls(scores.discordance, pull)
     wide = widen(scores.discordance, interval, fall, doubt)
-    if isinstance(evidence, Predictions):
+    if evidence.upper_limit:
         scores = scores.between(np.maximum(scores.discordance - fall, 0.0), scores.discordance)
     # What all have in common moves nobody past another, and is no part of the error of a rank.
     error = np.hypot(wide.standard_error, halves.own_doubt)
@@ -158,7 +158,7 @@ def _over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
 
 def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:
     """Return the values that fit equally well, where they hang on a rule."""
-    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
+    if evidence.anchors is None:
         return None
     if not evidence.follows:
         return scores.interval.low, scores.interval.high

@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
-from intravar.latent.anchors import NEAR
+from intravar.estimators.evidence import PAIR, Evidence
 from intravar.measurement.alike import AlikeScale, alike_points, nearest_within
 from intravar.observed import Observed
 
@@ -21,7 +20,6 @@ from intravar.observed import Observed
 MOST_CASES = 50
 #: Patients who are set beside each.
 MOST_ALIKE = 3
-SURPRISE, AGAINST, PAIR = "surprise", "against the rule", "pair"
 CASE_SCHEMA = {
     "panel": pl.Int64,
     "kind": pl.String,
@@ -66,14 +64,10 @@ def cases_behind(
         One row per case and patient beside it: positions of the panel and of both patients, their
         distance (1 is the caliper), and what was predicted. Nobody beside: one row, without.
     """
-    if isinstance(evidence, Predictions):
-        kind, probability = SURPRISE, evidence.probability
-        least = 0.5
-    elif isinstance(evidence, EligibleRates) and evidence.anchors is not None:
-        kind, probability = AGAINST, _eligible(evidence)
-        least = 1 - NEAR
-    else:
+    shown = evidence.cases()
+    if shown is None:
         return _discordant(pairs)
+    kind, probability, least = shown
     points = alike_points(observed, origin, importance, probability, scale)
     away = np.abs(observed.decision - probability)
     rows = [
@@ -82,13 +76,6 @@ def cases_behind(
         for found in _cases(panel, observed, points, probability, away, least, most)
     ]
     return pl.DataFrame(rows, schema=CASE_SCHEMA, orient="row")
-
-
-def _eligible(evidence: EligibleRates) -> FloatArray:
-    """Return the probability of being eligible; a method that only knows a core is sure of it."""
-    if evidence.probability is not None:
-        return evidence.probability
-    return np.where(evidence.core, 1.0, 0.5)
 
 
 def _cases(

@@ -98,15 +98,13 @@ def _with_period(observed: Observed, dealt: Dealt) -> Observed:
 
 
 def _in_given_order(found: HeldOut, values: FloatArray) -> FloatArray:
-    given = np.empty(len(values))
-    given[found.task.cohort.row] = values
-    return given
+    return found.task.panels.as_given(values)
 
 
 def _log_likelihood(found: HeldOut) -> FloatArray:
     """Return the log-likelihood of every decision, in the order of the patients as given."""
     p = np.clip(found.personal, _TINY, 1 - _TINY)
-    decided = np.where(found.task.cohort.decision == 1, p, 1 - p)
+    decided = np.where(found.task.y == 1, p, 1 - p)
     return _in_given_order(found, np.log(decided))
 
 

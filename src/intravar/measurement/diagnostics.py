@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import EligibleRates, Evidence, Pairs
+from intravar.estimators.evidence import Evidence
 from intravar.estimators.matching import MatchingEstimator
 from intravar.estimators.repeats import Repeats
 from intravar.latent.anchors import Anchors
@@ -109,7 +109,7 @@ def diagnose(
     everyone = np.arange(len(observed.physicians))
     return Diagnostics(
         pairs=of_pairs(prepared, evidence, pairs, loose, everyone),
-        attrition=evidence.attrition if isinstance(evidence, Pairs) else None,
+        attrition=evidence.attrition,
         agreement=agreement(
             {
                 name: (each.discordance, np.arange(len(each.discordance)))
@@ -119,7 +119,7 @@ def diagnose(
         balance=_balance(prepared),
         overlap=_overlap(observed, rule.probability),
         calibration=rule.calibration,
-        anchors=evidence.anchors if isinstance(evidence, EligibleRates) else None,
+        anchors=evidence.anchors,
         loose=loose,
     )
 
@@ -148,7 +148,7 @@ def of_pairs(
     pairs = pairs.filter(counted)
     loose = None if loose is None else loose.filter(counted)
     sizes = np.bincount(prepared.observed.code, minlength=len(prepared.observed.physicians))
-    caliper = evidence.caliper if isinstance(evidence, Pairs) else None
+    caliper = evidence.caliper
     return OfPairs(
         _love(prepared, pairs),
         _distances(pairs, caliper),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import spearmanr
 
-from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions, RepeatedCases
-from intravar.measurement.scores import COMPARABLE, Scores
+from intravar.estimators.evidence import Evidence
+from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import RULE_FOUND, Verdict
 
 #: Rank correlation from which on scores and rates of "yes" are said to go together.
@@ -14,12 +14,6 @@ TOGETHER = 0.8
 #: Physicians below which such a correlation is not told from chance.
 FEWEST_TOGETHER = 10
 
-_COMPARED: dict[type, str] = {
-    Predictions: "pairs of patients alike in what is recorded",
-    EligibleRates: "pairs of eligible patients",
-    Pairs: "pairs of similar patients",
-    RepeatedCases: "cases seen twice",
-}
 ANY_TWO = "pairs of any two patients of a physician, since nothing recorded tells them apart"
 
 
@@ -35,6 +29,7 @@ def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
 
     Examples
     --------
+    >>> from intravar.estimators.evidence import Predictions
     >>> evidence = Predictions(*np.zeros((4, 2)))
     >>> compared_in(evidence)
     'pairs of patients alike in what is recorded'
@@ -42,9 +37,9 @@ def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
     'pairs of any two patients of a physician, since nothing recorded tells them apart'
     """
     no_rule = judged is not None and judged.rule_found < RULE_FOUND
-    if no_rule and not isinstance(evidence, RepeatedCases):
+    if no_rule and evidence.learned:
         return ANY_TWO
-    return _COMPARED.get(type(evidence), COMPARABLE)
+    return evidence.compared
 
 
 def with_rates(scores: Scores) -> tuple[float, float] | None:

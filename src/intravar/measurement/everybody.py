@@ -11,8 +11,7 @@ import polars as pl
 from intravar.buckets.going_through import read_others
 from intravar.buckets.means import Means
 from intravar.buckets.readings import Others, panel_table, told_apart
-from intravar.estimators import Estimator
-from intravar.estimators.evidence import EligibleRates, Predictions
+from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
 from intravar.measurement.alike import AlikeScale
 from intravar.measurement.cases_beyond import CaseFinder
@@ -49,7 +48,7 @@ def with_everybody(
     models = {
         name: each.estimator
         for name, each in fitted.items()
-        if isinstance(each.estimator, Estimator)
+        if isinstance(each.estimator, CommonEstimator)
     }
     prepared = found.prepared
     look = CaseFinder(
@@ -92,7 +91,7 @@ def of_everybody(
         The sample, and everybody.
     """
     model, evidence, observed = fitted.estimator, fitted.evidence, prepared.observed
-    assert isinstance(model, Estimator)
+    assert isinstance(model, CommonEstimator)
     census = beyond.census
     place = {str(each): code for code, each in enumerate(census.named.to_list())}
     sampled = np.array([place[str(each)] for each in observed.physicians], dtype=np.int64)
@@ -100,11 +99,10 @@ def of_everybody(
     own = panel_table(name, model, evidence, observed, codes=sampled).filter(whole)
     read = others.panels.filter(pl.col("method") == name)
     table = pl.concat([own, read], how="diagonal_relaxed").sort("code")
-    if isinstance(evidence, Predictions | EligibleRates):
-        evidence = evidence.with_physicians(table)
-    if isinstance(evidence, Predictions):
-        evidence = replace(
-            evidence, differences=_differences(evidence, others, prepared, beyond, sampled[whole])
+    evidence = evidence.with_physicians(table)
+    if evidence.differences is not None:
+        evidence = evidence.with_differences(
+            _differences(evidence.differences, others, prepared, beyond, sampled[whole])
         )
     scores = Scores(
         census.named[table["code"]],
@@ -116,20 +114,20 @@ def of_everybody(
         evidence.columns(),
         model.scale,
         model.most,
-        isinstance(evidence, Predictions),
+        evidence.upper_limit,
     )
     return Fitted(model, evidence, scores)
 
 
 def _differences(
-    evidence: Predictions,
+    differences: pl.DataFrame,
     others: Others,
     prepared: Prepared,
     beyond: Beyond,
     whole: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> pl.DataFrame:
     inside = beyond.census.named.cast(pl.String)[whole].to_list()
-    own = told_apart(evidence.differences, prepared.observed)
+    own = told_apart(differences, prepared.observed)
     own = own.with_columns(pl.col("physician").cast(pl.String))
     own = own.filter(pl.col("physician").is_in(inside))
     read = named(others.differences, beyond.census.named)

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import EligibleRates, Evidence, Predictions
+from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
 from intravar.inference.intervals import LEVEL, Half, TwoHalves
 from intravar.inference.shrinkage import between_variance
@@ -249,7 +249,7 @@ def widen(score: FloatArray, interval: Interval, fall: FloatArray, doubt: float)
 
 def own_interval(evidence: Evidence, interval: Interval) -> Interval:
     """Return a method's intervals, with the range of levels that fit equally well in them."""
-    if not isinstance(evidence, EligibleRates) or evidence.anchors is None:
+    if evidence.anchors is None:
         return interval
     return Interval(
         np.minimum(interval.low, evidence.anchors.identified_low),
@@ -268,7 +268,7 @@ def _fitted(model: Estimator, part: Observed, observed: Observed) -> Half:
         own_interval(evidence, model.ends()),
         np.array([place[name] for name in model.physicians_.tolist()]),
         len(observed.physicians),
-        is_bound=isinstance(evidence, Predictions),
+        is_bound=evidence.upper_limit,
     )
 
 

@@ -15,7 +15,6 @@ from intravar.buckets.means import Means
 from intravar.buckets.readings import told_apart
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
-from intravar.estimators.evidence import Predictions
 from intravar.estimators.noise import noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.work import Size
@@ -173,9 +172,9 @@ def _measured(
             fitted, found, found.beyond, importance, means, tell.part
         )
         seconds["beyond the sample"] = time.perf_counter() - begun
-    elif isinstance(sampled.evidence, Predictions):
+    elif sampled.evidence.differences is not None:
         told = told_apart(sampled.evidence.differences, prepared.observed)
-        evidence = replace(sampled.evidence, differences=told)
+        evidence = sampled.evidence.with_differences(told)
         fitted[names[0]] = replace(sampled, evidence=evidence)
     main = fitted[names[0]] = _labelled(fitted[names[0]], words)
     if repeats is not None:
@@ -201,12 +200,12 @@ def _measured(
     noise = None
     if len(prepared.observed.physicians) > 1:
         # What predictions learned of halves serves noise as well.
-        learned = found.beyond is None or isinstance(main.evidence, Predictions)
+        learned = found.beyond is None or main.evidence.upper_limit
         some = prepared.observed if learned else _some(prepared.observed)
         noise = noise_of(some, seed=request.seed)
     group = None if appraised.group is None else replace(appraised.group, noise=noise)
     unrecorded = None
-    if repeats is None and group is not None and isinstance(main.evidence, Predictions):
+    if repeats is None and group is not None and main.evidence.upper_limit:
         # Cases seen twice measure what can otherwise only be gauged.
         tell.step("leaving covariates out in turn", 8)
         begun = time.perf_counter()
@@ -312,11 +311,9 @@ def fit_method(name: str, observed: Observed, seed: int) -> tuple[Fitted, list[s
 
 def _labelled(fitted: Fitted, words: Words) -> Fitted:
     """Say in what way a physician's rule differs with the labels of the covariates."""
-    evidence = fitted.evidence
-    if not isinstance(evidence, Predictions) or not words.labels:
+    if not words.labels:
         return fitted
-    told = tuple(None if each is None else words.labelled(each) for each in evidence.words)
-    return replace(fitted, evidence=replace(evidence, words=told))
+    return replace(fitted, evidence=fitted.evidence.with_words(words.labelled))
 
 
 def _set_if_taken(estimator: Estimator, name: str, value: Any) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 from scipy.spatial import cKDTree
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.evidence import PAIR_SCHEMA, EligibleRates, Evidence, Pairs
+from intravar.estimators.evidence import PAIR_SCHEMA, Evidence
 from intravar.measurement.alike import AlikeScale, alike_points
 from intravar.observed import Observed
 from intravar.seeds import stream
@@ -28,10 +28,11 @@ def pairs_behind(evidence: Evidence, observed: Observed) -> pl.DataFrame:
     all of them. Pairs farther apart than two patients of the panel usually are, are left out: no
     pair is better than a bad one.
     """
-    if isinstance(evidence, Pairs):
-        return evidence.table.cast(PAIR_SCHEMA)  # type: ignore[arg-type]
+    counted = evidence.pairs()
+    if counted is not None:
+        return counted
     of_all = np.ones(observed.n_patients, dtype=np.bool_)
-    core = evidence.core if isinstance(evidence, EligibleRates) else of_all
+    core = of_all if evidence.core is None else evidence.core
     points = observed.standardised
     # Standardised: two patients at random lie the root of twice the number of columns apart.
     most_apart = FAR * float(np.sqrt(2 * points.shape[1]))

@@ -16,7 +16,7 @@ import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence, Predictions
+from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval, assess
 from intravar.inference.scales import Scale
 from intravar.measurement.columns import typed
@@ -120,7 +120,7 @@ def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> S
         evidence.columns(),
         estimator.scale,
         estimator.most,
-        isinstance(evidence, Predictions),
+        evidence.upper_limit,
     )
 
 
@@ -251,7 +251,7 @@ def in_their_words(table: pl.DataFrame, words: Words) -> pl.DataFrame:
 
 def claim_of(evidence: Evidence) -> str:
     """Return how a score of this kind is to be read: as it is, or as an upper limit."""
-    return "at most about" if isinstance(evidence, Predictions) else "about"
+    return "at most about" if evidence.upper_limit else "about"
 
 
 def in_words(

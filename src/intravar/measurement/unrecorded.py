@@ -33,10 +33,9 @@ from threadpoolctl import threadpool_limits
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.engines.threads import in_threads
 from intravar.observed import Observed
-from intravar.prediction.canonical import canonical
-from intravar.prediction.cross_fitting import PredictionTask, prepare
 from intravar.prediction.personal import Hyper, fit_rules, learn_hyper
-from intravar.prediction.pooled import common_score
+from intravar.prediction.pooled import common_trees
+from intravar.prediction.tasks import Task, View
 from intravar.seeds import stream
 
 #: With fewer patients nothing is said.
@@ -124,13 +123,15 @@ def unrecorded_reasons(
     if observed.n_patients < FEWEST_PATIENTS or y.min() == y.max() or not tried:
         return None
     rows = _sample(observed, seed)
-    cohort = canonical(observed.covariates[rows], y[rows], _dense(observed.code[rows]))
-    if cohort.decision.min() == cohort.decision.max():
+    part = observed if len(rows) == observed.n_patients else observed.take(rows)
+    if part.decision.min() == part.decision.max():
         return None
-    owner = np.array(origin)[cohort.column]
+    view = View.of(part)
+    owner = np.array([origin[observed.names.index(name)] for name in view.layout.names])
     deals = DEALS if len(rows) <= SMALL_COHORT else 1
     with threadpool_limits(limits=1, user_api="blas"):
-        tasks = [prepare(cohort, N_FOLDS, seed + 1000 * deal) for deal in range(deals)]
+        task = view.task(part, N_FOLDS, seed)
+        tasks = [task.dealt(seed + 1000 * deal) for deal in range(deals)]
         whole, starts = _losses(tasks, np.ones(len(owner), dtype=np.bool_), [{} for _ in tasks])
         sets = [*((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2)]
         left = in_threads(
@@ -138,7 +139,7 @@ def unrecorded_reasons(
             int(joblib.cpu_count()),
         )
         losses = {(): whole} | {names: loss for names, (loss, _) in zip(sets, left, strict=True)}
-    return read_strengths(losses, tried, discordance, float(cohort.decision.mean()))
+    return read_strengths(losses, tried, discordance, float(part.decision.mean()))
 
 
 def read_strengths(
@@ -255,19 +256,15 @@ def _sample(observed: Observed, seed: int) -> IntArray:
     return np.sort(rows[:MOST_PATIENTS])
 
 
-def _dense(code: IntArray) -> IntArray:
-    return np.unique(code, return_inverse=True)[1].astype(np.int64)
-
-
 #: What was learned of physicians' rates without each fold.
 ByFold: TypeAlias = dict[int, Hyper]
 
 
 def _losses(
-    tasks: Sequence[PredictionTask], columns: BoolArray, starts: Sequence[ByFold]
+    tasks: Sequence[Task], columns: BoolArray, starts: Sequence[ByFold]
 ) -> tuple[FloatArray, list[ByFold]]:
     """Return twice the squared error of held-out predictions, per patient, over the deals."""
-    decision = tasks[0].cohort.decision
+    decision = tasks[0].y
     predicted, learned = zip(
         *(_predictions(task, columns, start) for task, start in zip(tasks, starts, strict=True)),
         strict=True,
@@ -275,21 +272,18 @@ def _losses(
     return np.asarray(2 * (decision - np.mean(predicted, axis=0)) ** 2), list(learned)
 
 
-def _predictions(
-    task: PredictionTask, columns: BoolArray, starts: ByFold
-) -> tuple[FloatArray, ByFold]:
+def _predictions(task: Task, columns: BoolArray, starts: ByFold) -> tuple[FloatArray, ByFold]:
     """Predict every patient from the other folds, by some of the columns.
 
     The search for what physicians have in common begins where it ended with all columns, without
     the same fold.
     """
     bins = np.ascontiguousarray(task.bins[:, columns])
-    y, code, n_physicians = task.cohort.decision, task.cohort.code, task.cohort.n_physicians
-    everyone = np.arange(len(y))
+    y, code, n_physicians = task.y, task.code, len(task.panels)
     found, learned = np.empty(len(y)), {}
     for fold in range(task.n_folds):
         own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
-        score = common_score(bins, y, others, task.half, everyone)
+        score = common_trees(bins, y, code, others, task.half).crossed(bins, others, task.half)
         Z = np.column_stack([np.ones(len(y)), score])
         hyper = learn_hyper(Z, y, code, others, n_physicians, starts.get(fold))
         found[own] = fit_rules(Z, y, code, others, n_physicians, hyper).predict(Z, code, own)

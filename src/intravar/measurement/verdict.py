@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions, RepeatedCases
+from intravar.estimators.evidence import EligibleRates, Evidence
 from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
 
@@ -132,7 +132,7 @@ def _without_a_rule(grounds: Grounds) -> list[str]:
     reasons = []
     if grounds.rule_found < RULE_FOUND:
         reasons.append(NO_RULE)
-    if isinstance(grounds.evidence, EligibleRates) and not grounds.evidence.follows:
+    if not grounds.evidence.follows:
         reasons.append(
             "physicians follow rules of their own that this method cannot follow: to decide by "
             "another rule looks like deciding inconsistently (predictability asks for no rule)"
@@ -147,7 +147,7 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
     if group.differ < DIFFER:
         reasons.append("no difference between physicians can be told from chance")
     halves = grounds.halves
-    if isinstance(grounds.evidence, RepeatedCases):
+    if not grounds.evidence.learned:
         return reasons  # counted, not learned: nothing that halves could tell
     if halves is None:
         reasons.append("panels are too small to be halved and compared")
@@ -168,7 +168,7 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
             f"{100 * grounds.case_mix:.0f} % of what they would if dealt at random, and ranks "
             "would compare patients"
         )
-    anchors = grounds.evidence.anchors if isinstance(grounds.evidence, EligibleRates) else None
+    anchors = grounds.evidence.anchors
     differ = grounds.group is not None and grounds.group.differ >= DIFFER
     if anchors is not None and anchors.clear < ANCHORED:
         side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
@@ -191,7 +191,7 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
 
 def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
     reasons = []
-    if halves is not None and isinstance(evidence, Predictions) and halves.fall > SETTLED:
+    if halves is not None and evidence.upper_limit and halves.fall > SETTLED:
         reasons.append(
             f"the level still falls as patients are added, by {100 * halves.shift:.0f} of 100 when "
             f"they double, and may end lower by {100 * halves.fall:.0f}"
@@ -201,7 +201,7 @@ def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
             f"intervals from two halves of the patients overlap for {100 * halves.overlap:.0f} % "
             "of the physicians only"
         )
-    if isinstance(evidence, Pairs):
+    if evidence.caliper is not None:
         reasons.append("the level of a matching method leans: patients in a pair are never alike")
     if isinstance(evidence, EligibleRates):
         reasons += _undetermined(evidence)

@@ -16,7 +16,6 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.prediction.axes import clipped_logit
 from intravar.prediction.bound import panel_means
 from intravar.prediction.physician_effects import (
     Logits,
@@ -24,7 +23,7 @@ from intravar.prediction.physician_effects import (
     fit_effects,
     without_each_fold,
 )
-from intravar.prediction.stacking import fit_blend
+from intravar.prediction.stacking import clipped_logit, fit_blend
 
 #: With fewer known decisions outside a fold nothing is blended.
 FEWEST = 40

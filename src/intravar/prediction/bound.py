@@ -98,6 +98,10 @@ class Bound:
     raw: FloatArray
     effective: FloatArray
 
+    def of(self, physicians: IntArray) -> Bound:
+        """Return the bounds of some physicians, in this order."""
+        return Bound(self.score[physicians], self.raw[physicians], self.effective[physicians])
+
     def interval(self, level: float) -> Interval:
         """Return the interval of what the score tends to.
 
@@ -137,7 +141,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class LossReader:
     """What all physicians taught about reading one physician's losses.
 
     Attributes
@@ -157,7 +161,7 @@ class Reading:
     def of(
         self, losses: Losses, code: IntArray, n_physicians: int, left: FloatArray | None
     ) -> Bound:
-        """Return the bound of physicians who taught nothing; `left` is what their rules leave.
+        """Return the bound of every physician; `left` is what their own rules leave.
 
         Each bound is that of the own panel alone, whoever else is read.
         """
@@ -233,33 +237,30 @@ def bound_of_losses(
     least_kept: float = LEAST_KEPT,
 ) -> Bound:
     """Return the bound of every physician from losses; see :func:`bound`."""
-    return learned_bound(losses, code, n_physicians, left, least_kept)[0]
+    reader = learn_reader(losses, code, n_physicians, left, least_kept)
+    return reader.of(losses, code, n_physicians, None if left is None else left.value)
 
 
-def learned_bound(
+def learn_reader(
     losses: Losses,
     code: IntArray,
     n_physicians: int,
     left: Left | None = None,
     least_kept: float = LEAST_KEPT,
-) -> tuple[Bound, Reading]:
-    """Return the bound of every physician, and what all physicians taught about reading it."""
+) -> LossReader:
+    """Learn from all physicians how to read the losses of one."""
     size = np.bincount(code, minlength=n_physicians).astype(np.float64)
     expected = panel_means(losses.expected, code, size)
     wrong = panel_means(losses.wrong, code, size)
     error = np.sqrt(panel_means(losses.variance, code, size) / size)
-    raw = expected + wrong
-    score, held, share = raw, None, 0.0
+    held, share = None, 0.0
     if n_physicians > 1 and (error > _TINY).all():
         if left is not None:
             other = left.value - expected
             share = share_of(other, wrong, error, left.shared)
-            expected = expected + share * other
-        held = _learn_held(raw - expected, error, least_kept)
-        score = np.maximum(expected + held.back(raw - expected, error), 0.0)
-    usual = _usual(losses.loss, code, size)
-    reading = Reading(share, held, usual)
-    return Bound(score, raw, _effective(losses.loss, score / 2, code, size, usual)), reading
+            wrong = wrong - share * other
+        held = _learn_held(wrong, error, least_kept)
+    return LossReader(share, held, _usual(losses.loss, code, size))
 
 
 def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:

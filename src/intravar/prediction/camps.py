@@ -45,9 +45,10 @@ class CampRules:
         asked: IntArray,
         rules: PersonalRules,
     ) -> FloatArray:
-        """Return P(yes) of patients of physicians who were not learned from.
+        """Return P(yes) of patients: the camp's rule, the physician's threshold and rates.
 
-        Nobody's result depends on who else is asked about; see :func:`camp_predictions`.
+        `rules` are those of the physicians, learned from `rows`. Nobody's result depends on who
+        else is asked about.
         """
         slopes = rules.theta[:, 1:-2]
         # Sums along columns, not products of matrices, which may round by the place of a row.
@@ -62,13 +63,13 @@ class CampRules:
         return fit_rules(own, y, code, rows, len(rules.theta), self.hyper).predict(own, code, asked)
 
 
-def find_camps(rules: PersonalRules, n_camps: int) -> tuple[IntArray, FloatArray]:
+def find_camps(theta: FloatArray, n_camps: int) -> tuple[IntArray, FloatArray]:
     """Return the camp of every physician, by the direction of the weights, and the camps' centres.
 
     Directions are clustered around centres that lie far apart at first; lengths are left out,
     because a physician who follows a rule loosely weighs everything less.
     """
-    slopes = rules.theta[:, 1:-2]
+    slopes = theta[:, 1:-2]
     length = np.linalg.norm(slopes, axis=1, keepdims=True)
     direction = slopes / np.maximum(length, 1e-9)
     centres = direction[[int(np.argmax(length))]]
@@ -84,39 +85,35 @@ def find_camps(rules: PersonalRules, n_camps: int) -> tuple[IntArray, FloatArray
     return np.asarray(np.argmax(direction @ centres.T, axis=1), dtype=np.int64), centres
 
 
-def camp_predictions(
+def learn_camps(
     Z: FloatArray,
     y: IntArray,
     code: IntArray,
     rows: IntArray,
-    asked: IntArray,
     rules: PersonalRules,
     n_camps: int,
-) -> tuple[FloatArray, CampRules]:
-    """Return P(yes) of the rows asked about: the camp's rule, the physician's threshold and rates.
-
-    Beside it, what was learned of the camps.
+) -> CampRules:
+    """Learn the rule of every camp, and what is common to thresholds and rates around it.
 
     Parameters
     ----------
     Z, y, code
         Columns of the rule, decisions and physicians of all patients.
-    rows, asked
-        Patients to learn from, and to predict.
+    rows
+        Patients to learn from.
     rules
         Personal rules learned from `rows`, by which physicians are put into camps.
     n_camps
         How many there are.
     """
-    camp, centres = find_camps(rules, n_camps)
-    member = camp[code]
+    present, who = np.unique(code[rows], return_inverse=True)
+    camp, centres = find_camps(rules.theta[present], n_camps)
+    member = camp[who]
+    own, decided = Z[rows], y[rows]
+    everybody = np.arange(len(rows))
     # To learn a camp's rule, its members count as one physician with a large panel.
-    together = fit_rules(Z, y, member, rows, n_camps, start_hyper(Z.shape[1]))
-    score = np.zeros(len(Z))
-    used = np.concatenate([rows, asked])
-    score[used] = together.score(Z, member, used)
-    own = np.column_stack([np.ones(len(Z)), score])
-    n_physicians = len(rules.theta)
-    hyper = learn_hyper(own, y, code, rows, n_physicians)
-    found = fit_rules(own, y, code, rows, n_physicians, hyper).predict(own, code, asked)
-    return found, CampRules(centres, together.theta[:, : Z.shape[1]].copy(), hyper)
+    together = fit_rules(own, decided, member, everybody, n_camps, start_hyper(Z.shape[1]))
+    score = together.score(own, member, everybody)
+    table = np.column_stack([np.ones(len(rows)), score])
+    hyper = learn_hyper(table, decided, who, everybody, len(present))
+    return CampRules(centres, together.theta[:, : Z.shape[1]].copy(), hyper)

@@ -8,7 +8,9 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.trees import Bins, Trees, grown
+from intravar.learning.bins import Bins
+from intravar.learning.boosted_trees import Trees
+from intravar.prediction.trees import grown
 from intravar.seeds import stream
 
 #: Physicians are dealt into so many groups; what to expect of one is learned from the others.

@@ -6,7 +6,7 @@ together is taken over from the fit of the whole, which never saw the patient's 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
@@ -14,10 +14,11 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.observed import Observed
-from intravar.prediction.bound import Bound, learned_bound, losses_of
-from intravar.prediction.cross_fitting import PredictionTask, half_scores
-from intravar.prediction.explained import left_by_own_rules
+from intravar.prediction.bound import Bound, bound_of_losses, losses_of
+from intravar.prediction.cross_fitting import half_scores
 from intravar.prediction.held_out import HeldOut, held_out
+from intravar.prediction.own_rules import learn_own_rules
+from intravar.prediction.tasks import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def half_predictions(
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return P(yes) of every patient from either half of the other folds: own, and pooled.
 
-    In canonical order, learned the first time they are asked for; nothing where no rule is learned.
+    In the order of the panels, learned the first time they are asked for; nothing without a rule.
     """
     return observed.learn(
         ("half predictions", n_folds, seed),
@@ -53,10 +54,10 @@ def half_predictions(
 
 
 def _half_predictions(found: HeldOut, n_threads: int) -> list[tuple[FloatArray, FloatArray]]:
-    if found.fit is None:
+    if not found.folds:
         return []
     with threadpool_limits(limits=1, user_api="blas"):
-        scores = half_scores(found.task, found.fit, n_threads)
+        scores = half_scores(found.task, found.folds, n_threads)
     return [(expit(own), expit(pooled)) for own, pooled in scores]
 
 
@@ -68,7 +69,7 @@ def half_bounds(
     None where no rule is learned, or where a half holds decisions of one kind alone.
     """
     found = held_out(observed, n_folds, seed, n_threads)
-    task, y = found.task, found.task.cohort.decision
+    task, y = found.task, found.task.y
     parts = (task.part, ~task.part)
     predictions = half_predictions(observed, n_folds, seed, n_threads)
     if not predictions or any(len(np.unique(y[part])) < 2 for part in parts):
@@ -82,24 +83,10 @@ def half_bounds(
     return whole, first, second
 
 
-def _bound(
-    task: PredictionTask, rows: IntArray, own: FloatArray, pooled: FloatArray, seed: int
-) -> HalfBound:
+def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray, seed: int) -> HalfBound:
     """Return the bounds of the physicians of some patients."""
-    cohort = task.cohort
-    present, code, size = np.unique(cohort.code[rows], return_inverse=True, return_counts=True)
-    some = replace(
-        task,
-        cohort=replace(
-            cohort,
-            decision=cohort.decision[rows],
-            code=code.astype(np.int64),
-            physician=cohort.physician[present],
-        ),
-        columns=task.columns[rows],
-        sampled=task.sampled[rows],
-    )
-    left, _ = left_by_own_rules(some, own[rows], pooled[rows], seed)
-    losses = losses_of(own[rows], some.cohort.decision)
-    bound, _ = learned_bound(losses, some.cohort.code, len(present), left)
-    return HalfBound(bound, some.cohort.physician, size)
+    some = task.take(rows)
+    _, left = learn_own_rules(some, own[rows], pooled[rows], seed)
+    losses = losses_of(own[rows], some.y)
+    bound = bound_of_losses(losses, some.code, len(some.panels), left)
+    return HalfBound(bound, some.panels.physicians, some.panels.sizes)

@@ -8,37 +8,76 @@ import numpy as np
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.observed import Observed
-from intravar.prediction.canonical import canonical
-from intravar.prediction.cross_fitting import FoldScores, PredictionTask, cross_fit, prepare
-from intravar.prediction.small import shares_of_others
+from intravar.prediction.cross_fitting import Fold, FoldScores, cross_fit
+from intravar.prediction.tasks import Task, View
 
 #: With fewer patients no rule is looked for.
 FEWEST_PATIENTS = 40
+#: The share of all physicians counts as so many patients of one's own.
+SHARED = 2.0
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Too few patients, or one decision for all: shares instead of rules.
+
+    Attributes
+    ----------
+    n_patients, n_yes
+        Patients who were learned from, and how many of them were decided for.
+    """
+
+    n_patients: int
+    n_yes: int
+
+    def predict(
+        self, y: IntArray, code: IntArray, n_physicians: int, *, counted: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the share of the physician's other patients decided for, and that of all.
+
+        The first is drawn towards the second, and that towards one half. Where these patients are
+        `counted` among those learned from, each is left out of the share of all.
+
+        Examples
+        --------
+        >>> y, one = np.array([1, 1, 0]), np.zeros(3, dtype=np.int64)
+        >>> Shares(3, 2).predict(y, one, 1, counted=True)[0].round(2).tolist()
+        [0.5, 0.5, 0.92]
+        >>> Shares(9, 4).predict(y[1:], one[1:], 1, counted=False)[0].round(2).tolist()
+        [0.3, 0.63]
+        """
+        n, yes = self.n_patients - int(counted), self.n_yes - counted * y
+        everywhere = (yes + 0.5) / (n + 1)
+        own = np.bincount(code, y, minlength=n_physicians)[code] - y
+        size = np.bincount(code, minlength=n_physicians)[code] - 1
+        personal = (own + SHARED * everywhere) / (size + SHARED)
+        pooled = (yes + SHARED * everywhere) / (n + SHARED)
+        return np.asarray(personal), np.broadcast_to(pooled, len(y)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Predictions in canonical order.
+    """Predictions of the patients who were learned from, in the order of the panels.
 
     Attributes
     ----------
-    task
-        The cohort, made ready.
-    fit
-        The cross-fit; None where there are too few patients, or one decision for all.
+    view, task
+        How panels are made ready, and the panels.
+    folds, scores
+        What was learned without each fold, and what it says; None where there are too few patients,
+        or one decision for all.
     personal, pooled
         P(yes) by predictions that know the physician, and that do not.
-    seed
-        Of the folds.
     """
 
-    task: PredictionTask
-    fit: FoldScores | None
+    view: View
+    task: Task
+    folds: tuple[Fold, ...]
+    scores: FoldScores | None
     personal: FloatArray
     pooled: FloatArray
-    seed: int
 
 
 def held_out(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> HeldOut:
@@ -49,14 +88,16 @@ def held_out(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) ->
 
 
 def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> HeldOut:
-    cohort = canonical(observed.covariates, observed.decision, observed.code)
-    task = prepare(cohort, n_folds, seed)
-    y = cohort.decision
-    if len(y) < FEWEST_PATIENTS or y.min() == y.max() or task.n_folds < n_folds:
-        everybody = np.zeros(len(y), dtype=np.int64)
-        own = shares_of_others(y, cohort.code, cohort.n_physicians)
-        return HeldOut(task, None, own, shares_of_others(y, everybody, 1), seed)
+    view = observed.learn("view", lambda: View.of(observed))
+    first = observed.learn(("task", n_folds), lambda: view.task(observed, n_folds, seed))
+    task = first.dealt(seed)
+    y = task.y
+    too_few = len(y) < FEWEST_PATIENTS or y.min() == y.max()
+    if too_few or len(np.unique(task.fold)) < n_folds:
+        shares = Shares(len(y), int(y.sum()))
+        own, pooled = shares.predict(y, task.code, len(task.panels), counted=True)
+        return HeldOut(view, task, (), None, own, pooled)
     # The products are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
-        fit = cross_fit(task, n_threads)
-    return HeldOut(task, fit, expit(fit.score), expit(fit.pooled), seed)
+        folds, scores = cross_fit(task, n_threads)
+    return HeldOut(view, task, folds, scores, expit(scores.score), expit(scores.pooled))

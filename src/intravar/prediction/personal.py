@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.personal_kernel import fit_panels, predict_rows
+from intravar.prediction.personal_kernel import FLATTEN, average_rows, fit_panels, predict_rows
 
 #: Standard deviation of slopes, and of logits of rates, from which the search starts.
 SLOPE_SD = 0.5
@@ -30,7 +30,7 @@ LARGEST_LOGIT = 8.0
 #: The prior of the covariance is worth so many physicians, whose slopes differ by so much.
 PRIOR_PHYSICIANS = 2.0
 PRIOR_SD = 0.2
-#: Parameters that do not differ keep a hair's breadth, so that the covariance can be inverted.
+#: Small ridge for invertibility.
 LEAST_VARIANCE = 1e-5
 ROUNDS = 40
 SETTLED = 0.03
@@ -59,14 +59,6 @@ class PersonalRules:
         found: FloatArray = predict_rows(Z, code, rows, self.theta, self.covariance)
         return found
 
-    def average(self, Z: FloatArray, rows: IntArray, among: IntArray) -> FloatArray:
-        """Return P(yes) of some rows with a physician drawn from `among`."""
-        total = np.zeros(len(rows))
-        for physician in among:
-            anybody = np.full(len(Z), physician, dtype=np.int64)
-            total += self.predict(Z, anybody, rows)
-        return total / len(among)
-
     def score(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return the logit beta_j.z of some rows, without the rates."""
         d = Z.shape[1]
@@ -79,6 +71,37 @@ class PersonalRules:
         steep = (high - low) * g * (1 - g)
         rates = np.column_stack([low * (1 - low) * (1 - g), high * (1 - high) * g])
         return low + (high - low) * g, np.column_stack([steep[:, None] * Z, rates])
+
+
+@dataclass(frozen=True, eq=False)
+class AverageColleague:
+    """Some physicians' rules side by side; see :func:`average_rows`."""
+
+    weights: FloatArray
+    spreads: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, rules: PersonalRules, among: IntArray) -> AverageColleague:
+        """Take the rules of some physicians."""
+        theta, covariance = rules.theta[among], rules.covariance[among]
+        d = theta.shape[1] - 2
+        k, h = np.tril_indices(d)
+        spreads = np.where(k == h, 0.5, 1.0) * (covariance[:, k, h] + covariance[:, h, k])
+        flat = np.sqrt(1 + FLATTEN * np.einsum("jkk->jk", covariance)[:, d:])
+        rates = expit(theta[:, d:] / flat)
+        return cls(
+            np.ascontiguousarray(theta[:, :d].T),
+            np.ascontiguousarray(spreads.T),
+            rates[:, 0].copy(),
+            rates[:, 1].copy(),
+        )
+
+    def predict(self, Z: FloatArray, rows: IntArray) -> FloatArray:
+        """Return P(yes) of some rows with one of the physicians, drawn at random."""
+        found: FloatArray = average_rows(Z, rows, self.weights, self.spreads, self.low, self.high)
+        return found
 
 
 def sorted_panels(code: IntArray, rows: IntArray, n_physicians: int) -> tuple[IntArray, IntArray]:

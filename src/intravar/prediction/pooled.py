@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.learning.bins import Bins
+from intravar.learning.boosted_trees import Rates, Trees
 from intravar.learning.screening import MOST_SEEN
-from intravar.prediction.trees import Bins, TreeRates, Trees, grown
-from intravar.prediction.trees_kernel import MISSING_BIN
+from intravar.prediction.trees import grown
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +24,16 @@ class CommonTrees:
 
     halves: tuple[Trees, Trees]
 
-    def crossed(
-        self, bins: Bins, rows: IntArray, half: npt.NDArray[np.bool_], asked: IntArray
-    ) -> FloatArray:
-        """Return the score of patients; see :func:`common_score`."""
-        learned = np.zeros(len(bins), dtype=np.bool_)
-        learned[rows] = True
-        one, other = (trees.scores(bins[asked]) for trees in self.halves)
-        crossed = np.where(half[asked], one, other)
-        return np.where(learned[asked], crossed, 0.5 * (one + other))
+    def crossed(self, bins: Bins, rows: IntArray, half: npt.NDArray[np.bool_]) -> FloatArray:
+        """Return the score of all patients, given those learned from and everybody's half.
+
+        A model of one half of the rows scores the other half, so that no score has seen its own
+        patient's decision; patients that were not learned from get the mean of both models.
+        """
+        one, other = (trees.scores(bins) for trees in self.halves)
+        score = 0.5 * (one + other)
+        score[rows] = np.where(half, one, other)[rows]
+        return score
 
     def scores(self, bins: Bins) -> FloatArray:
         """Return the score of patients of whom none was learned from."""
@@ -54,8 +56,7 @@ class CommonTrees:
             return np.arange(n_columns)
         often = np.zeros(n_columns)
         for trees in self.halves:
-            parts = trees.columns[trees.cuts < MISSING_BIN]
-            often += np.bincount(parts, minlength=n_columns)
+            often += trees.splits(n_columns)
         often[told] = np.inf
         found = np.argsort(-often, kind="stable")[:MOST_SEEN]
         return np.sort(found[often[found] > 0])
@@ -64,42 +65,26 @@ class CommonTrees:
 def common_trees(
     bins: Bins,
     y: IntArray,
+    code: IntArray,
     rows: IntArray,
     half: npt.NDArray[np.bool_],
-    rates: TreeRates | None = None,
+    rates: Rates | None = None,
 ) -> CommonTrees:
-    """Grow the trees of either half; see :func:`common_score`."""
-    one, other = (
-        grown(bins[own], y[own], None if rates is None else rates.take(own))
-        for own in (rows[half[rows] == which] for which in (False, True))
-    )
-    return CommonTrees((one, other))
-
-
-def common_score(
-    bins: Bins,
-    y: IntArray,
-    rows: IntArray,
-    half: npt.NDArray[np.bool_],
-    asked: IntArray,
-    rates: TreeRates | None = None,
-) -> FloatArray:
-    """Return the score of patients learned from and of others.
-
-    A model of one half of the rows scores the other half, so that no score has seen its own
-    patient's decision; patients that were not learned from get the mean of both models.
+    """Grow the trees of either half.
 
     Parameters
     ----------
-    bins, y
-        Binned covariates and decisions of all patients.
+    bins, y, code
+        Binned covariates, decisions and physicians of all patients.
     rows
         Patients to learn from.
     half
         Half to which every patient belongs.
-    asked
-        Patients to score.
     rates
-        TreeRates of all patients; by default none.
+        The physicians' rates; by default it is not known who decides.
     """
-    return common_trees(bins, y, rows, half, rates).crossed(bins, rows, half, asked)
+    one, other = (
+        grown(bins[own], y[own], None if rates is None else code[own], rates)
+        for own in (rows[half[rows] == which] for which in (False, True))
+    )
+    return CommonTrees((one, other))

@@ -63,7 +63,7 @@ def sampled_hyper(
     seed
         Of the draws.
     """
-    random = stream(seed, "prediction", "draws")
+    random, Z = stream(seed, "prediction", "draws"), np.ascontiguousarray(Z)
     order, begin = sorted_panels(code, rows, n_physicians)
     begin = np.unique(begin)
     J, m = len(begin) - 1, len(start.mean)

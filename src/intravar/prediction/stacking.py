@@ -1,6 +1,11 @@
 """Putting candidates together: the one, or the mixture, that predicts held-out decisions best.
 
 Everything here is learned from predictions that had not seen the decisions they are held against.
+
+Beside a blend of the candidates there are trees along personal axes. A physician's largest weight
+is turned upwards and called the first axis, the next one the second. Along these axes rules of one
+kind look alike, whichever covariates they are about, and trees grown on all physicians learn their
+common shape: a sum, a conjunction, a threshold.
 """
 
 from __future__ import annotations
@@ -11,16 +16,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, logit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.trees import Trees, bin_edges, binned, grown
+from intravar.learning.bins import bin_edges, binned
+from intravar.learning.boosted_trees import Trees
+from intravar.prediction.personal import PersonalRules
+from intravar.prediction.trees import grown
 
 BLEND = "blend"
 #: How much of the axes' trees may enter the mixture with the blend, in logits.
 MIXTURES = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: Penalty on the blend's weights, which are pulled towards the mean of the candidates.
 PENALTY = 5.0
+#: How many axes are looked along.
+MOST_AXES = 4
+EDGE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +53,56 @@ class Level:
         """Return some of the patients."""
         logits = {name: values[rows] for name, values in self.logits.items()}
         return Level(logits, self.axes[rows])
+
+    @classmethod
+    def together(cls, parts: Sequence[Level]) -> Level:
+        """Return patients of several parts, one part after the other."""
+        names = parts[0].logits
+        return cls(
+            {name: np.concatenate([each.logits[name] for each in parts]) for name in names},
+            np.vstack([each.axes for each in parts]),
+        )
+
+
+def clipped_logit(probability: FloatArray) -> FloatArray:
+    """Return the logit of probabilities, kept away from 0 and 1."""
+    return np.asarray(logit(np.clip(probability, EDGE, 1 - EDGE)))
+
+
+def personal_axes(
+    Z: FloatArray, code: IntArray, rows: IntArray, rules: PersonalRules, first: int, panel: IntArray
+) -> FloatArray:
+    """Return the patients along their physicians' axes, and what is known of the physicians.
+
+    Parameters
+    ----------
+    Z, code
+        Columns of the rule and physician of every patient.
+    rows
+        Patients to be described.
+    rules
+        Personal rules that have not seen the decisions of these patients.
+    first
+        Column of Z from which on weights are compared.
+    panel
+        Patients of every physician that the rules were learned from.
+    """
+    weights = rules.theta[:, first:-2]
+    n_axes = min(MOST_AXES, weights.shape[1])
+    order = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :n_axes]
+    largest = np.take_along_axis(weights, order, axis=1)
+    who = code[rows]
+    along = np.take_along_axis(Z[rows, first:], order[who], axis=1) * np.sign(largest[who])
+    size = np.abs(largest) / np.maximum(np.abs(largest[:, :1]), 1e-9)
+    return np.column_stack(
+        [
+            along,
+            size[who, 1:],
+            rules.score(Z, code, rows),
+            rules.theta[who, -2:],
+            np.log1p(panel[who]),
+        ]
+    )
 
 
 def log_likelihood(score: FloatArray, y: IntArray) -> FloatArray:
@@ -100,16 +161,11 @@ class Stack:
     blind_blend: FloatArray
     blind: Sequence[str]
 
-    def scores(self, level: Level) -> FloatArray:
-        """Return the logit of P(yes) of other patients."""
-        return self._mixed(self.blend[0] + level.table() @ self.blend[1:], level)
+    def scores(self, level: Level) -> tuple[FloatArray, FloatArray]:
+        """Return the logit of P(yes), and the same by the candidates that do not know who decides.
 
-    def blind_scores(self, level: Level) -> FloatArray:
-        """Return the same by the candidates that do not know who decides."""
-        return np.asarray(self.blind_blend[0] + level.table(self.blind) @ self.blind_blend[1:])
-
-    def each(self, level: Level) -> tuple[FloatArray, FloatArray]:
-        """Return both, of every patient to the same bits whoever else is asked about."""
+        Every patient's has the same bits whoever else is asked about.
+        """
         blended = summed(self.blend, list(level.logits.values()))
         blind = summed(self.blind_blend, [level.logits[name] for name in self.blind])
         return self._mixed(blended, level), blind

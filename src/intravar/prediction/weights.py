@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.column_bins import telling_columns
-from intravar.prediction.cross_fitting import PredictionTask
+from intravar.prediction.columns import telling_columns
 from intravar.prediction.personal import Hyper, PersonalRules, fit_rules, learn_hyper
+from intravar.prediction.tasks import Task
 
 #: A difference of so many standard errors is worth a word.
 WORTH_A_WORD = 2.5
@@ -38,15 +38,19 @@ class SharedWeights:
     covariates: tuple[str, ...]
     hyper: Hyper
 
-    def table(
-        self, columns: FloatArray, y: IntArray, code: IntArray, physicians: Sequence[Any]
-    ) -> pl.DataFrame:
-        """Return the weights of physicians beside those of the others; see `personal_weights`.
+    def table(self, task: Task, physicians: Sequence[Any]) -> pl.DataFrame:
+        """Return the weights of every panel's physician beside those of the others.
 
         Nobody's weights depend on who else is asked about.
+
+        Returns
+        -------
+        polars.DataFrame
+            physician, covariate, weight, others, difference, standard_error.
         """
-        Z, J = np.column_stack([np.ones(len(y)), columns[:, self.chosen]]), len(physicians)
-        rules = fit_rules(Z, y, code, np.arange(len(y)), J, self.hyper)
+        J = len(task.panels)
+        Z = np.column_stack([np.ones(len(task.y)), task.columns[:, self.chosen]])
+        rules = fit_rules(Z, task.y, task.code, np.arange(len(task.y)), J, self.hyper)
         weight, error = _weights(rules)
         others = np.broadcast_to(self.hyper.mean[1:-2], weight.shape)
         return pl.DataFrame(
@@ -62,10 +66,8 @@ class SharedWeights:
         )
 
 
-def personal_weights(
-    task: PredictionTask, names: Sequence[str], physicians: Sequence[Any]
-) -> tuple[pl.DataFrame, SharedWeights]:
-    """Return every physician's weights beside those of the others, and what is common to them.
+def learn_weights(task: Task, names: Sequence[str]) -> SharedWeights:
+    """Learn what is common to the physicians' weights.
 
     Weights are per standard deviation of the covariate, from a rule without trees that is learned
     from all patients: it describes, and predicts nothing.
@@ -73,26 +75,16 @@ def personal_weights(
     Parameters
     ----------
     task
-        The cohort, made ready.
-    names, physicians
-        Names of covariates and physicians, in the order that was given.
-
-    Returns
-    -------
-    polars.DataFrame
-        physician, covariate, weight, others, difference, standard_error.
-    SharedWeights
-        What is common.
+        The panels, made ready.
+    names
+        Of the covariates, in the order of the panels.
     """
-    cohort = task.cohort
-    y, code, J = cohort.decision, cohort.code, cohort.n_physicians
+    y, code, J = task.y, task.code, len(task.panels)
     rows = np.flatnonzero(task.sampled)
     chosen = telling_columns(task.columns, y, code, rows, J)
     Z = np.column_stack([np.ones(len(y)), task.columns[:, chosen]])
-    hyper = learn_hyper(Z, y, code, rows, J)
-    covariates = tuple(names[cohort.column[task.owner[at]]] for at in chosen)
-    common = SharedWeights(chosen, covariates, hyper)
-    return common.table(task.columns, y, code, [physicians[at] for at in cohort.physician]), common
+    covariates = tuple(names[task.owner[at]] for at in chosen)
+    return SharedWeights(chosen, covariates, learn_hyper(Z, y, code, rows, J))
 
 
 def _weights(rules: PersonalRules) -> tuple[FloatArray, FloatArray]:

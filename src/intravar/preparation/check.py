@@ -17,6 +17,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import counted_among
 from intravar.estimators import METHODS, default_method, make_estimator
+from intravar.estimators.base import CommonEstimator
 from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
 from intravar.preparation.census import CODE, DECIDED, Census, as_measured, take_census
@@ -194,7 +195,7 @@ def may_go_in_parts(request: Request) -> bool:
     named = (request.method or default_method(), *request.methods)
     if request.case is not None or "all" in named:
         return False
-    return all(name in METHODS and METHODS[name].reads_others for name in named)
+    return all(name in METHODS and issubclass(METHODS[name], CommonEstimator) for name in named)
 
 
 def _as_text(request: Request) -> tuple[str, ...]:

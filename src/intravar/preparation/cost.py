@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intravar.estimators.base import Estimator
+from intravar.estimators.base import CommonEstimator, Estimator
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.work import Size, Work
-from intravar.prediction.cross_fitting import MOST_COMMON
+from intravar.prediction.tasks import MOST_COMMON
 
 #: Seconds to deal a patient into a bucket, and to prepare one there, with each of their values.
 SCATTER_EACH = 2e-6
@@ -126,7 +126,7 @@ def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[
     """
     works = [method.work(size) for method in methods] or [Work(0.0)]
     # Distances within a panel, where patients are paired.
-    paired = not methods or not all(method.reads_others for method in methods)
+    paired = not methods or not all(issubclass(method, CommonEstimator) for method in methods)
     panel = 3 * 8 * min(float(size.panels.max()) ** 2, 2.5e7) if paired else 0.0
     each = max(_held(size, work) for work in works)
     # Noise is taken apart by predictions, of some patients where they are many.

@@ -7,9 +7,7 @@ columns many are, and copies must be told from them.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -17,9 +15,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.canonical_order import HashArray
-from intravar.errors import InputError
-from intravar.preparation.columns.identifiers import identifier
+from intravar.content_order import HashArray
+from intravar.preparation.columns.identifiers import identifier, names_patients
 from intravar.preparation.columns.roles import Roles
 from intravar.sources.columns.plain import plain_column
 
@@ -31,15 +28,6 @@ MOST_LEFT_OUT = 32
 FEW = 20
 #: A table whose every row comes a multiple of times was put together from copies of itself.
 ENOUGH_ROWS = 20
-_PATIENT = re.compile(
-    r"(?:^|[_\W])(?:(?:patient|person|pat|pt|subject|participant)[_\W]?"
-    r"(?:id|ident\w*|no|nr|num|number|nummer|key|code|uuid|guid)|(?:nhs|chi|hospital)[_\W]?(?:no|nr|"
-    r"num|number|nummer)|nhs|mrn|ssn)(?:$|[_\W])|^(?:patient|person|subject|participant)$",
-    re.IGNORECASE,
-)
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
 #: Why rows are not measured, in the words that results print.
 COPIES = "they copy another row"
 AGAIN = "the same patient is in another row of the physician"
@@ -74,10 +62,7 @@ class RepeatedRows:
 
 
 def each_once(
-    table: pl.DataFrame,
-    roles: Roles,
-    rows: IntArray,
-    rule: CopyRule | Literal["learn"] | None = "learn",
+    table: pl.DataFrame, roles: Roles, rows: IntArray, rule: CopyRule | None
 ) -> tuple[IntArray, dict[str, int]]:
     """Keep one row of every patient of a physician.
 
@@ -95,10 +80,10 @@ def each_once(
     rows, dropped
         The rows that are kept, rising, and how many are not, by reason.
     """
-    found = find_repeated_rows(table, roles, rows=rows, patient=roles.patient, rule=rule)
+    chosen = table[rows]
+    found = find_repeated_rows(chosen, roles, rule)
     if not (found.n_copies or found.n_again):
         return rows, {}
-    chosen = table[rows]
     # Whoever decided is the same among those of whom one is kept, whatever the name.
     described = (name for name in sorted(chosen.columns) if name != roles.physician)
     plain = [name for name in described if _is_plain(chosen[name])]
@@ -118,26 +103,18 @@ def _is_plain(column: pl.Series) -> bool:
     return not (column.dtype.is_nested() or column.dtype in odd)
 
 
-def find_repeated_rows(
-    table: pl.DataFrame,
-    roles: Roles,
-    *,
-    rows: IntArray | None = None,
-    patient: str | None = None,
-    rule: CopyRule | Literal["learn"] | None = "learn",
-) -> RepeatedRows:
+def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None) -> RepeatedRows:
     """Find copies of rows and patients who come again.
+
+    Patients are known by the column that names them, by default by every column whose name says
+    that it does.
 
     Parameters
     ----------
     table, roles
         The table and what its columns are.
-    rows
-        Rows to look at, those that are measured say; all by default.
-    patient
-        Column that names the patient; by default every column whose name says that it does.
     rule
-        By what copies are known; by default that is found out.
+        By what copies are known; None if rows that agree are no copies.
 
     Examples
     --------
@@ -145,30 +122,23 @@ def find_repeated_rows(
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
     >>> roles = assign_roles(table.columns, physician="doctor", decision="drug")
-    >>> found = find_repeated_rows(table, roles)
+    >>> found = find_repeated_rows(table, roles, None)
     >>> found.group.tolist(), found.n_again
     ([0, 0, 1], 1)
     """
-    if patient is not None and patient not in table.columns:
-        raise InputError(f"there is no column '{patient}' to know patients by")
-    chosen = table if rows is None else table[rows]
+    patient = roles.patient
     taken = (roles.physician, roles.decision)
-    names = [patient] if patient else [name for name in chosen.columns if _names_patients(name)]
+    names = [patient] if patient else [name for name in table.columns if names_patients(name)]
     known = tuple(name for name in names if name not in taken)
-    links = [group for name in known if (group := _of_one_patient(chosen[name])) is not None]
-    n_again = chosen.height - _joined(links, chosen.height)[0]
-    told = learn_copies(chosen, roles)[0] if rule == "learn" else rule
-    copied = None if told is None else told.groups(chosen, roles)
+    links = [group for name in known if (group := _of_one_patient(table[name])) is not None]
+    n_again = table.height - _joined(links, table.height)[0]
+    copied = None if rule is None else rule.groups(table, roles)
     if copied is not None:
         links.append(copied)
-    group = _joined(links, chosen.height)[1]
-    n_copies = 0 if copied is None else chosen.height - len(np.unique(copied))
-    again = tuple(name for name in known if chosen[name].drop_nulls().is_duplicated().any())
+    group = _joined(links, table.height)[1]
+    n_copies = 0 if copied is None else table.height - len(np.unique(copied))
+    again = tuple(name for name in known if table[name].drop_nulls().is_duplicated().any())
     return RepeatedRows(group, n_copies, n_again, again)
-
-
-def _names_patients(name: str) -> bool:
-    return _PATIENT.search(_CAMEL.sub("_", name)) is not None
 
 
 def _of_one_patient(column: pl.Series) -> IntArray | None:

@@ -12,6 +12,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.observed import Observed
+from intravar.panels import in_content_order
 from intravar.preparation.columns.kinds import Column, without_blanks
 from intravar.preparation.columns.leaks import Leak, columns_that_say_the_same, find_leaks
 from intravar.preparation.columns.roles import Roles
@@ -169,7 +170,7 @@ def prepare(
         portion = learned.recipe.apply(decided) if learned.recipe.kinds else None
     _check_left(portion, learned, decided, dropped)
     assert portion is not None
-    observed, order = portion.observed.in_canonical_order()
+    observed, order = in_content_order(portion.observed)
     rows = rows[portion.rows[order]]
     columns = [each.taken(order) for each in portion.columns]
     dropped |= portion.dropped

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, RepeatedCases
+from intravar.estimators.evidence import Evidence
 from intravar.measurement.scores import Scores
 from intravar.publication.suppression import is_few
 
@@ -43,46 +43,28 @@ class HiddenParts:
 def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenParts:
     """Tell for every physician what must be hidden.
 
-    A share of pairs is the number of discordant ones over that of all: both, and the concordant
-    rest, can be worked out from it. Panel size and number of pairs together tell how many patients
-    stayed without a pair; where these are few, the size is hidden and the score is kept. How many
-    were decided for, less the discordant pairs, are the patients decided for who have no discordant
-    pair: where these are few, the rate is hidden.
-
-    The latent rule's p_high, and the score that follows from it, are the eligible patients decided
-    for over the eligible; p_low is the same of the others. Where the eligible decided one way are
-    few the score is hidden, where the others are, p_low is and the rate; where the others are few
-    on the whole, the panel size is hidden too, because it tells them by subtraction.
-
-    Any other score is taken to tell how many were decided for.
+    The evidence says which counts follow from what is shown; see
+    :meth:`intravar.estimators.evidence.Evidence.told`. Where one of those that follow from the
+    score is few, the score is hidden; where one follows from the panel's size, from the rate or
+    from what is said of the others, that is.
     """
     n, n_for = scores.n_patients, scores.n_for
-    few_patients, few_for = _few(smallest, n), _few(smallest, n_for, n - n_for)
-    nobody = np.zeros(len(n), dtype=np.bool_)
-    size, least = few_patients, np.where(few_patients, 0, n)
-    if isinstance(evidence, Pairs):
-        pairs, discordant = evidence.n_pairs, evidence.n_discordant
-        score = few_patients | _few(smallest, pairs, discordant, pairs - discordant)
-        rate = ~score & _few(smallest, n_for - discordant, n - n_for - discordant)
-        size = size | _few(smallest, n - 2 * pairs)
-        return HiddenParts(size, np.where(size, 2 * pairs, n), score, score, rate)
-    if isinstance(evidence, RepeatedCases):
-        seen, differ = evidence.n_repeats, evidence.n_contradictions
-        score = few_patients | _few(smallest, seen, differ, seen - differ)
-        return HiddenParts(size, least, score, score, nobody)
-    score = few_patients | few_for
-    if isinstance(evidence, EligibleRates):
-        eligible, eligible_for = evidence.n_eligible, evidence.n_eligible_for
-        others, others_for = n - eligible, n_for - eligible_for
-        score = score | _few(smallest, eligible_for, eligible - eligible_for)
-        low = score | _few(smallest, others_for, others - others_for)
-        size = size | _few(smallest, others)
-        least = np.where(size, np.floor(eligible).astype(np.int64), n)
-        return HiddenParts(size, least, score, low, ~score & low)
-    return HiddenParts(size, least, score, score, nobody)
+    told = evidence.told(n, n_for)
+    few_patients = _few(smallest, n)
+    size = few_patients | _few(smallest, *told.size)
+    score = few_patients | _few(smallest, *told.score)
+    return HiddenParts(
+        size,
+        np.where(size, told.least, n),
+        score,
+        score | _few(smallest, *told.others),
+        ~score & _few(smallest, *told.rate),
+    )
 
 
 def _few(smallest: int, *counts: IntArray | FloatArray) -> BoolArray:
-    """Tell where one of the counts is few."""
+    """Tell where one of the counts is few; nowhere without counts."""
+    if not counts:
+        return np.zeros(1, dtype=np.bool_)
     least = np.min(np.stack([np.asarray(each, dtype=np.float64) for each in counts]), axis=0)
     return np.array([is_few(count, smallest) for count in least.tolist()], dtype=np.bool_)

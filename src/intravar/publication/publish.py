@@ -15,12 +15,7 @@ import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import (
-    Decisions,
-    EligibleRates,
     Evidence,
-    Pairs,
-    Predictions,
-    RepeatedCases,
 )
 from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.scores import Scores, result_table
@@ -160,27 +155,17 @@ def _bands(
     n_physicians = len(scores.physician)
     if secrets is None or scores.scale != "discordance":
         return (None,) * n_physicians
-    counted = isinstance(evidence, Predictions | Decisions)
-    of_pairs = isinstance(evidence, Pairs | RepeatedCases)
-    trials = _trials(scores, evidence)
+    counted = not evidence.of_pairs and evidence.core is None
+    trials = evidence.trials(scores.n_patients)
     found: list[Band | None] = []
     for at in range(n_physicians):
         if not hidden.score[at] or hidden.least[at] < max(min_panel, FEWEST_PATIENTS, smallest + 1):
             found.append(None)
             continue
-        reach = Reach(smallest, of_pairs, counted and not hidden.size[at])
+        reach = Reach(smallest, evidence.of_pairs, counted and not hidden.size[at])
         score, secret = float(scores.discordance[at]), float(secrets[at])
         found.append(band_of(score, secret, float(trials[at]), reach))
     return tuple(found)
-
-
-def _trials(scores: Scores, evidence: Evidence) -> IntArray | FloatArray:
-    """Return how many pairs or patients stand behind every score."""
-    if isinstance(evidence, Pairs):
-        return evidence.n_pairs
-    if isinstance(evidence, RepeatedCases):
-        return evidence.n_repeats
-    return evidence.n_eligible if isinstance(evidence, EligibleRates) else scores.n_patients
 
 
 def _table(rows: list[dict[str, object]], physician: pl.DataType) -> pl.DataFrame:

@@ -630,13 +630,13 @@ class Review:
     discordance, low, high
         Among pairs that were judged comparable, with its 95 % interval.
     n_pairs, n_left
-        Pairs drawn, and those without a judgement.
+        Pairs that were judged, and those without an answer.
     record
         Discordance of pairs that are alike in the record.
     step
         To which figures are rounded.
     explained
-        Share of the record's discordance that reviewers explained.
+        Share of the pairs decided differently that reviewers did not find comparable.
     reasons, unsure, agreement
         None or empty where counts behind them are small.
     physicians
@@ -646,10 +646,10 @@ class Review:
     discordance: Annotated[float, _REVIEWED]
     low: Annotated[float, _REVIEWED]
     high: Annotated[float, _REVIEWED]
-    n_pairs: Annotated[int, "pairs drawn"]
+    n_pairs: Annotated[int, "told in blocks of twenty or more"]
     record: Annotated[float, "two digits, over all pairs"]
-    step: Annotated[float, "follows from the number of pairs"]
-    n_left: Annotated[int, "pairs without a judgement"]
+    step: Annotated[float, "how far the figure was rounded"]
+    n_left: Annotated[int, "told in blocks of twenty or more"]
     explained: Annotated[float | None, _REVIEWED]
     reasons: tuple[ReviewReason, ...]
     unsure: Annotated[ReviewRange | None, "missing where unsure pairs are few"]

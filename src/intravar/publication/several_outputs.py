@@ -16,7 +16,6 @@ import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import theirs
-from intravar.estimators.evidence import EligibleRates
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
@@ -161,7 +160,7 @@ def _bands(
     ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
     for decision, outputs in alone.items():
         main = found.measurements[decision].main
-        of_all = main.scores.scale == "discordance" and not isinstance(main.evidence, EligibleRates)
+        of_all = main.scores.scale == "discordance" and main.evidence.core is None
         rows = {row["physician"]: row for row in outputs.physicians.iter_rows(named=True) if of_all}
         for name, listed in ends.items():
             listed.append(_ends(rows.get(name, {})))

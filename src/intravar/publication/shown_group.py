@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.evidence import Evidence, Pairs
+from intravar.estimators.evidence import Evidence
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.group import Group, group_of
 from intravar.measurement.scores import Scores
@@ -73,8 +73,9 @@ def shown_group(
 def _known(scores: Scores, evidence: Evidence, published: ShownScores, smallest: int) -> _Known:
     hidden = published.hidden
     size = np.where(hidden.size, FEWEST_PATIENTS, scores.n_patients)
-    if isinstance(evidence, Pairs):
-        size = np.where(hidden.size & ~hidden.score, 2 * evidence.n_pairs, size)
+    if evidence.caliper is not None:
+        in_pairs = 2 * evidence.trials(scores.n_patients)
+        size = np.where(hidden.size & ~hidden.score, in_pairs, size)
     few = hidden.size & (hidden.least == 0)
     size = np.where(few, (smallest + 1) // 2, size)
     value = np.where(hidden.score, np.nan, scores.discordance)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from intravar.estimators.evidence import Predictions
 from intravar.measurement.result import Measurement
 from intravar.prediction.weights import MOST_WORDS
 from intravar.publication.results import OwnRule
@@ -30,7 +29,7 @@ def shown_differences(
         What to call each physician.
     """
     evidence = measurement.main.evidence
-    if not isinstance(evidence, Predictions):
+    if evidence.differences is None:
         return ()
     smallest = measurement.request.smallest_cell
     told: dict[str, list[OwnRule]] = {}

@@ -16,7 +16,7 @@ from intravar.review.agreement import by_pair, judgement
 from intravar.review.disclosure import Kind, Told, publishable, why_not_yet
 from intravar.review.estimate import JudgedCounts, counted
 from intravar.review.reading import Judged, Review, judged_pairs
-from intravar.review.store import Folder, Stored, drawn, write_stored
+from intravar.review.store import REASONS, Folder, Stored, drawn, write_stored
 
 #: Shares besides the figure are rounded to this.
 STEP = 0.05
@@ -92,15 +92,19 @@ def _coarse(value: float | None, smallest: int) -> float | None:
 
 
 def _reasons(found: Review, smallest: int) -> tuple[results.ReviewReason, ...]:
-    """Return reasons that many pairs have; the others together, if they are many too."""
+    """Return reasons that many pairs have; the others together, if they are many too.
+
+    Words of a reviewer's own are not told: they could name somebody.
+    """
     total = sum(found.reasons.values())
-    many = {why: n for why, n in found.reasons.items() if not is_few(n, smallest)}
+    listed = {why: n for why, n in found.reasons.items() if why in REASONS[:-1]}
+    many = {why: n for why, n in listed.items() if not is_few(n, smallest)}
     rest = total - sum(many.values())
     if many and rest and is_few(rest, smallest):
         # The rest would follow by subtraction: the rarest reason hides it.
         rest += many.pop(min(many, key=lambda why: many[why]))
     if rest and not is_few(rest, smallest):
-        many["other reasons"] = many.get("other reasons", 0) + rest
+        many["other reasons"] = rest
     return tuple(results.ReviewReason(why, _coarse(n / total, smallest)) for why, n in many.items())
 
 

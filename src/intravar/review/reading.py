@@ -111,6 +111,46 @@ class Review:
     published: bool = False
     why_not: str | None = None
 
+    def lines(self) -> list[str]:
+        """Say what a review found, for whoever may see the private folder."""
+        lines = [
+            f"{self.n_pairs:,} pairs judged, {self.n_unsure:,} unsure, {self.n_left:,} left.",
+        ]
+        if self.group is not None:
+            group = self.group
+            lines.append(
+                f"Of 100 pairs of patients whom reviewers found comparable, "
+                f"{100 * group.discordance:.0f} [{100 * group.low:.0f}, {100 * group.high:.0f}] "
+                f"were decided differently; of all pairs alike in the record, "
+                f"{100 * self.record:.0f}."
+            )
+        if self.explained is not None:
+            lines.append(
+                f"Of 100 pairs that were decided differently, {100 * self.explained:.0f} differ in "
+                "something that matters."
+            )
+        if self.reasons:
+            listed = ", ".join(f"{why} ({n})" for why, n in self.reasons.items())
+            lines.append(f"Reasons: {listed}.")
+        if self.n_unsure and self.if_comparable is not None and self.if_different is not None:
+            lines.append(
+                f"With every unsure pair counted as comparable it would be "
+                f"{100 * self.if_comparable:.0f}, as different {100 * self.if_different:.0f}."
+            )
+        if self.agreement is not None:
+            agreed = self.agreement
+            lines.append(
+                f"Two reviewers said the same of {agreed.n_same} of {agreed.n_pairs} pairs (kappa "
+                f"{agreed.kappa:.2f} [{agreed.low:.2f}, {agreed.high:.2f}])."
+            )
+        if self.contradicted:
+            lines.append(f"Contradicted, each counts half: {', '.join(self.contradicted)}.")
+        if self.published:
+            lines.append("Published, rounded: see report.html.")
+        else:
+            lines.append(f"Not published now: {self.why_not}.")
+        return lines
+
 
 def judged_pairs(design: Design, answers: Answers, unsure: float | None = None) -> Judged:
     """Return the pairs with a judgement.

@@ -1,8 +1,12 @@
-"""One sweep through the physicians' weights and rates, compiled.
+"""The physicians' weights and rates, compiled: one sweep through all, and one panel's chain.
 
 Weights move by elliptical slice sampling: a proposal lies on an ellipse through the present weights
 and a draw from a Gaussian, and shrinks towards the present until it is likely enough. No step size
 is to be tuned, and a point on the ellipse costs one exponential per patient.
+
+Where a panel is read, what physicians have in common is not drawn but taken from the chain of those
+who were learned from, one of its draws after the other, so that what is unsure about it is in the
+panel's posterior too.
 
 References
 ----------
@@ -18,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.latent.personal.panel_rows import PanelDraws, PanelRows
 
 SMALLEST_BRACKET = 1e-6
 TINY = 1e-300
@@ -66,6 +71,43 @@ class Reference(NamedTuple):
     centre: FloatArray
     factor: FloatArray
     precision: FloatArray
+
+
+class PopulationDraws(NamedTuple):
+    """Draws of what physicians have in common.
+
+    Attributes
+    ----------
+    centre, spread, log_share
+        Of the camps: draw x camp x column, and draw x camp.
+    laws
+        Parameters of the Beta laws of p_high and p_low, draw x 4.
+    """
+
+    centre: FloatArray
+    spread: FloatArray
+    log_share: FloatArray
+    laws: FloatArray
+
+
+class Sweeps(NamedTuple):
+    """How long a panel's chain runs; a tuple, because compiled code takes it.
+
+    Attributes
+    ----------
+    warm, burn
+        Sweeps from the camps' ellipses alone, and with ellipses near the posterior, thrown away.
+    kept, thin
+        Sweeps that are kept, and how many of them lie between two looks at the patients.
+    small
+        Patients, in panels of which the camps' ellipses are near enough to the posterior.
+    """
+
+    warm: int = 60
+    burn: int = 40
+    kept: int = 300
+    thin: int = 3
+    small: int = 20
 
 
 @njit(cache=True, nogil=True)
@@ -320,3 +362,130 @@ def shift_camp(rows, chain, population, camp, delta, width, random):  # type: ig
             chain.weights[j] += delta
             chain.eta[part] = eta[part]
     return True
+
+
+@njit(cache=True, nogil=True)
+def near_posterior(recent):  # type: ignore[no-untyped-def]
+    """Return a Gaussian around every physician's recent draws, somewhat wider than they are.
+
+    `recent` holds weights by draw, physician and column.
+    """
+    n, J, d = recent.shape
+    centre = np.zeros((J, d))
+    factor, precision = np.empty((J, d, d)), np.empty((J, d, d))
+    for t in range(n):
+        centre += recent[t]
+    centre /= n
+    for j in range(J):
+        covariance = np.zeros((d, d))
+        for t in range(n):
+            away = recent[t, j] - centre[j]
+            for a in range(d):
+                for b in range(d):
+                    covariance[a, b] += 1.3 * away[a] * away[b] / n
+        for a in range(d):
+            # Few draws in many dimensions: without this the covariance would be singular.
+            covariance[a, a] += max(0.1 * covariance[a, a], 1e-3)
+        factor[j], precision[j] = np.linalg.cholesky(covariance), np.linalg.inv(covariance)
+    return Reference(centre, factor, precision)
+
+
+@njit(cache=True, nogil=True)
+def _beginning(rows, draws):  # type: ignore[no-untyped-def]
+    """Begin in the middle of the camp that explains the decisions best, with average rates."""
+    n, d = rows.design.shape
+    laws = draws.laws[0]
+    high, low = laws[0] / (laws[0] + laws[1]), laws[2] / (laws[2] + laws[3])
+    best, camp = -np.inf, 0
+    eta = np.zeros(n)
+    for k in range(draws.log_share.shape[1]):
+        at = np.zeros(n)
+        for i in range(n):
+            for c in range(d):
+                at[i] += rows.design[i, c] * draws.centre[0, k, c]
+        value = panel_log_likelihood(at, rows.y, high, low) + draws.log_share[0, k]
+        if value > best:
+            best, camp, eta = value, k, at
+    return Chain(
+        draws.centre[0, camp].copy().reshape(1, d),
+        eta,
+        np.full(1, high),
+        np.full(1, low),
+        np.full(1, camp),
+        np.ones((1, 5)),
+    )
+
+
+@njit(cache=True, nogil=True)
+def run_panel(design, y, known, draws, sweeps, tested, random):  # type: ignore[no-untyped-def]
+    """Draw one panel's rule and rates.
+
+    Parameters
+    ----------
+    design, y
+        What a rule looks at, and the decisions.
+    known
+        Positions of the patients whose decisions count; the others are predicted.
+    draws
+        What physicians have in common, see `PopulationDraws`.
+    sweeps
+        How long the chain runs.
+    tested
+        Draws of which P(yes) is kept.
+    random
+        Where the random numbers come from.
+    """
+    n, d = design.shape
+    rows = PanelRows(design[known], y[known], np.array([0, known.size]))
+    chain = _beginning(rows, draws)
+    n_draws = draws.laws.shape[0]
+    recent = np.empty((sweeps.warm + sweeps.burn, 1, d))
+    reference = Reference(np.zeros((1, d)), np.zeros((1, d, d)), np.zeros((1, d, d)))
+    near = False
+    laws = np.empty((sweeps.kept, 5))
+    camp = np.zeros(draws.log_share.shape[1])
+    sums, g_sums, q_sums = np.zeros(n), np.zeros(n), np.zeros(n)
+    drawn = np.empty((tested, n))
+    told = np.zeros(n, np.bool_)
+    told[known] = True
+    eta = np.empty(n)
+    before = sweeps.warm + sweeps.burn
+    for sweep in range(before + sweeps.kept):
+        if sweep < before:
+            t = sweep * n_draws // before
+        else:
+            t = (sweep - before) * n_draws // sweeps.kept
+        population = Population(draws.centre[t], draws.spread[t], draws.log_share[t])
+        law = draws.laws[t]
+        if known.size > sweeps.small and (sweep == sweeps.warm or sweep == before):
+            reference = near_posterior(recent[max(0, sweep - sweeps.warm * 2 // 3) : sweep])
+            near = True
+        move_by_prior(rows, chain, population, random)
+        if near:
+            move_by_reference(rows, chain, population, reference, random)
+        draw_rates(rows, chain, (law[0], law[1]), (law[2], law[3]), random)
+        change_camps(rows, chain, population, random)
+        if sweep < before:
+            recent[sweep, 0] = chain.weights[0]
+            continue
+        laws[sweep - before] = chain.laws[0]
+        camp[chain.camp[0]] += 1.0
+        if (sweep - before) % sweeps.thin == 0:
+            high, low = chain.high[0], chain.low[0]
+            look = (sweep - before) // sweeps.thin
+            looks = -(-sweeps.kept // sweeps.thin)
+            test = look * tested // looks
+            _reach(design, chain.weights[0], eta)
+            for i in range(n):
+                g = 1.0 / (1.0 + np.exp(-eta[i]))
+                q = low + (high - low) * g
+                if tested > 0:
+                    drawn[test, i] = q
+                # A draw that the own decision made likely weighs the less.
+                weight = 1.0
+                if told[i]:
+                    weight = 1.0 / (q if y[i] == 1 else 1.0 - q)
+                sums[i] += weight
+                g_sums[i] += weight * g
+                q_sums[i] += weight * q
+    return PanelDraws(laws, int(camp.argmax()), g_sums / sums, q_sums / sums, drawn)

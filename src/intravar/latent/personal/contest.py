@@ -2,7 +2,8 @@
 
 It is held only where it is asked for: where a score test finds that physicians use the covariates
 differently, or where thresholds differ. One fold is held out; what the families predict for it is
-compared with what the shared rule predicts. The winner is then fitted to everybody.
+compared with what the shared rule predicts. What is common to the winner's rules is then learned
+from everybody.
 """
 
 from __future__ import annotations
@@ -12,17 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.engines.threads import in_threads
 from intravar.latent.decided import Decided
-from intravar.latent.personal.families import (
-    LONG,
-    SHORT,
-    Family,
-    FittedFamily,
-    LimitsFamily,
-    WeightsFamily,
-)
 from intravar.latent.personal.heterogeneity import (
     MOST_MULTIPLIED,
     most_personal,
@@ -30,6 +23,10 @@ from intravar.latent.personal.heterogeneity import (
     own_rule_evidence,
     with_products,
 )
+from intravar.latent.personal.limits import CommonLimits
+from intravar.latent.personal.own_rules import OwnRules, read_own_rules
+from intravar.latent.personal.weights import ChainSettings, CommonWeights
+from intravar.panels import Panels
 from intravar.seeds import stream
 
 #: Standard errors by which personal slopes must exceed chance.
@@ -40,6 +37,8 @@ MARGIN = 10.0
 MOST_WEIGHED, MOST_LIMITED = 20, 16
 #: Draws of the rules that the test of what is left is averaged over.
 TESTED_DRAWS = 10
+#: A chain for a contest need not be as long as the one that physicians are read by.
+SHORT, LONG = ChainSettings(burn_in=240, sweeps=200), ChainSettings()
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ class Field:
     ----------
     z
         Standardised covariates.
-    decided
-        The decisions.
+    panels
+        The patients.
     shared
         Probability of a decision for, of every patient, under the shared rule.
     fold
@@ -65,7 +64,7 @@ class Field:
     """
 
     z: FloatArray
-    decided: Decided
+    panels: Panels
     shared: FloatArray
     fold: IntArray
     logit: FloatArray
@@ -73,26 +72,14 @@ class Field:
     seed: int
     n_threads: int
 
+    @property
+    def decided(self) -> Decided:
+        """The decisions."""
+        return Decided(self.panels.y, self.panels.code, len(self.panels))
 
-@dataclass(frozen=True)
-class Winner:
-    """A family that predicts held-out decisions better than the shared rule does.
-
-    Attributes
-    ----------
-    name
-        Of the family.
-    fitted
-        Its posterior given all decisions.
-    q, g
-        Per patient, from the other folds only: probability of a decision for, and of being
-        eligible.
-    """
-
-    name: str
-    fitted: FittedFamily
-    q: FloatArray
-    g: FloatArray
+    def columns(self, most: int) -> IntArray:
+        """Return the columns that physicians use most differently, at most so many."""
+        return most_personal_columns(self.z, self.decided, self.shared, most)
 
 
 def log_score(q: FloatArray, y: IntArray) -> float:
@@ -107,7 +94,7 @@ def log_score(q: FloatArray, y: IntArray) -> float:
     return float(np.log(np.where(y == 1, q, 1 - q)).sum())
 
 
-def hold_contest(field: Field, to_beat: float) -> tuple[Winner | None, dict[str, float]]:
+def hold_contest(field: Field, to_beat: float) -> tuple[OwnRules | None, dict[str, float]]:
     """Return the winner, None if the shared rule wins, and everybody's held-out log-likelihood.
 
     Parameters
@@ -117,64 +104,69 @@ def hold_contest(field: Field, to_beat: float) -> tuple[Winner | None, dict[str,
     to_beat
         Log-likelihood of the first fold's decisions under the shared rule.
     """
-    families: list[Family] = []
-    if field.z.shape[1]:
-        weighed, limited = (
-            most_personal_columns(field.z, field.decided, field.shared, most)
-            for most in (MOST_WEIGHED, MOST_LIMITED)
-        )
-        families.append(WeightsFamily(field.z, field.decided, weighed))
-        if limited.size > 1:
-            families.append(LimitsFamily.of(field.z, field.decided, limited))
-    own = np.flatnonzero(field.fold == 0)
-    first = in_threads([_held_out(family, field, 0) for family in families], field.n_threads)
+    families = _families(field)
+    own = field.fold == 0
+    work = [_held_out(name, learn, field) for name, learn in families.items()]
+    first = in_threads(work, field.n_threads)
     found = {
-        family.name: log_score(q, field.decided.y[own])
-        for family, (q, _) in zip(families, first, strict=True)
+        name: log_score(q[own], field.panels.y[own])
+        for name, q in zip(families, first, strict=True)
     }
-    best = max(range(len(families)), key=lambda at: found[families[at].name], default=-1)
-    if best < 0 or found[families[best].name] <= to_beat + MARGIN:
+    best = max(found, key=lambda name: found[name], default=None)
+    if best is None or found[best] <= to_beat + MARGIN:
         return None, found
-    return _fit_winner(families[best], first[best], field), found
+    everybody = np.ones(len(own), dtype=np.bool_)
+    random = stream(field.seed, "latent-rule", best, "everybody")
+    return families[best](everybody, field.logit, LONG, random), found
 
 
-def _held_out(
-    family: Family, field: Field, fold: int
-) -> Callable[[], tuple[FloatArray, FloatArray]]:
-    """Return the work of predicting a fold by a family fitted to all others, then thrown away."""
-    rows, own = np.flatnonzero(field.fold != fold), np.flatnonzero(field.fold == fold)
-    shared = field.nested if fold == 0 else field.logit
-    random = stream(field.seed, "latent-rule", family.name, f"without fold {fold}")
-    return lambda: family.fit(rows, shared, SHORT, random).predict(own)
+#: Learns what is common: patients whose decisions count, the shared rule's logit, length, stream.
+_Learn = Callable[[BoolArray, FloatArray, ChainSettings, np.random.Generator], OwnRules]
 
 
-def _fit_winner(family: Family, first: tuple[FloatArray, FloatArray], field: Field) -> Winner:
-    """Fit the winner to everybody, and without each fold for what is said of its patients."""
-    everybody = np.arange(len(field.fold))
-    random = stream(field.seed, "latent-rule", family.name, "everybody")
-    folds = range(1, int(field.fold.max()) + 1)
-    fitted: list[FittedFamily] = []
+def _families(field: Field) -> dict[str, _Learn]:
+    """Return the families of own rules that these covariates allow."""
+    if not field.z.shape[1]:
+        return {}
+    weighed, limited = field.columns(MOST_WEIGHED), field.columns(MOST_LIMITED)
 
-    def fit() -> tuple[FloatArray, FloatArray]:
-        fitted.append(family.fit(everybody, field.logit, LONG, random))
-        return np.empty(0), np.empty(0)
+    def weights(
+        known: BoolArray, logit: FloatArray, length: ChainSettings, random: np.random.Generator
+    ) -> OwnRules:
+        return CommonWeights.learn(field.z, weighed, logit, field.panels, known, length, random)
 
-    work = [fit, *(_held_out(family, field, fold) for fold in folds)]
-    _, *others = in_threads(work, field.n_threads)
-    q, g = np.empty(len(field.fold)), np.empty(len(field.fold))
-    for fold, held_out in enumerate([first, *others]):
-        own = np.flatnonzero(field.fold == fold)
-        q[own], g[own] = held_out
-    return Winner(family.name, fitted[0], q, g)
+    def limits(
+        known: BoolArray, logit: FloatArray, length: ChainSettings, random: np.random.Generator
+    ) -> OwnRules:
+        return CommonLimits.learn(field.z, limited, field.panels, known, random)
+
+    found: dict[str, _Learn] = {CommonWeights.name: weights}
+    if limited.size > 1:
+        found[CommonLimits.name] = limits
+    return found
 
 
-def evidence_left(field: Field, winner: Winner) -> float:
+def _held_out(name: str, learn: _Learn, field: Field) -> Callable[[], FloatArray]:
+    """Return the work of predicting the first fold by what all others teach."""
+    random = stream(field.seed, "latent-rule", name, "without fold 0")
+    known = field.fold != 0
+
+    def predict() -> FloatArray:
+        common = learn(known, field.nested, SHORT, random)
+        read, _ = read_own_rules(
+            common, field.z, field.nested, field.panels, field.seed, known=known
+        )
+        return read.q
+
+    return predict
+
+
+def evidence_left(field: Field, drawn: FloatArray) -> float:
     """Return the evidence of own rules that the winner's draws leave, products included.
 
     Draws, not means: residuals of a mean that was fitted to the same decisions are too small.
     """
     z = most_personal(field.z, field.decided, field.shared, MOST_MULTIPLIED)
     bases = (z, with_products(z))
-    draws = winner.fitted.predict_draws(np.arange(len(z)), TESTED_DRAWS)
-    found = [[own_rule_evidence(basis, field.decided, q) for basis in bases] for q in draws]
+    found = [[own_rule_evidence(basis, field.decided, q) for basis in bases] for q in drawn]
     return float(np.mean(found, axis=0).max())

@@ -1,4 +1,4 @@
-"""Patients in the order of their physicians, with what personal rules look at."""
+"""Patients in the order of their physicians, with what personal rules look at and say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.decided import Decided
 
 #: Standardised values are held within this many standard deviations.
 FURTHEST = 4.0
@@ -37,19 +36,27 @@ class PanelRows(NamedTuple):
         return len(self.first) - 1
 
 
-def by_physician(design: FloatArray, decided: Decided) -> PanelRows:
-    """Sort patients by physician.
+class PanelDraws(NamedTuple):
+    """What is known of one panel's rules and rates, by draw.
 
-    Examples
-    --------
-    >>> rows = by_physician(np.ones((3, 1)), Decided(np.array([1, 0, 1]), np.array([1, 0, 1]), 2))
-    >>> rows.y.tolist(), rows.first.tolist()
-    ([0, 1, 1], [0, 1, 3])
+    Attributes
+    ----------
+    laws
+        Parameters of the Beta laws of p_high and p_low, and the share of the eligible.
+    camp
+        The camp that the physician is in most often; 0 in a family without camps.
+    g, q
+        Per patient, as known without the own decision: probability of being eligible, and of a
+        decision for.
+    drawn
+        Probability of a decision for under single draws, draw x patient.
     """
-    order = np.argsort(decided.physician, kind="stable")
-    sizes = np.bincount(decided.physician, minlength=decided.n_physicians)
-    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return PanelRows(np.ascontiguousarray(design[order]), decided.y[order], first)
+
+    laws: FloatArray
+    camp: int
+    g: FloatArray
+    q: FloatArray
+    drawn: FloatArray
 
 
 @dataclass(frozen=True)
@@ -86,21 +93,15 @@ class Standard:
         return np.asarray(np.clip(z, -FURTHEST, FURTHEST))
 
 
-def standardised(X: FloatArray) -> FloatArray:
-    """Return columns of mean 0 and spread 1, means for missing values, constant columns left out.
+def design_of(z: FloatArray, shared: FloatArray, standard: Standard) -> FloatArray:
+    """Return an intercept, the covariates, and the shared rule's logit where there is one.
+
+    `standard` is that of the logit.
 
     Examples
     --------
-    >>> standardised(np.array([[1.0, 7.0], [3.0, 7.0], [np.nan, 7.0]])).ravel().round(2).tolist()
-    [-1.22, 1.22, 0.0]
+    >>> logit = np.array([-1.0, 1.0])
+    >>> design_of(np.zeros((2, 1)), logit, Standard.of(logit[:, None])).tolist()
+    [[1.0, 0.0, -1.0], [1.0, 0.0, 1.0]]
     """
-    return Standard.of(X)(X)
-
-
-def design_of(z: FloatArray, shared: FloatArray, standard: Standard | None = None) -> FloatArray:
-    """Return an intercept, the covariates, and the shared rule's logit where there is one.
-
-    `standard` is that of the logit, learned here if None.
-    """
-    standard = standard or Standard.of(shared[:, None])
     return np.column_stack([np.ones((len(z), 1)), z, standard(shared[:, None])])

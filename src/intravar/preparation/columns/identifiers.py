@@ -15,12 +15,20 @@ NAMED_SHARE = 0.3
 
 _WORD = r"(?:^|[_\W])"
 _END = r"(?:$|[_\W])"
+_ID = r"(?:id|ident\w*|no|nr|num|number|nummer|key|code|uuid|guid)"
+_PATIENT = rf"(?:patient|person|pat|pt|subject|participant)[_\W]?{_ID}|nhs|mrn|ssn"
+#: Names of columns by which a patient is known again.
+_KNOWN_BY = re.compile(
+    rf"{_WORD}(?:{_PATIENT}|(?:nhs|chi|hospital)[_\W]?(?:no|nr|num|number|nummer)){_END}"
+    r"|^(?:patient|person|subject|participant)$",
+    re.IGNORECASE,
+)
 #: Names of what belongs to one person, however often the person comes.
 _PERSONAL = re.compile(
-    rf"{_WORD}(?:(?:patient|person|pat|pt|subject|participant|client|case|nhs|chi)[_\W]?"
-    r"(?:id|ident\w*|no|nr|num|number|nummer|key|code|name|uuid|guid)"
+    rf"{_WORD}(?:{_PATIENT}|(?:client|case|nhs|chi)[_\W]?{_ID}"
+    r"|(?:patient|person|pat|pt|subject|participant|client|case|nhs|chi)[_\W]?name"
     r"|(?:hospital|insurance|insured|study)[_\W]?(?:no|nr|num|number|nummer)"
-    r"|nhs|mrn|ssn|hicn|mbi|uuid|guid|(?:tele|cell)?phone|mobile|fax|e?[_-]?mail"
+    r"|hicn|mbi|uuid|guid|(?:tele|cell)?phone|mobile|fax|e?[_-]?mail"
     rf"|(?:first|last|sur|fore|family|full)[_\W]?name){_END}",
     re.IGNORECASE,
 )
@@ -31,6 +39,17 @@ _ANY = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def names_patients(name: str) -> bool:
+    """Tell whether a column is called as one by which patients are known again.
+
+    Examples
+    --------
+    >>> names_patients("patientId"), names_patients("person"), names_patients("postcode")
+    (True, True, False)
+    """
+    return _KNOWN_BY.search(_CAMEL.sub("_", name)) is not None
 
 
 def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:

@@ -1,0 +1,314 @@
+"""Newton boosting of shallow trees, compiled: decisions that follow a rule at rates of their own.
+
+P(yes) of a patient x of physician j is low + (high - low) g, g = 1 / (1 + exp(-F(x) - shift)), with
+the rates and the threshold of j.
+With rates of 0 and 1 that is the logistic model; with a physician's own rates, a decision of
+someone who hardly discriminates weighs next to nothing. Rates may be learned on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.interrupts import interrupts_wait
+from intravar.learning.bins import Bins
+from intravar.learning.screening import LOOK_AGAIN, MOST_SEEN, column_gains, largest
+
+LARGEST_STEP = 1.0
+LARGEST_SCORE = 8.0
+EDGE = 1e-9
+EMPTY = 1e-12
+#: Rates that are learned on the way stay this far from 0 and 1.
+RATE_EDGE = 1e-3
+ROWS_AT_A_TIME = 512
+
+
+class Rates(NamedTuple):
+    """Per physician: P(yes) where the rule says yes and where it says no, and the own threshold."""
+
+    p_high: FloatArray
+    p_low: FloatArray
+    shift: FloatArray
+
+    @classmethod
+    def logistic(cls, n_physicians: int = 1) -> Rates:
+        """Return rates of 1 and 0."""
+        return cls(np.ones(n_physicians), np.zeros(n_physicians), np.zeros(n_physicians))
+
+
+class Growth(NamedTuple):
+    """How trees are grown; a tuple, because that is what compiled code takes.
+
+    Attributes
+    ----------
+    start
+        F before the first tree.
+    trees, depth, rate
+        Number of trees, their depth, and the share of a Newton step that each takes.
+    ridge, least
+        Ridge on the value of a leaf, and the least Fisher information in it.
+    missing
+        Number of the bin of missing values; all others are smaller.
+    hold, strength
+        Trees before the rates are learned too, and patients that the prior of a rate is worth; by
+        default rates are known.
+    """
+
+    start: float
+    trees: int
+    depth: int
+    rate: float
+    ridge: float
+    least: float
+    missing: int
+    hold: int = 2**31
+    strength: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Trees that were grown: F is the start and what each of them adds.
+
+    Attributes
+    ----------
+    start
+        F before the first tree.
+    missing_bin
+        Number of the bin of missing values.
+    columns, cuts, missing
+        By tree and node, the root first and then level by level: the column that is looked at, the
+        last bin that goes to the left, and whether missing values do.
+    values
+        By tree and leaf.
+    """
+
+    start: float
+    missing_bin: int
+    columns: npt.NDArray[np.uint16]
+    cuts: npt.NDArray[np.uint8]
+    missing: npt.NDArray[np.bool_]
+    values: FloatArray
+
+    def scores(self, bins: Bins) -> FloatArray:
+        """Return F of some rows; that of a row does not depend on the others."""
+        found: FloatArray = score_rows(
+            bins, self.start, self.missing_bin, self.columns, self.cuts, self.missing, self.values
+        )
+        return found
+
+    def splits(self, n_columns: int) -> IntArray:
+        """Return how often the trees look at every column."""
+        looked_at = self.columns[self.cuts < self.missing_bin]
+        return np.bincount(looked_at, minlength=n_columns).astype(np.int64)
+
+
+def grow_trees(
+    bins: Bins, y: npt.NDArray[Any], code: IntArray, rates: Rates, growth: Growth
+) -> tuple[Trees, Rates]:
+    """Boost F on some rows; return the trees and the rates as they were left.
+
+    Parameters
+    ----------
+    bins, y
+        Binned columns and outcome of the rows to learn from; the outcome may be a share.
+    code
+        Position of every row's physician among the rates.
+    rates
+        The physicians' rates, or where to begin if they are learned too.
+    growth
+        How trees are grown.
+    """
+    if not bins.size:
+        growth = growth._replace(trees=0)
+    with interrupts_wait():
+        *arrays, high, low = boost(bins, y.astype(np.float64), code, rates, growth)
+    trees = Trees(growth.start, growth.missing, *arrays)
+    return trees, Rates(high, low, rates.shift)
+
+
+@njit(cache=True, nogil=True)
+def _histograms(bins, node, gradient, curvature, parent, width, missing):  # type: ignore[no-untyped-def]
+    """Sum gradients and curvatures per node, column and bin.
+
+    Of two siblings only the smaller is summed; the larger is what is left of the parent.
+    """
+    n, p = bins.shape
+    sums = np.zeros((width, p, missing + 1, 2))
+    size = np.zeros(width, np.int64)
+    for i in range(n):
+        size[node[i]] += 1
+    counted = np.ones(width, np.bool_)
+    for k in range(0, width - 1, 2):
+        counted[k if size[k] > size[k + 1] else k + 1] = False
+    for i in range(n):
+        k = node[i]
+        if counted[k]:
+            for c in range(p):
+                sums[k, c, bins[i, c], 0] += gradient[i]
+                sums[k, c, bins[i, c], 1] += curvature[i]
+    for k in range(width):
+        if not counted[k]:
+            sums[k] = parent[k // 2] - sums[k ^ 1]
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _best_split(sums, ridge, least):  # type: ignore[no-untyped-def]
+    """Return column, bin and side of the missing values of the best split; column -1 if none."""
+    missing = sums.shape[1] - 1
+    total_g, total_h = sums[0, :, 0].sum(), sums[0, :, 1].sum()
+    parent = total_g * total_g / (total_h + ridge)
+    best, column, cut, missing_left = 1e-9, -1, 0, False
+    for c in range(sums.shape[0]):
+        for side in range(2):
+            if side == 1 and sums[c, missing, 1] < EMPTY:
+                break
+            g = sums[c, missing, 0] if side == 1 else 0.0
+            h = sums[c, missing, 1] if side == 1 else 0.0
+            for b in range(missing):
+                if sums[c, b, 1] < EMPTY:
+                    continue
+                g += sums[c, b, 0]
+                h += sums[c, b, 1]
+                if h < least:
+                    continue
+                if total_h - h < least:
+                    break
+                rest = total_g - g
+                gain = g * g / (h + ridge) + rest * rest / (total_h - h + ridge) - parent
+                if gain > best:
+                    best, column, cut, missing_left = gain, c, b, side == 1
+    return column, cut, missing_left
+
+
+@njit(cache=True, nogil=True)
+def _add_tree(  # type: ignore[no-untyped-def]
+    bins, gradient, curvature, growth, score, columns, cuts, missing, values
+):
+    """Grow a tree on the rows of `bins`, add its values to their scores and write it down."""
+    node = np.zeros(len(bins), np.int64)
+    width = 1
+    sums = np.zeros((1, bins.shape[1], growth.missing + 1, 2))
+    for _ in range(growth.depth):
+        sums = _histograms(bins, node, gradient, curvature, sums, width, growth.missing)
+        column, cut = np.full(width, -1, np.int64), np.zeros(width, np.int64)
+        missing_left = np.zeros(width, np.bool_)
+        for k in range(width):
+            column[k], cut[k], missing_left[k] = _best_split(sums[k], growth.ridge, growth.least)
+            if column[k] >= 0:
+                columns[width - 1 + k], cuts[width - 1 + k] = column[k], cut[k]
+                missing[width - 1 + k] = missing_left[k]
+        for i in range(node.size):
+            k = node[i]
+            left = True
+            if column[k] >= 0:
+                b = bins[i, column[k]]
+                left = missing_left[k] if b == growth.missing else b <= cut[k]
+            node[i] = 2 * k if left else 2 * k + 1
+        width *= 2
+    g, h = np.zeros(width), np.zeros(width)
+    for i in range(len(bins)):
+        g[node[i]] += gradient[i]
+        h[node[i]] += curvature[i]
+    for k in range(width):
+        step = growth.rate * g[k] / (h[k] + growth.ridge)
+        values[k] = min(max(step, -LARGEST_STEP), LARGEST_STEP)
+    for i in range(len(bins)):
+        score[i] = min(max(score[i] + values[node[i]], -LARGEST_SCORE), LARGEST_SCORE)
+
+
+@njit(cache=True, nogil=True)
+def _slopes(y, code, score, high, low, shift, gradient, curvature, learn):  # type: ignore[no-untyped-def]
+    """Fill in gradient and curvature; return the expected decisions by class and physician.
+
+    The last axis is that of decisions against and for; nothing is counted unless rates are learned.
+    """
+    expected = np.zeros((2, high.size, 2))
+    for i in range(y.size):
+        j = code[i]
+        g = 1 / (1 + np.exp(-score[i] - shift[j]))
+        q = min(max(low[j] + (high[j] - low[j]) * g, EDGE), 1 - EDGE)
+        steep = (high[j] - low[j]) * g * (1 - g)
+        gradient[i] = (y[i] - q) * steep / (q * (1 - q))
+        curvature[i] = steep * steep / (q * (1 - q))
+        if learn:
+            yes, no = y[i] * g * high[j] / q, (1 - y[i]) * g * (1 - high[j]) / (1 - q)
+            expected[0, j, 0] += no
+            expected[0, j, 1] += yes
+            expected[1, j, 0] += 1 - y[i] - no
+            expected[1, j, 1] += y[i] - yes
+    return expected
+
+
+@njit(cache=True, nogil=True)
+def _new_rates(expected, strength):  # type: ignore[no-untyped-def]
+    """Return the rates of one class under a prior that peaks at the mean of all."""
+    mean = expected[:, 1].sum() / expected.sum()
+    rates = np.empty(expected.shape[0])
+    for j in range(rates.size):
+        p = (expected[j, 1] + strength * mean) / (expected[j].sum() + strength)
+        rates[j] = min(max(p, RATE_EDGE), 1.0 - RATE_EDGE)
+    return rates
+
+
+@njit(cache=True, nogil=True)
+def boost(bins, y, code, rates, growth):  # type: ignore[no-untyped-def]
+    """Boost F on the rows of `bins`; return the trees and the rates: see :class:`Trees`.
+
+    Where a node does not split, every row goes to the left. Of very many columns those are looked
+    at that part best what the trees before have left.
+    """
+    everybody, seen, looked_at = np.arange(len(bins)), np.arange(bins.shape[1]), bins
+    inner = 2**growth.depth - 1
+    columns = np.zeros((growth.trees, inner), np.uint16)
+    cuts = np.full((growth.trees, inner), growth.missing, np.uint8)
+    missing = np.ones((growth.trees, inner), np.bool_)
+    values = np.zeros((growth.trees, inner + 1))
+    score = np.full(len(bins), growth.start)
+    gradient, curvature = np.zeros(len(bins)), np.zeros(len(bins))
+    high, low = rates.p_high.copy(), rates.p_low.copy()
+    for t in range(growth.trees):
+        learn = t >= growth.hold
+        expected = _slopes(y, code, score, high, low, rates.shift, gradient, curvature, learn)
+        if learn:
+            high = _new_rates(expected[0], growth.strength)
+            low = _new_rates(expected[1], growth.strength)
+        if bins.shape[1] > MOST_SEEN and t % LOOK_AGAIN == 0:
+            gains = column_gains(
+                bins, everybody, gradient, curvature, growth.missing, growth.ridge, growth.least
+            )
+            seen = largest(gains, MOST_SEEN)
+            looked_at = np.ascontiguousarray(bins[:, seen])
+        _add_tree(
+            looked_at, gradient, curvature, growth, score, columns[t], cuts[t], missing[t],
+            values[t],
+        )  # fmt: skip
+        for k in range(inner):
+            columns[t, k] = seen[columns[t, k]]
+    return columns, cuts, missing, values, high, low
+
+
+@njit(cache=True, nogil=True)
+def score_rows(bins, start, missing_bin, columns, cuts, missing, values):  # type: ignore[no-untyped-def]
+    """Return F of any rows: of those that were boosted, the very scores they were left with."""
+    n, inner = len(bins), columns.shape[1]
+    score = np.full(n, start)
+    # A block of rows at a time, so that neither rows nor trees are fetched again and again.
+    for begin in range(0, n, ROWS_AT_A_TIME):
+        end = min(begin + ROWS_AT_A_TIME, n)
+        for t in range(values.shape[0]):
+            for i in range(begin, end):
+                node = 0
+                while node < inner:
+                    b = bins[i, columns[t, node]]
+                    left = missing[t, node] if b == missing_bin else b <= cuts[t, node]
+                    node = 2 * node + (1 if left else 2)
+                value = score[i] + values[t, node - inner]
+                score[i] = min(max(value, -LARGEST_SCORE), LARGEST_SCORE)
+    return score

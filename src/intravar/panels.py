@@ -1,0 +1,256 @@
+"""Panels: every physician's patients in an order by content, the same for every way to write them.
+
+A layout is learned once: the order of the covariates, and where they are cut into bins. By it any
+physicians' patients are laid out, those who taught it and others. What a panel is dealt, and which
+random numbers it is given, follows from what it holds: neither other panels, nor the order of rows,
+nor names, nor units can reach a result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.content_order import ODD, HashArray, column_order, mixed, panel_sums, row_hashes
+from intravar.errors import InputError
+from intravar.learning.bins import Bins, bin_edges, binned
+from intravar.observed import Observed
+from intravar.seeds import derived_seed
+
+#: A panel with at least so many different patients per row tells patients apart.
+RICH = 0.25
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class Panels:
+    """Patients of one physician after the other.
+
+    Attributes
+    ----------
+    X, bins, y, code
+        Covariates, the bins they fall into, decision and panel of every patient.
+    first
+        Where every panel begins, and where the last one ends.
+    rows, physicians
+        Position of every patient, and of every panel's physician, in the table as given.
+    pattern
+        A number per patient; those of a panel who are alike in all covariates share it.
+    key
+        A number by the content of every panel.
+    copies
+        Whether patients of a panel who are alike are copies of one patient.
+    """
+
+    X: FloatArray
+    bins: Bins
+    y: IntArray
+    code: IntArray
+    first: IntArray
+    rows: IntArray
+    physicians: IntArray
+    pattern: HashArray
+    key: HashArray
+    copies: bool
+
+    def __len__(self) -> int:
+        return len(self.physicians)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Patients of every panel."""
+        return np.diff(self.first)
+
+    def part(self, panel: int) -> slice:
+        """Where a panel's patients stand."""
+        return slice(int(self.first[panel]), int(self.first[panel + 1]))
+
+    def stream(self, panel: int, seed: int) -> np.random.Generator:
+        """Return the random numbers that belong to a panel and a seed."""
+        return np.random.default_rng([abs(int(seed)), int(self.key[panel])])
+
+    def as_given(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        """Return a value of every patient in the order in which patients were given."""
+        given: npt.NDArray[Number] = np.empty_like(values)
+        given[self.rows] = values
+        return given
+
+    def by_physician(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        """Return a value of every panel in the order in which physicians were given."""
+        given: npt.NDArray[Number] = np.empty_like(values)
+        given[self.physicians] = values
+        return given
+
+    def take(self, rows: IntArray) -> Panels:
+        """Return some of the patients, in rising order, with the physicians who are left."""
+        present, code, size = np.unique(self.code[rows], return_inverse=True, return_counts=True)
+        return replace(
+            self,
+            X=self.X[rows],
+            bins=self.bins[rows],
+            y=self.y[rows],
+            code=code.astype(np.int64),
+            first=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
+            rows=self.rows[rows],
+            physicians=self.physicians[present],
+            pattern=self.pattern[rows],
+            key=self.key[present],
+        )
+
+    def deal(self, n_folds: int, seed: int, *names: str) -> IntArray:
+        """Deal every panel's patients to folds in turn; decisions break ties and do nothing else.
+
+        Where most patients of a panel differ, copies of one patient stay together.
+        """
+        key = mixed(np.full(1, derived_seed(seed, "folds", *names), dtype=np.uint64))
+        new = np.ones(len(self.y), dtype=np.bool_)
+        new[1:] = (self.pattern[1:] != self.pattern[:-1]) | (self.code[1:] != self.code[:-1])
+        kind = np.cumsum(new) - 1
+        again = np.arange(len(new)) - np.flatnonzero(new)[kind]
+        different = np.bincount(self.code[new], minlength=len(self))
+        together = self.copies & (different >= RICH * self.sizes)
+        begins = new | ~together[self.code]
+        chance = mixed(self.pattern ^ mixed(key + again.astype(np.uint64) * ODD))[begins]
+        owner = self.code[begins]
+        order = np.lexsort((chance, owner))
+        sizes = np.bincount(owner, minlength=len(self))
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        panel = panel_sums(mixed(self.pattern), self.code, len(self))
+        start = (mixed(panel ^ key) % np.uint64(n_folds)).astype(np.int64)
+        fold = np.empty(len(owner), dtype=np.int64)
+        fold[order] = (within + start[owner[order]]) % n_folds
+        return np.asarray(fold[np.cumsum(begins) - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How panels are laid out; learned once, and nothing in it belongs to a patient.
+
+    Attributes
+    ----------
+    names
+        Covariates in the order in which they are looked at.
+    edges
+        Where they are cut into bins.
+    copies
+        Whether patients of a panel who are alike are copies of one patient.
+    """
+
+    names: tuple[str, ...]
+    edges: list[FloatArray]
+    copies: bool
+
+    @classmethod
+    def learn(
+        cls, covariates: FloatArray, names: tuple[str, ...], y: npt.ArrayLike, code: IntArray
+    ) -> Layout:
+        """Learn the order of covariates by content, and their bins.
+
+        Where patients of a panel who are alike are, mostly, like no other physician's, or nobody is
+        alike, those who are alike count as copies.
+        """
+        order = column_order(covariates, code, y)
+        X = np.ascontiguousarray(covariates[:, order])
+        return cls(tuple(names[at] for at in order), bin_edges(X), _alike_are_copies(X, code))
+
+    @classmethod
+    def of(cls, observed: Observed) -> Layout:
+        """Learn it from checked input."""
+        return cls.learn(observed.covariates, observed.names, observed.decision, observed.code)
+
+    def panels(self, observed: Observed) -> Panels:
+        """Lay out checked input; it must have the covariates that were learned from."""
+        place = {name: at for at, name in enumerate(observed.names)}
+        odd = sorted(set(self.names) ^ set(place))
+        if odd:
+            raise InputError(
+                f"these physicians have other covariates than those learned from "
+                f"({', '.join(odd)}); give the same columns"
+            )
+        X = observed.covariates[:, [place[name] for name in self.names]]
+        y = observed.decision.astype(np.int64)
+        return self.sort(X, y, observed.code, len(observed.physicians))
+
+    def sort(self, X: FloatArray, y: IntArray, code: IntArray, n_physicians: int) -> Panels:
+        """Sort physicians and their patients by content; columns are in order already."""
+        bins = binned(X, self.edges)
+        pattern = _patterns(X, bins, code)
+        values = row_hashes(X)
+        ranked, valued, decided = (
+            panel_sums(mixed(each), code, n_physicians)
+            for each in (pattern, values, values ^ mixed(y.astype(np.uint64)))
+        )
+        physicians = np.lexsort((decided, valued, ranked))
+        place = np.empty(n_physicians, dtype=np.int64)
+        place[physicians] = np.arange(n_physicians)
+        rows = np.lexsort((y, pattern, place[code]))
+        sizes = np.bincount(place[code], minlength=n_physicians)
+        return Panels(
+            np.ascontiguousarray(X[rows]),
+            np.ascontiguousarray(bins[rows]),
+            y[rows],
+            place[code][rows],
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            rows,
+            physicians,
+            pattern[rows],
+            decided[physicians],
+            self.copies,
+        )
+
+
+def in_content_order(observed: Observed) -> tuple[Observed, IntArray]:
+    """Return the same with patients and physicians sorted by what they hold, and the rows.
+
+    What is drawn by lot then depends neither on the order of a table nor on what its physicians
+    are called.
+
+    Examples
+    --------
+    >>> one, _ = in_content_order(Observed.of([[1.0], [2.0]], [0, 1], ["a", "b"]))
+    >>> other, _ = in_content_order(Observed.of([[1.0], [2.0]], [0, 1], ["z", "b"]))
+    >>> bool((one.covariates == other.covariates).all())
+    True
+    """
+    panels = Layout.of(observed).panels(observed)
+    sorted_by_content = replace(
+        observed,
+        covariates=observed.covariates[panels.rows],
+        decision=observed.decision[panels.rows],
+        code=panels.code,
+        named=observed.named[panels.physicians],
+        _learned={},
+    )
+    return sorted_by_content, panels.rows
+
+
+def _patterns(X: FloatArray, bins: Bins, code: IntArray) -> HashArray:
+    """Return a number per row by the ranks of its values within the panel, and by their bins."""
+    total = np.zeros(len(X), dtype=np.uint64)
+    for column, own in zip(X.T, bins.T, strict=True):
+        order = np.lexsort((column, code))
+        value, who = column[order], code[order]
+        # Missing values are equal to each other.
+        same = (value[1:] == value[:-1]) | (np.isnan(value[1:]) & np.isnan(value[:-1]))
+        rank = np.cumsum(np.concatenate([[0], ~same | (who[1:] != who[:-1])]))
+        begin = np.concatenate([[True], who[1:] != who[:-1]])
+        rank -= rank[begin][np.cumsum(begin) - 1]
+        place = np.empty(len(X), dtype=np.uint64)
+        place[order] = rank.astype(np.uint64)
+        total = mixed(total * ODD + place * np.uint64(64) + own.astype(np.uint64))
+    return total
+
+
+def _alike_are_copies(X: FloatArray, code: IntArray) -> bool:
+    """Say whether rows of a panel that are alike are, mostly, like no other physician's."""
+    kind = np.unique(row_hashes(X), return_inverse=True)[1]
+    pairs, seen = np.unique(np.column_stack([kind, code]), axis=0, return_counts=True)
+    holders = np.bincount(pairs[:, 0])[pairs[:, 0]]
+    rich = np.bincount(pairs[:, 1]) >= RICH * np.bincount(code)
+    alike = (seen > 1) & rich[pairs[:, 1]]
+    return bool(np.sum(holders[alike] == 1) >= np.sum(alike) / 2)

@@ -1,0 +1,157 @@
+"""Candidates of one fold: what physicians have in common, and what is predicted with it.
+
+What is common is learned from the patients of the other folds, of a sample of physicians where
+there are many. Any panel is then read by it: common trees score the patients, the physician's own
+rule and forest are learned from the own patients outside of the fold. Of a patient who was learned
+from, the common score is handed in, by trees that had not seen the own decision; that is all that
+sets those learned from apart. No result depends on who else is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.learning.boosted_trees import Rates
+from intravar.prediction.camps import CampRules, learn_camps
+from intravar.prediction.columns import telling_columns
+from intravar.prediction.forests import own_forests
+from intravar.prediction.personal import (
+    AverageColleague,
+    Hyper,
+    PersonalRules,
+    fit_rules,
+    learn_hyper,
+)
+from intravar.prediction.pooled import CommonTrees, common_trees
+from intravar.prediction.stacking import Level, clipped_logit, personal_axes
+from intravar.prediction.tasks import Task
+
+POOLED, COLLEAGUES = "pooled", "colleagues"
+PERSONAL, OWN = "personal", "own forest"
+#: Candidates that do not know who decides.
+BLIND = (POOLED, COLLEAGUES)
+#: Physicians whose personal rules make up the average colleague.
+MOST_COLLEAGUES = 40
+#: Numbers of camps that are tried.
+CAMPS = (2, 3)
+#: With fewer physicians there are no camps.
+FEWEST_FOR_CAMPS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What is common to the candidates of one fold.
+
+    Attributes
+    ----------
+    chosen
+        Columns that rules weigh.
+    first, second
+        Common trees, blind to who decided and weighed by rates.
+    hyper
+        Mean and covariance of the physicians' parameters.
+    colleagues
+        The average colleague.
+    share
+        P(yes) of whoever has no patients to grow a forest on.
+    camps
+        Camps by name.
+    own
+        Covariates that forests look at.
+    """
+
+    chosen: IntArray
+    first: CommonTrees
+    second: CommonTrees
+    hyper: Hyper
+    colleagues: AverageColleague
+    share: float
+    camps: Mapping[str, CampRules]
+    own: IntArray
+
+    def predict(
+        self,
+        task: Task,
+        known: npt.NDArray[np.bool_],
+        asked: npt.NDArray[np.bool_],
+        score: FloatArray | None = None,
+    ) -> Level:
+        """Predict the patients of `asked` from those `known` of the same physicians.
+
+        `score` is the common score of all patients, where some of them were learned from.
+        """
+        y, code, J = task.y, task.code, len(task.panels)
+        rows, wanted = np.flatnonzero(known), np.flatnonzero(asked)
+        if score is None:
+            score = self.second.scores(task.bins)
+        Z = np.column_stack([np.ones(len(y)), score, task.columns[:, self.chosen]])
+        rules = fit_rules(Z, y, code, rows, J, self.hyper)
+        own = own_forests(task.covariates, y, code, rows, wanted, J, self.share, self.own)
+        logits = {
+            POOLED: self.first.scores(task.bins[wanted]),
+            COLLEAGUES: clipped_logit(self.colleagues.predict(Z, wanted)),
+            PERSONAL: clipped_logit(rules.predict(Z, code, wanted)),
+            OWN: clipped_logit(own),
+        }
+        for name, camps in self.camps.items():
+            logits[name] = clipped_logit(camps.predict(Z, y, code, rows, wanted, rules))
+        panel = np.bincount(code[rows], minlength=J)
+        return Level(logits, personal_axes(Z, code, wanted, rules, 1, panel))
+
+
+def learn_candidates(
+    task: Task, known: npt.NDArray[np.bool_], start: Hyper | None = None
+) -> tuple[Candidates, FloatArray]:
+    """Learn what is common from the patients of `known`; return their common score as well.
+
+    Parameters
+    ----------
+    task
+        The panels.
+    known
+        Patients to learn from; of very many, those of a sample of physicians.
+    start
+        Where to begin the search for what is common to rules; a neighbouring fit saves rounds.
+    """
+    y, code, J = task.y, task.code, len(task.panels)
+    rows = np.flatnonzero(known & task.sampled)
+    chosen = telling_columns(task.columns, y, code, rows, J)
+    Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), task.columns[:, chosen]])
+    first = common_trees(task.bins, y, code, rows, task.half)
+    Z[:, 1] = first.crossed(task.bins, rows, task.half)
+    begin = start if start is not None and len(start.mean) == Z.shape[1] + 2 else None
+    hyper = learn_hyper(Z, y, code, rows, J, begin)
+    # Once more, now that it is known who follows a rule closely and whose decisions say little.
+    rates = _rates(fit_rules(Z, y, code, rows, J, hyper))
+    second = common_trees(task.bins, y, code, rows, task.half, rates)
+    Z[:, 1] = score = second.crossed(task.bins, rows, task.half)
+    hyper = learn_hyper(Z, y, code, rows, J, hyper)
+    rules = fit_rules(Z, y, code, rows, J, hyper)
+    present = np.unique(code[rows])
+    colleagues = present[:: max(1, len(present) // MOST_COLLEAGUES)]
+    camps = {}
+    if len(present) >= FEWEST_FOR_CAMPS:
+        for n_camps in CAMPS:
+            camps[f"{n_camps} camps"] = learn_camps(Z, y, code, rows, rules, n_camps)
+    found = Candidates(
+        chosen,
+        first,
+        second,
+        hyper,
+        AverageColleague.of(rules, colleagues),
+        float((y[rows].sum() + 1) / (len(rows) + 2)),
+        camps,
+        second.worth_a_look(task.owner[chosen], task.covariates.shape[1]),
+    )
+    return found, score
+
+
+def _rates(rules: PersonalRules) -> Rates:
+    low, high = expit(rules.theta[:, -2]), expit(rules.theta[:, -1])
+    return Rates(high, low, np.zeros(len(low)))

@@ -1,0 +1,207 @@
+"""How well physicians can be predicted: learned from some in common, read of any.
+
+Every fold has its common part, learned without the patients of that fold. The patients of any
+physician are dealt to the same folds; those of fold k are predicted by the common part of fold k
+and by what the physician's other patients teach about the physician. Of physicians who were learned
+from, what was predicted on the way is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.observed import Observed
+from intravar.prediction.bound import Bound, LossReader, learn_reader, losses_of, panel_means
+from intravar.prediction.colleagues import ColleaguesLosses, expected_losses
+from intravar.prediction.cross_fitting import Fold, FoldScores, read_folds
+from intravar.prediction.held_out import Shares, held_out
+from intravar.prediction.own_rules import OwnRules, learn_own_rules
+from intravar.prediction.stacking import log_likelihood
+from intravar.prediction.tasks import Task, View
+from intravar.prediction.weights import SharedWeights, learn_weights
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """P(yes) of patients in the order of the panels, and what colleagues would lose with them.
+
+    Attributes
+    ----------
+    personal, pooled
+        By predictions that know the physician, and that do not.
+    by_candidate
+        Mean held-out log-likelihood of every candidate; none where no rule was looked for.
+    colleagues
+        Squared error to expect of colleagues.
+    """
+
+    personal: FloatArray
+    pooled: FloatArray
+    by_candidate: dict[str, float]
+    colleagues: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionReading:
+    """What is said of physicians, in the order in which they were given; patients likewise.
+
+    Attributes
+    ----------
+    personal, pooled
+        P(yes) per patient by predictions that know the physician, and that do not.
+    bound, expected, gain
+        Per physician: the bound, what colleagues would score, log-likelihood gained.
+    candidates
+        Held-out log-likelihood per patient, by candidate.
+    weights
+        Every weight beside that of the others.
+    """
+
+    personal: FloatArray
+    pooled: FloatArray
+    bound: Bound
+    expected: FloatArray
+    gain: FloatArray
+    candidates: dict[str, float]
+    weights: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionCommon:
+    """All that was learned in common; nothing in it belongs to a patient.
+
+    Attributes
+    ----------
+    view, n_folds
+        How panels are made ready, and the number of folds.
+    deals
+        By seed of a deal, what was learned without each fold; none where no rule was looked for.
+    shares
+        What is predicted then.
+    reader, own_rules, losses, weights
+        How losses are read, what own rules leave, what colleagues lose, who weighs what.
+    """
+
+    view: View
+    n_folds: int
+    deals: dict[int, tuple[Fold, ...]]
+    shares: Shares
+    reader: LossReader
+    own_rules: OwnRules | None
+    losses: ColleaguesLosses
+    weights: SharedWeights
+
+    def read(
+        self, observed: Observed, seed: int, handed_in: Predicted | None = None
+    ) -> PredictionReading:
+        """Read physicians; everybody's result is that of the own panel.
+
+        Parameters
+        ----------
+        observed
+            Their patients.
+        seed
+            That of the first deal.
+        handed_in
+            Predictions of patients who were learned from.
+        """
+        # The products are many and small: threads of BLAS would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            task = self.view.task(observed, self.n_folds, seed)
+            return self._read(task, observed, handed_in or self._predict(task))
+
+    def _predict(self, task: Task) -> Predicted:
+        colleagues = self.losses.expected(task.bins)
+        if not self.deals:
+            shares = self.shares.predict(task.y, task.code, len(task.panels), counted=False)
+            return Predicted(*shares, {}, colleagues)
+        scores = [read_folds(folds, task.dealt(seed)) for seed, folds in self.deals.items()]
+        return Predicted(*averaged(scores), by_candidate(scores[0], task.y), colleagues)
+
+    def _read(self, task: Task, observed: Observed, said: Predicted) -> PredictionReading:
+        y, code, panels = task.y, task.code, task.panels
+        left = None if self.own_rules is None else self.own_rules.left(task, said.pooled)
+        size = np.maximum(panels.sizes, 1).astype(np.float64)
+        gain, candidates = np.zeros(len(y)), said.by_candidate
+        if self.deals:
+            best, blind = _told(said.personal, y), _told(said.pooled, y)
+            gain = best - blind
+            candidates = {"best": float(best.mean()), **candidates}
+        bound = self.reader.of(losses_of(said.personal, y), code, len(panels), left)
+        names = [observed.physicians[at] for at in panels.physicians]
+        return PredictionReading(
+            panels.as_given(said.personal),
+            panels.as_given(said.pooled),
+            Bound(
+                *(panels.by_physician(part) for part in (bound.score, bound.raw, bound.effective))
+            ),
+            panels.by_physician(2 * panel_means(said.colleagues, code, size)),
+            panels.by_physician(panel_means(gain, code, size)),
+            candidates,
+            self.weights.table(task, names),
+        )
+
+
+def learn_predictions(
+    observed: Observed, n_folds: int, seeds: Sequence[int], n_threads: int = 1
+) -> tuple[PredictionCommon, Predicted]:
+    """Learn what physicians have in common; return what is predicted of them as well.
+
+    Parameters
+    ----------
+    observed
+        Their patients.
+    n_folds
+        Number of folds.
+    seeds
+        Of how patients are dealt; where a rule is looked for, several deals are averaged.
+    n_threads
+        Threads; the result does not depend on it.
+    """
+    seed = seeds[0]
+    first = held_out(observed, n_folds, seed, n_threads)
+    task, y, code, J = first.task, first.task.y, first.task.code, len(first.task.panels)
+    with threadpool_limits(limits=1, user_api="blas"):
+        personal, pooled, candidates = first.personal, first.pooled, dict[str, float]()
+        deals: dict[int, tuple[Fold, ...]] = {}
+        left, own_rules = None, None
+        if first.scores is not None:
+            found = {each: held_out(observed, n_folds, each, n_threads) for each in seeds}
+            deals = {each: deal.folds for each, deal in found.items() if deal.scores is not None}
+            scores = [deal.scores for deal in found.values() if deal.scores is not None]
+            personal, pooled = averaged(scores)
+            candidates = by_candidate(first.scores, y)
+            own_rules, left = learn_own_rules(task, personal, pooled, seed)
+        reader = learn_reader(losses_of(personal, y), code, J, left)
+        colleagues, losses = expected_losses(task.bins, (y - personal) ** 2, code, J, seed)
+        weights = learn_weights(task, first.view.layout.names)
+    shares = Shares(len(y), int(y.sum()))
+    common = PredictionCommon(
+        first.view, n_folds, deals, shares, reader, own_rules, losses, weights
+    )
+    return common, Predicted(personal, pooled, candidates, colleagues)
+
+
+def averaged(deals: Sequence[FoldScores]) -> tuple[FloatArray, FloatArray]:
+    """Return P(yes), own and pooled, averaged over deals."""
+    personal = np.mean([expit(each.score) for each in deals], axis=0)
+    return personal, np.mean([expit(each.pooled) for each in deals], axis=0)
+
+
+def by_candidate(scores: FoldScores, y: IntArray) -> dict[str, float]:
+    """Return the mean held-out log-likelihood of every candidate."""
+    return {
+        name: float(log_likelihood(values, y).mean())
+        for name, values in scores.by_candidate.items()
+    }
+
+
+def _told(chance: FloatArray, y: IntArray) -> FloatArray:
+    return np.asarray(np.log(np.where(y == 1, chance, 1 - chance)))

@@ -1,0 +1,239 @@
+"""A real browser goes the whole way: choose, map, check, run, read, download, review."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import polars as pl
+import pytest
+
+import intravar
+from browsing import CHROMIUM, all_problems, launched
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+WAIT = 240_000
+#: Seconds within which a screen answers, also while a measurement runs.
+SOON = 0.3
+
+
+def strokes(path: Path) -> None:
+    """Write a table with what real ones have: names with spaces, missing values, a leak, a ;."""
+    random = np.random.default_rng(5)
+    n, teams = 480, 8
+    age = random.integers(40, 95, n)
+    severity = random.integers(0, 30, n)
+    late = random.random(n) < 0.3
+    leaning = np.linspace(-1.5, 1.5, teams)[np.arange(n) % teams]
+    logit = 0.15 * (severity - 12) - 2.5 * late - 0.03 * (age - 70) + leaning
+    treated = random.random(n) < 1 / (1 + np.exp(-logit))
+    table = pl.DataFrame(
+        {
+            "stroke team": [f"Team {at % teams + 1}" for at in range(n)],
+            "age": age,
+            "severity": [None if at % 37 == 0 else value for at, value in enumerate(severity)],
+            "arrived late": np.where(late, "yes", "no"),
+            "minutes to needle": np.where(treated, random.integers(20, 90, n), -10),
+            "thrombolysis": np.where(treated, "yes", "no"),
+        }
+    )
+    table.write_csv(path, separator=";")
+
+
+@dataclass
+class Seen:
+    """An open browser page, and what it asked for."""
+
+    page: Any
+    address: str
+    hosts: set[str] = field(default_factory=set)
+    errors: list[str] = field(default_factory=list)
+
+    def look(self, *, narrow: bool = True) -> None:
+        """Look at a screen as people do: axe finds nothing, nothing is cut off."""
+        for width, scheme in ((1280, "light"), (390, "dark")) if narrow else ((1280, "light"),):
+            self.page.set_viewport_size({"width": width, "height": 844})
+            self.page.emulate_media(color_scheme=scheme)
+            title = self.page.title()
+            assert all_problems(self.page) == [], (title, width)
+            wide = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert wide <= 0, (title, width)
+        self.page.set_viewport_size({"width": 1280, "height": 844})
+        self.page.emulate_media(color_scheme="light")
+
+    def press(self, name: str) -> None:
+        """Press a button, as somebody without a mouse does."""
+        self.page.get_by_role("button", name=name).first.focus()
+        self.page.keyboard.press("Enter")
+
+    def downloaded(self, role: str, name: str) -> tuple[str, Path]:
+        with self.page.expect_download(timeout=WAIT) as found:
+            self.page.get_by_role(role, name=name).click()
+        return found.value.suggested_filename, Path(found.value.path())
+
+
+@pytest.fixture
+def seen(tmp_path: Path) -> Iterator[Seen]:
+    strokes(tmp_path / "strokes.csv")
+    tables = tmp_path / "intravar-results" / "tables"
+    tables.mkdir(parents=True)
+    # The example, smaller: it is made only if it is not there.
+    cohort = intravar.simulate("stress-two-camps", n_patients=600, n_physicians=6)
+    cohort.to_polars().write_csv(tables / "example.csv")
+    command = [sys.executable, "-m", "intravar", "app", str(tmp_path), "--no-browser"]
+    app = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert app.stdout is not None
+    address = app.stdout.readline().removeprefix("open: ").strip()
+    try:
+        with launched() as browser:
+            found = Seen(browser.new_page(), address)
+            found.page.on("request", lambda sent: found.hosts.add(urlsplit(sent.url).netloc))
+            found.page.on("pageerror", lambda error: found.errors.append(str(error)))
+            yield found
+            found.page.goto(address)
+            found.press("Close the app")
+            found.page.get_by_role("heading", name="The app is closed").wait_for()
+        assert app.wait(60) == 0
+        assert app.stderr is not None
+        assert app.stderr.read() == ""
+    finally:
+        app.kill()
+        app.wait()
+        app.stdout.close()
+
+
+def measure(seen: Seen) -> None:
+    """Press the button, see screens answer meanwhile, and wait for the end."""
+    page = seen.page
+    seen.press("Measure")
+    page.locator("#steps li").first.wait_for(timeout=WAIT)
+    for place in ("/", "/run", "/run/state"):
+        took = []
+        for _ in range(3):
+            begun = time.perf_counter()
+            assert page.request.get(seen.address.partition("/?")[0] + place).status == 200
+            took.append(time.perf_counter() - begun)
+        assert min(took) < SOON, place
+    page.get_by_role("link", name="See the result").wait_for(timeout=WAIT)
+
+
+def go_with_the_example(seen: Seen) -> None:
+    page = seen.page
+    page.goto(seen.address)
+    assert "token" not in page.url
+    seen.look()
+    seen.press("Open the example")
+    page.locator("#choices").wait_for(timeout=WAIT)
+    assert page.get_by_label("Who decides", exact=True).input_value() == "physician"
+    assert "'decision' is named like a decision" in page.inner_text("main")
+    seen.press("Check these choices")
+    page.get_by_text("Nothing has been measured").wait_for(timeout=WAIT)
+    measure(seen)
+    page.get_by_role("link", name="See the result").click()
+    page.frame_locator("iframe").locator("h1").first.wait_for(timeout=WAIT)
+
+
+def choose_strokes(seen: Seen, tmp_path: Path) -> None:
+    """Drop the file, take another mapping, leave out the leak."""
+    page = seen.page
+    page.goto(seen.address)
+    page.set_input_files("#file", tmp_path / "strokes.csv")
+    seen.press("Open this file")
+    page.locator("#choices").wait_for(timeout=WAIT)
+    assert page.get_by_label("Who decides", exact=True).input_value() == "stroke team"
+    assert page.get_by_label("What was decided", exact=True).input_value() == "thrombolysis"
+    page.get_by_label("Column of condition 1").select_option("age")
+    page.get_by_label("Comparison of condition 1").select_option(">=")
+    page.get_by_label("Value of condition 1").fill("41")
+    page.get_by_label("What is decided for").fill("thrombolysis")
+    page.get_by_label("Whoever decides, one and several").fill("team")
+    seen.press("Check these choices")
+    assert "team,teams" in page.get_by_role("alert").inner_text()
+    page.get_by_label("Whoever decides, one and several").fill("team,teams")
+    seen.look()
+    seen.press("Check these choices")
+    page.get_by_text("These columns may give the decision away").wait_for(timeout=WAIT)
+    seen.look()
+    seen.press("Leave the ticked columns out")
+    page.get_by_text("Nothing has been measured").wait_for(timeout=WAIT)
+    assert page.get_by_role("alert").count() == 0
+    assert "age >= 41" in page.inner_text("main")
+
+
+def take_home(seen: Seen, tmp_path: Path) -> None:
+    """Read the page and download what there is."""
+    page = seen.page
+    seen.look()
+    framed = page.frame_locator("iframe")
+    framed.locator("h1").first.wait_for(timeout=WAIT)
+    assert "teams" in framed.locator("body").inner_text()
+    name, workbook = seen.downloaded("link", "Excel, the tables")
+    assert name.endswith(".xlsx")
+    assert zipfile.is_zipfile(workbook)
+    name, study = seen.downloaded("link", "study.toml")
+    assert "after = [" in study.read_text()
+    name, sheet = seen.downloaded("button", "Download the sheet")
+    assert sheet.stat().st_size > 1000
+    name, archive = seen.downloaded("link", "a sheet for everybody")
+    assert len(zipfile.ZipFile(archive).namelist()) >= 8
+    assert "intravar measure" in page.locator("pre").inner_text()
+    seen.press("Explain")
+    page.get_by_text("People can be recognised").wait_for()
+    seen.look(narrow=False)
+    seen.press("I may see them")
+    page.get_by_text("PATIENT-LEVEL").wait_for(timeout=WAIT)
+    seen.look()
+    page.get_by_role("link", name="Back to the result").click()
+
+
+def review_ten_pairs(seen: Seen) -> None:
+    """Answer with the keyboard; close the tab in the middle; see the answer."""
+    page = seen.page
+    page.get_by_role("link", name="Review pairs").click()
+    page.get_by_label("Pairs to draw").select_option("30")
+    seen.look(narrow=False)
+    seen.press("Draw them and begin")
+    page.get_by_role("heading", name="Pair 1 of 30").wait_for(timeout=WAIT)
+    seen.look()
+    shown = page.inner_text("main")
+    assert "Team" not in shown
+    place = page.url
+    for at in range(10):
+        page.get_by_role("heading", name=f"Pair {at + 1} of 30").wait_for(timeout=WAIT)
+        page.keyboard.press("d" if at % 3 == 0 else "c")
+        page.get_by_text(f"{29 - at} left.").wait_for(timeout=WAIT)
+        if at == 5:
+            page.goto("about:blank")
+            page.goto(place)
+    seen.press("See what the answers tell")
+    page.get_by_text("10 pairs judged").wait_for(timeout=WAIT)
+    assert "20 left" in page.inner_text("main")
+    seen.look(narrow=False)
+
+
+def test_from_a_file_to_the_answer(seen: Seen, tmp_path: Path) -> None:
+    go_with_the_example(seen)
+    choose_strokes(seen, tmp_path)
+    measure(seen)
+    seen.page.get_by_role("link", name="See the result").click()
+    take_home(seen, tmp_path)
+    review_ten_pairs(seen)
+    seen.page.goto(seen.address)
+    assert "strokes thrombolysis" in seen.page.inner_text("main")
+    seen.press("Compare")
+    alert = seen.page.get_by_role("alert")
+    alert.wait_for(timeout=WAIT)
+    assert "no physician is in both" in alert.inner_text()
+    seen.look(narrow=False)
+    assert seen.errors == []
+    assert {host for host in seen.hosts if host} == {urlsplit(seen.address).netloc}
+    private = tmp_path / "intravar-results" / "strokes thrombolysis-private"
+    assert {path.stat().st_mode & 0o077 for path in private.iterdir()} == {0}

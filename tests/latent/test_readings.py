@@ -1,0 +1,269 @@
+"""What physicians beyond the sample are read with, against literal twins."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import beta
+
+from intravar.latent.anchors import find_anchors
+from intravar.latent.calibration import SHIFT_POINTS, count
+from intravar.latent.decided import Decided
+from intravar.latent.personal.chain_kernel import PopulationDraws, Sweeps, run_panel
+from intravar.latent.personal.contest import log_score
+from intravar.latent.personal.limits import CommonLimits, law_table
+from intravar.latent.personal.limits_kernel import weigh_panel
+from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
+from intravar.latent.personal.weights import ChainSettings, CommonWeights
+from intravar.latent.rates_kernel import Given, read_panels
+from intravar.latent.rule_learners import BoostedTrees, SplineLogit, Task
+from intravar.latent.shared_rule import learn_shared
+from intravar.learning.boosted_trees import LARGEST_SCORE, Rates
+from latent.made import panels_of
+from reference import personal
+from reference import readings as literal
+
+
+def learned(learner, random, n=300):
+    """A rule learned from half of some patients, and all of their covariates."""
+    x = np.column_stack([random.normal(size=(n, 3)), random.integers(0, 3, n), np.ones(n)])
+    x[random.random(x.shape) < 0.05] = np.nan
+    y = (random.random(n) < np.where(np.nan_to_num(x[:, 0]) > 0, 0.9, 0.1)).astype(np.int64)
+    decided = Decided(y, np.arange(n) % 3, 3)
+    rates = Rates(np.full(3, 0.9), np.full(3, 0.1), np.zeros(3))
+    found = learner.prepare(x).learn(Task(np.arange(0, n, 2), decided, rates, 0.0, False))
+    return x, found
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), depth=st.integers(1, 4), trees=st.integers(1, 30))
+def test_kept_trees_give_the_very_scores_of_the_boosting(seed, depth, trees):
+    x, found = learned(BoostedTrees(trees=trees, depth=depth), np.random.default_rng(seed))
+    kept = found.kept
+    seen = kept.view.look(x)
+    np.testing.assert_array_equal(kept.logit(seen), found.logit)
+    for i in (0, 1, len(x) - 1):
+        expected = literal.score_by_trees(seen[i], kept.trees, LARGEST_SCORE)
+        assert kept.logit(seen[i : i + 1])[0] == expected == found.logit[i]
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_kept_splines_give_the_scores_of_the_fit(seed):
+    x, found = learned(SplineLogit(iterations=10), np.random.default_rng(seed))
+    kept = found.kept
+    np.testing.assert_allclose(kept.logit(x), found.logit, rtol=1e-9, atol=1e-9)
+    far = np.vstack([x[:3], np.full((1, x.shape[1]), 1e20), np.full((1, x.shape[1]), np.nan)])
+    expected = [
+        kept.coefficients[0] + literal.spline_row(row, kept.view.terms) @ kept.coefficients[1:]
+        for row in far
+    ]
+    np.testing.assert_allclose(kept.logit(far), expected, rtol=1e-9, atol=1e-9)
+    alone = [kept.logit(row[None])[0] for row in far]
+    np.testing.assert_array_equal(kept.logit(far), alone)
+
+
+def common(n_shifts, score):
+    points = SHIFT_POINTS if n_shifts > 1 else np.zeros(1)
+    return Given(
+        score=score,
+        intercept=0.2,
+        slope=1.1,
+        shifts=0.8 * points,
+        log_prior=-0.5 * points**2,
+        means=np.array([0.8, 0.1]),
+        strength=2.0,
+        laws=np.array([6.0, 2.0, 1.5, 9.0]),
+        weak=np.array([3.0, 1.0, 0.75, 4.5]),
+        map_covariance=np.array([[0.02, 0.0], [0.0, 0.01]]),
+    )
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(0, 60),
+    n_shifts=st.sampled_from([1, 11]),
+    rate=st.sampled_from([0.0, 0.3, 0.9, 1.0]),
+)
+def test_rates_of_a_panel(seed, n, n_shifts, rate):
+    random = np.random.default_rng(seed)
+    score = np.array([-4.0, -1.5, 0.0, 1.0, 3.5])
+    place = random.integers(0, 5, n)
+    y = (random.random(n) < rate).astype(np.int64)
+    given_ = common(n_shifts, score)
+    first = np.array([0, n])
+    means, mass, weak, edge, doubt = read_panels(place, y, first, given_)
+    p = (edge[0, 1:] + edge[0, :-1]) / 2
+    assert mass.sum() == pytest.approx(1)
+    assert 0 <= doubt[0] < 1
+    for laws, own in ((given_.laws, mass), (given_.weak, weak)):
+        high, low, discordance, shift = literal.rates_over_shifts(y, score[place], given_, laws)
+        assert own[0] @ p == pytest.approx(high, abs=0.012)
+        assert own[0] @ (2 * p * (1 - p)) == pytest.approx(discordance, abs=0.012)
+        if own is mass:
+            assert means[0] == pytest.approx([high, low, shift], abs=0.015)
+
+
+@pytest.mark.parametrize("thresholds", [False, True])
+def test_what_is_common_is_learned_and_read(thresholds):
+    random = np.random.default_rng(8)
+    n, who = 6_000, np.repeat(np.arange(20), 300)
+    logit = 3 * random.normal(size=n)
+    line = random.normal(0, 1.5, 20) * thresholds
+    g, p = expit(logit + line[who]), random.beta(8, 2, 20)
+    y = (random.random(n) < np.where(random.random(n) < g, p[who], 0.05)) * 1
+    panels = panels_of(logit[:, None], y, who)
+    rule = learn_shared(logit, panels, thresholds)
+    assert rule.thresholds == thresholds
+    found = rule.read(logit, panels, "eligible")
+    assert np.abs(found.p_high - p).mean() < 0.06
+    assert np.abs(found.p_low - 0.05).mean() < 0.03
+    if thresholds:
+        assert np.corrcoef(found.shift, line)[0, 1] > 0.95
+    assert np.abs(found.q - (0.05 + (p[who] - 0.05) * g)).mean() < 0.04
+
+
+def test_a_switched_rule_is_turned():
+    random = np.random.default_rng(9)
+    n, who = 3_000, np.repeat(np.arange(10), 300)
+    logit = 4 * random.normal(size=n)
+    y = (random.random(n) < np.where(logit < 0, 0.85, 0.1)) * 1
+    panels = panels_of(logit[:, None], y, who)
+    rule = learn_shared(logit, panels, False)
+    found = rule.read(logit, panels, "panel")
+    assert rule.sign == -1
+    assert np.abs(found.p_high - 0.85).max() < 0.06
+    high, low = found.p_high, found.p_low
+    np.testing.assert_allclose(found.score, high * (1 - high) + low * (1 - low), atol=0.02)
+
+
+def test_every_score_has_a_bin():
+    score = np.array([-5.0, -5.0, -4.9, 0.0, 0.1, 7.0])
+    counts = count(score, Decided(np.array([0, 1, 0, 1, 0, 1]), np.zeros(6, dtype=np.int64), 1))
+    bins = counts.bin_of_cell()
+    np.testing.assert_array_equal(bins[np.searchsorted(counts.edges, score)], counts.bin)
+    assert bins[0] == 0
+    assert bins[-1] == len(counts.score) - 1
+    assert (np.diff(bins) >= 0).all()
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(0, 7), levels=st.integers(1, 4))
+def test_limits_of_a_panel(seed, n, levels):
+    random = np.random.default_rng(seed)
+    bins, y = random.integers(0, levels, (n, 3)), random.integers(0, 2, n)
+    pairs = np.array([(1, 0), (2, 1)])
+    high, low = (3.5, 1.2), (0.8, 7.0)
+    tables = law_table(high, n), law_table(low, n)
+    laws = np.array([*high, *low])
+    found = weigh_panel(bins, y, np.arange(n), pairs, levels, *tables, laws, 0.5, 20_000, 0)
+    p_high, g, q = literal.limits_by_all(bins, y, pairs, levels, high, low)
+    assert mean_rates(found.laws)[0] == pytest.approx(p_high, abs=2e-3)
+    np.testing.assert_allclose(found.g, g, atol=3e-3)
+    np.testing.assert_allclose(found.q, q, atol=3e-3)
+
+
+def test_a_panel_too_large_for_a_table():
+    random = np.random.default_rng(4)
+    n = 2_500
+    bins = random.integers(0, 6, (n, 2))
+    y = (random.random(n) < np.where((bins > 1).all(axis=1), 0.8, 0.1)).astype(np.int64)
+    high, low = (4.0, 1.0), (1.0, 9.0)
+    tables = law_table(high, n), law_table(low, n)
+    laws = np.array([*high, *low])
+    found = weigh_panel(bins, y, np.arange(n), np.array([(1, 0)]), 6, *tables, laws, 0.5, 200, 0)
+    np.testing.assert_array_equal(found.g > 0.5, (bins > 1).all(axis=1))
+    assert mean_rates(found.laws) == pytest.approx((0.8, 0.1), abs=0.04)
+
+
+def test_weights_of_a_panel():
+    random = np.random.default_rng(3)
+    n, spread, laws = 40, 2.0, ((4.0, 1.5), (1.0, 6.0))
+    x = random.normal(size=n)
+    y = (random.random(n) < np.where(x > 0, 0.8, 0.1)).astype(np.int64)
+    design = np.column_stack([np.ones(n), x])
+    high, low, _ = personal.posterior_of_rates(design, y, spread, *laws, random)
+    draws = PopulationDraws(
+        np.zeros((1, 1, 2)),
+        np.full((1, 1, 2), spread),
+        np.zeros((1, 1)),
+        np.array([[*laws[0], *laws[1]]]),
+    )
+    everybody = np.arange(n)
+    for small in (0, 100):
+        found = run_panel(design, y, everybody, draws, Sweeps(kept=12_000, small=small), 0, random)
+        assert mean_rates(found.laws) == pytest.approx([high, low], abs=0.012)
+    for i in (0, int(np.argmax(np.abs(found.q - y)))):
+        g, q = literal.weights_without(design, y, i, spread, *laws, random)
+        assert (found.g[i], found.q[i]) == pytest.approx((g, q), abs=0.02)
+
+
+def test_a_camp_is_found():
+    random = np.random.default_rng(5)
+    centre = np.array([[[0.0, 6.0, 0.0], [0.0, 0.0, 6.0]]])
+    draws = PopulationDraws(
+        centre,
+        np.full((1, 2, 3), 0.3),
+        np.log(np.full((1, 2), 0.5)),
+        np.array([[8.0, 1.0, 1.0, 9.0]]),
+    )
+    design = np.column_stack([np.ones(60), random.normal(size=(60, 2))])
+    for camp in (0, 1):
+        y = (design[:, 1 + camp] > 0).astype(np.int64)
+        found = run_panel(design, y, np.arange(60), draws, Sweeps(), 10, random)
+        assert found.camp == camp
+        assert ((found.drawn > 0) & (found.drawn < 1)).all()
+
+
+def test_mixtures_of_laws():
+    laws = np.random.default_rng(7).gamma(5.0, 2.0, (100, 5))
+    edge = np.linspace(0, 1, 501)
+    expected = np.mean([np.diff(beta.cdf(edge, a, b)) for a, b in laws[:, :2]], axis=0)
+    np.testing.assert_allclose(mixed_mass(laws), expected, atol=1e-4)
+    means = [np.mean(laws[:, k] / laws[:, k : k + 2].sum(axis=1)) for k in (0, 2)]
+    assert mean_rates(laws) == pytest.approx(means)
+
+
+def test_ranges_of_others_are_those_of_the_fitted():
+    random = np.random.default_rng(2)
+    high, low = random.uniform(0.6, 0.8, 5), random.uniform(0.0, 0.2, 5)
+    fitted = find_anchors(random.random(500), high, low)
+    again = fitted.for_rates(high, low)
+    np.testing.assert_allclose(again.identified_low, fitted.identified_low, atol=1e-12)
+    np.testing.assert_allclose(again.identified_high, fitted.identified_high, atol=1e-12)
+    # Nobody's rates pass one, whoever was fitted.
+    sure = fitted.for_rates(np.array([0.99]), np.array([0.5]))
+    assert (sure.identified_high <= 0.5).all()
+
+
+def test_a_panel_without_patients_has_the_law():
+    given_ = common(1, np.array([-1.0, 1.0]))
+    nobody = np.zeros(0, dtype=np.int64)
+    means, _, _, _, doubt = read_panels(nobody, nobody, np.array([0, 0]), given_)
+    assert means[0, 0] == pytest.approx(0.75, abs=0.02)
+    assert doubt[0] == 0
+
+
+def test_decisions_that_do_not_count_are_predicted():
+    random = np.random.default_rng(11)
+    x = random.normal(size=(200, 2))
+    y = (random.random(200) < np.where((x > -0.3).all(axis=1), 0.9, 0.05)).astype(np.int64)
+    panels = panels_of(x, y, np.zeros(200, dtype=np.int64))
+    known = np.arange(200) % 2 == 0
+    turned = replace(panels, y=np.where(known, panels.y, 1 - panels.y))
+    everybody = np.ones(200, dtype=np.bool_)
+    weights = CommonWeights.learn(
+        panels.X, np.arange(2), np.zeros(200), panels, everybody, ChainSettings(60, 60), random
+    )
+    limits = CommonLimits.learn(panels.X, np.arange(2), panels, everybody, random)
+    for own in (weights, limits):
+        one, other = (
+            read_own_rules(own, panels.X, np.zeros(200), each, 0, known=known)[0]
+            for each in (panels, replace(turned, key=panels.key))
+        )
+        np.testing.assert_array_equal(one.q, other.q)
+        assert log_score(one.q[~known], panels.y[~known]) > -0.5 * 100

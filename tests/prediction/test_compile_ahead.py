@@ -1,0 +1,40 @@
+"""The first measurement compiles on two processors, each loop once."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import intravar
+from intravar.prediction import compile_ahead, forest_kernel, personal_kernel, sampling_kernel
+
+COMPILED = (
+    personal_kernel.fit_panels,
+    personal_kernel.predict_rows,
+    forest_kernel.grow_forests,
+    sampling_kernel.draw_panels,
+)
+
+
+def test_what_is_compiled_ahead_is_what_a_fit_needs(learned_once: None) -> None:
+    compile_ahead.compile_now()
+    before = [len(each.signatures) for each in COMPILED]
+    cohort = intravar.simulate("score2", n_patients=220, n_physicians=8)
+    intravar.Predictability().fit(*cohort.observed())
+    assert [len(each.signatures) for each in COMPILED] == before
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_it_is_done_once(compiled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **_: started.append(given))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(compile_ahead, "__file__", str(tmp_path / "compile_ahead.py"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    (tmp_path / "__pycache__").mkdir()
+    if compiled:
+        (tmp_path / "__pycache__" / "personal_kernel.fit_panels-83.py311.nbi").touch()
+    compile_ahead.compile_beside()
+    assert len(started) == (not compiled)

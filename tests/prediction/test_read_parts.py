@@ -1,0 +1,115 @@
+"""Parts by which physicians beyond the sample are read, each against its definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from intravar.learning.bins import MISSING_BIN, bin_edges, binned
+from intravar.learning.boosted_trees import Rates
+from intravar.prediction.bound import Left, bound_of_losses, learn_reader, losses_of
+from intravar.prediction.columns import column_scales, scaled_columns, standard_columns
+from intravar.prediction.forests import LEAST_LEAF, SEED, own_forests
+from intravar.prediction.personal import AverageColleague, fit_rules, start_hyper
+from intravar.prediction.stacking import summed
+from intravar.prediction.trees import grown
+from reference.boosted_trees import score as literal_score
+from reference.own_forest import LEAST, shares
+
+
+def gappy(random, n, p):
+    X = random.standard_normal((n, p)).round(random.integers(0, 3))
+    X[random.random((n, p)) < 0.1] = np.nan
+    return X
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_trees_score_rows_as_the_literal_twin_does(seed):
+    random = np.random.default_rng(seed)
+    X = gappy(random, 300, 3)
+    bins = binned(X, bin_edges(X))
+    y = (random.random(300) < 1 / (1 + np.exp(-3 * np.nan_to_num(X[:, 0])))).astype(np.int64)
+    rates = Rates(np.array([0.9]), np.array([0.1]), np.zeros(1)) if seed % 2 else None
+    trees = grown(bins[:200], y[:200], np.zeros(200, dtype=np.int64), rates)
+    assert trees.missing_bin == MISSING_BIN
+    found = trees.scores(bins)
+    arrays = (trees.columns, trees.cuts, trees.missing, trees.values)
+    twin = [literal_score(row, trees.start, *(a.tolist() for a in arrays)) for row in bins.tolist()]
+    assert found.tolist() == twin
+    # A row has one score, whoever stands beside it.
+    some = random.permutation(300)[:17]
+    assert np.array_equal(trees.scores(bins[some]), found[some])
+
+
+def test_no_rows_and_no_columns_grow_no_trees():
+    nothing = grown(np.zeros((0, 2), np.uint8), np.zeros(0))
+    assert nothing.scores(np.zeros((3, 2), np.uint8)).tolist() == [0.0, 0.0, 0.0]
+    plain = grown(np.zeros((9, 0), np.uint8), np.ones(9))
+    assert plain.scores(np.zeros((2, 0), np.uint8)) == pytest.approx(np.log(9.5 / 0.5))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 4))
+def test_own_forests_equal_the_literal_twin(seed, n, p):
+    assert LEAST == LEAST_LEAF
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n + 7, p)).round(random.integers(0, 3))
+    y = (random.random(n + 7) < 1 / (1 + np.exp(-3 * X[:, 0]))).astype(np.int64)
+    code = np.zeros(n + 7, dtype=np.int64)
+    rows, asked = np.arange(n), np.arange(n, n + 7)
+    found = own_forests(X, y, code, rows, asked, 1, 0.5)
+    twin = shares(X[:n].tolist(), y[:n].tolist(), X[n:].tolist(), 50, int(SEED))
+    assert found.tolist() == twin
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_scales_that_were_learned_give_the_same_columns(seed):
+    random = np.random.default_rng(seed)
+    X = np.column_stack([gappy(random, 80, 3), np.ones(80), np.r_[np.zeros(79), 5.0]])
+    columns, owner = standard_columns(X)
+    scales = column_scales(X)
+    again, same = scaled_columns(X[10:20], scales)
+    assert np.array_equal(again, columns[10:20])
+    assert np.array_equal(owner, same)
+    wild, _ = scaled_columns(np.full((1, 5), 1e29), scales)
+    assert (np.abs(wild) <= np.abs(columns).max(axis=0) + 1e-9).all()
+
+
+def test_the_average_colleague_is_the_mean_of_colleagues():
+    random = np.random.default_rng(3)
+    Z = np.column_stack([np.ones(90), random.standard_normal((90, 3))])
+    y, code = random.integers(0, 2, 90), np.repeat(np.arange(6), 15)
+    rules = fit_rules(Z, y, code, np.arange(90), 6, start_hyper(4))
+    among, rows = np.array([0, 2, 5]), np.arange(4, 50)
+    found = AverageColleague.of(rules, among).predict(Z, rows)
+    each = [rules.predict(Z, np.full(90, physician), rows) for physician in among]
+    assert found == pytest.approx(np.mean(each, axis=0), rel=1e-12)
+
+
+def test_sums_of_columns_are_products_with_a_matrix():
+    random = np.random.default_rng(4)
+    table, weights = random.standard_normal((30, 4)), random.standard_normal(5)
+    assert summed(weights, list(table.T)) == pytest.approx(weights[0] + table @ weights[1:])
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_losses_are_read_of_any_panel(asked):
+    random = np.random.default_rng(5)
+    code = np.repeat(np.arange(12), 30)
+    q = random.uniform(0.05, 0.95, 360)
+    y = (random.random(360) < 0.7 * q + 0.3 * random.random(12)[code]).astype(np.int64)
+    left = Left(random.uniform(0.1, 0.4, 12), np.zeros(12)) if asked else None
+    reader = learn_reader(losses_of(q, y), code, 12, left)
+    whole = bound_of_losses(losses_of(q, y), code, 12, left)
+    one = np.flatnonzero(code == 4)
+    alone = reader.of(
+        losses_of(q[one], y[one]), code[one] - 4, 1, None if left is None else left.value[4:5]
+    )
+    for name in ("score", "raw", "effective"):
+        assert getattr(alone, name)[0] == pytest.approx(getattr(whole, name)[4], rel=1e-12)
+    empty = reader.of(
+        losses_of(np.full(1, 0.5), np.ones(1, dtype=np.int64)), np.ones(1, int), 3, None
+    )
+    assert np.isfinite(empty.score).all()
