@@ -67,5 +67,5 @@ def as_html(
         filters={"kind": lambda block: type(block).__name__, "sorted_by": sort_value},
         looks=LOOKS,
         parts=parts,
-        scripts=[*scripts, "document"],
+        scripts=[*scripts, "document"] if interactive else [],
     )

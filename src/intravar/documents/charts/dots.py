@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from intravar.documents.charts.labels import text_width
 from intravar.documents.charts.plot import BOTTOM, RIGHT, Plot
+from intravar.text import shortened
 
+#: Letters of a label at the most.
+LONGEST = 30
 #: Pixels of a lane of labels, of the stack of dots, and the largest radius.
 LANE, STACK, RADIUS = 17, 84, 5.0
 
@@ -47,6 +50,7 @@ def dot_plot(
     >>> len({part.split('cx="')[1].split('"')[0] for part in plot.parts if "<circle" in part})
     2
     """
+    dots = [dot._replace(label=shortened(dot.label, LONGEST)) for dot in dots]
     lanes = _lanes([dot for dot in dots if dot.label], width, ends)
     top = LANE * (max(lanes.values(), default=-1) + 1) + 6
     places = Counter(round(dot.value / step) for dot in dots)

@@ -164,7 +164,7 @@ def _cell(column: ResultColumn, value: Any) -> Cell:
     if value is None:
         return Cell("" if column.name == "reason" else "–")
     if column.name in OF_HUNDRED:
-        return Cell(f"{100 * value:.0f}", round(100 * value, 1))
+        return Cell(f"{100 * value:.0f}", round(100 * value, 1), order=value)
     if column.name in ("physician", "reason"):
         return Cell(str(value))
     return Cell(column.text(value), value)
