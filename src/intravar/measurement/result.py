@@ -22,6 +22,7 @@ from intravar.measurement.diagnostics import Diagnostics
 from intravar.measurement.estimand import compared_in
 from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
+from intravar.measurement.location import Location
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores, claim_of, in_words
@@ -89,8 +90,10 @@ class Measurement:
     unrecorded
         How far a reason could go that is not recorded; None where cases were seen twice, which
         measures it, and for methods without predictions.
+    location
+        Where the discordance lies; None for methods without predictions.
     judged
-        How much the data bear, and why.
+        What the data support, and why.
     by
         The levels of a column compared, where asked for.
     course
@@ -118,6 +121,7 @@ class Measurement:
     repeats: SeenTwice | None = None
     halves: Halves | None = None
     unrecorded: Unrecorded | None = None
+    location: Location | None = None
     judged: Verdict | None = None
     by: Strata | None = None
     course: Course | None = None

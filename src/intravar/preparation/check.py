@@ -21,6 +21,7 @@ from intravar.estimators.base import CommonEstimator
 from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
 from intravar.preparation.census import CODE, DECIDED, Census, as_measured, take_census
+from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import assign_roles, missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
 from intravar.preparation.drawing import Drawn, draw, most_read, sample_of, sampled_rows
@@ -28,9 +29,10 @@ from intravar.preparation.duplicates import COPIES, CopyRule
 from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
+from intravar.preparation.recipe import Recipe
 from intravar.request import Request, resolved, takes_request
 from intravar.sources import Source, read_source
-from intravar.sources.columns.forms import forms_of_large
+from intravar.sources.columns.forms import Forms, TextForm, forms_of_large
 from intravar.sources.columns.plain import plain_table
 from intravar.sources.scanning import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
@@ -283,6 +285,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         )
     recipe = found.prepared.recipe
     assert recipe is not None
+    _refuse_odd_texts(census, recipe, forms)
     prepared = replace(
         found.prepared,
         recipe=replace(recipe, forms=forms),
@@ -318,6 +321,15 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
         beyond=beyond,
     )
+
+
+def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
+    """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
+    for name, kind in recipe.kinds:
+        if kind != "category" and forms.columns.get(name) == TextForm():
+            column = census.rows.select(ROW, name).collect(engine="streaming").sort(ROW)
+            with counted_among(column[ROW].to_numpy().astype(np.int64)):
+                understand_as(column[name], kind)
 
 
 def _dropped_of_all(
