@@ -17,7 +17,7 @@ from intravar.documents.measurement.deciders import (
 from intravar.documents.measurement.group import NoiseShare, hundred_pairs, noise_bar, noise_parts
 from intravar.measurement.estimand import rates_in_words
 from intravar.measurement.verdict import UNRANKED
-from intravar.publication.group_words import group_lines
+from intravar.publication.group_words import differences_line
 from intravar.publication.results import Decision
 from intravar.wording import Words, agree, capital
 
@@ -154,9 +154,8 @@ def _deciders_card(decision: Decision, funnel: Funnel | None, words: Words) -> C
 def _difference(decision: Decision, words: Words) -> str:
     """Return the sentence on whether deciders differ."""
     group = decision.group
-    if group is None or group.differ is None:
-        return ""
-    return group_lines(group, decision.n_physicians, decision.claim, words, decision.compared)[1]
+    line = None if group is None else differences_line(group)
+    return "" if line is None else words.said(line)
 
 
 def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[str, list[str]]:
