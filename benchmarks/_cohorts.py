@@ -78,6 +78,9 @@ class Case:
         Estimands that the cohort has no value of: whoever gives a level or an order is wrong.
     leaks
         Whether a column gives the decision away.
+    rates_alone
+        Whether nothing but rates differs, and the record hardly explains decisions: whoever ranks
+        is wrong.
     """
 
     name: str
@@ -86,31 +89,32 @@ class Case:
     roles: Roles = field(default_factory=lambda: dict(ROLES))
     undetermined: tuple[str, ...] = ()
     leaks: bool = False
+    rates_alone: bool = False
 
 
-def simulated_cases() -> Iterator[Case]:
+def simulated_cases(replicate: int = REPLICATE) -> Iterator[Case]:
     """Make the cohorts one by one: conditions with a name, and some that only make sense here."""
     for name, n_patients, n_physicians in CONDITIONS:
-        yield _condition(name, n_patients, n_physicians)
-    yield pure_noise(1000 + REPLICATE)
-    yield pure_noise(2000 + REPLICATE, differing=True)
-    yield coins_and_clockwork(REPLICATE)
-    yield coins_and_clockwork(REPLICATE, n_physicians=8, panel=120)
-    yield given_away(REPLICATE)
-    yield own_exclusive_or(REPLICATE)
-    yield _made("alike", REPLICATE, p_high=np.full(12, 0.85), p_low=np.full(12, 0.05))
+        yield _condition(name, n_patients, n_physicians, replicate)
+    yield pure_noise(1000 + replicate)
+    yield pure_noise(2000 + replicate, differing=True)
+    yield coins_and_clockwork(replicate)
+    yield coins_and_clockwork(replicate, n_physicians=8, panel=120)
+    yield given_away(replicate)
+    yield own_exclusive_or(replicate)
+    yield _made("alike", replicate, p_high=np.full(12, 0.85), p_low=np.full(12, 0.05))
     yield _made(
-        "few physicians", REPLICATE, p_high=np.array([0.95, 0.8, 0.6]), p_low=np.full(3, 0.05)
+        "few physicians", replicate, p_high=np.array([0.95, 0.8, 0.6]), p_low=np.full(3, 0.05)
     )
-    yield _made("one class", REPLICATE, p_high=np.linspace(0.55, 0.98, 15), p_low=None)
-    yield _made("drifting", REPLICATE, np.linspace(0.6, 0.98, 15), np.full(15, 0.05), drift=0.3)
+    yield _made("one class", replicate, p_high=np.linspace(0.55, 0.98, 15), p_low=None)
+    yield _made("drifting", replicate, np.linspace(0.6, 0.98, 15), np.full(15, 0.05), drift=0.3)
     for strength in (1.0, 2.0):
-        yield no_clear_cases(REPLICATE, strength)
-        yield no_clear_cases(REPLICATE, strength, coarse=False)
+        yield no_clear_cases(replicate, strength)
+        yield no_clear_cases(replicate, strength, coarse=False)
 
 
-def _condition(name: str, n_patients: int, n_physicians: int) -> Case:
-    seed = find_condition(name).replicate_seed(REPLICATE)
+def _condition(name: str, n_patients: int, n_physicians: int, replicate: int) -> Case:
+    seed = find_condition(name).replicate_seed(replicate)
     cohort = intravar.simulate(name, seed=seed, n_patients=n_patients, n_physicians=n_physicians)
     known = intravar.oracle(cohort)
     truth = {
@@ -129,7 +133,8 @@ def pure_noise(seed: int, *, differing: bool = False, n_physicians: int = 12) ->
     rates = np.linspace(0.2, 0.8, n_physicians) if differing else np.full(n_physicians, 0.4)
     code = np.repeat(np.arange(n_physicians), 100)
     name = "rates alone differ" if differing else "pure noise"
-    return _case(name, random.normal(size=(len(code), 5)), code, rates[code], random)
+    case = made_case(name, random.normal(size=(len(code), 5)), code, rates[code], random)
+    return replace(case, rates_alone=differing)
 
 
 def coins_and_clockwork(seed: int, *, n_physicians: int = 16, panel: int = 200) -> Case:
@@ -156,7 +161,7 @@ def own_exclusive_or(seed: int, *, n_physicians: int = 10, panel: int = 250) -> 
     one, other = np.take_along_axis(x, pairs, axis=1).T
     p_high = np.linspace(0.7, 1.0, n_physicians)
     chance = np.where((one > 0) != (other > 0), p_high[code], 0.03)
-    return _case("own exclusive-or", x, code, chance, random, 2 * p_high * (1 - p_high))
+    return made_case("own exclusive-or", x, code, chance, random, 2 * p_high * (1 - p_high))
 
 
 def no_clear_cases(seed: int, strength: float, *, coarse: bool = True) -> Case:
@@ -174,7 +179,7 @@ def no_clear_cases(seed: int, strength: float, *, coarse: bool = True) -> Case:
     slope = strength * np.array([0.9, 0.6, -0.5, 0.4])
     chance = 1 / (1 + np.exp(-(x @ slope + lean[code])))
     name = f"{'coarse' if coarse else 'smooth'}, no clear cases, slopes x {strength:.0f}"
-    return replace(_case(name, x, code, chance, random), undetermined=("eligible",))
+    return replace(made_case(name, x, code, chance, random), undetermined=("eligible",))
 
 
 def _made(
@@ -195,22 +200,40 @@ def _made(
     high = p_high[code] - drift * x[:, 5]
     chance = high if p_low is None else np.where(eligible, high, p_low[code])
     mean = p_high - drift / 2
-    return _case(name, x, code, chance, random, 2 * mean * (1 - mean))
+    return made_case(name, x, code, chance, random, 2 * mean * (1 - mean))
 
 
-def _case(
+def made_case(
     name: str,
     x: FloatArray,
     code: IntArray,
     chance: FloatArray,
     random: np.random.Generator,
     eligible: FloatArray | None = None,
+    *,
+    alike: FloatArray | None = None,
 ) -> Case:
+    """Draw decisions with given chances, and work out what is true of each physician.
+
+    Parameters
+    ----------
+    name, x, code
+        Of the cohort, covariates, and the physician of every patient.
+    chance
+        Of "yes", per patient.
+    random
+        Draws the decisions.
+    eligible
+        Discordance of the eligible, where there are any.
+    alike
+        Chance of "yes" given what is recorded; by default the same.
+    """
     who = np.array([f"P{number:03d}" for number in code])
     columns = {f"x{number}": column for number, column in enumerate(x.T)}
     decision = (random.random(len(code)) < chance).astype(np.int64)
     table = pl.DataFrame({"physician": who, "decision": decision, **columns})
-    mean = np.bincount(code, 2 * chance * (1 - chance)) / np.bincount(code)
+    recorded = chance if alike is None else alike
+    mean = np.bincount(code, 2 * recorded * (1 - recorded)) / np.bincount(code)
     rate = np.bincount(code, chance) / np.bincount(code)
     truth = {
         estimand: {f"P{number:03d}": float(each) for number, each in enumerate(values)}

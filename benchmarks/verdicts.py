@@ -1,258 +1,332 @@
 """Verdicts: how often what a measurement claims of itself is right.
 
-    python -m benchmarks verdicts [FOLDER]
+    python -m benchmarks verdicts [--replicates N] [--first N] [--wide] [--large] [--store FILE] ...
 
-Every cohort is judged as `measure` judges it, and so are two random halves of it, each as a table
-of its own: do their intervals overlap? The folder may hold real files, see docs/verdict.md.
+Cohorts with a known truth are judged as `measure` judges them, and real files if a folder is given.
+Methods and parts of a cohort's name pick rows; `quick` is a stand-in for Predictability that takes
+a hundredth of its time. With a store, a run that was ended goes on where it stopped, and a moved
+threshold is tried without fitting again. See docs/verdict.md.
 """
 
 from __future__ import annotations
 
 import sys
-import time
-import warnings
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.stats import spearmanr
 
-from benchmarks._cohorts import Case, Roles, real_cases, simulated_cases
+from benchmarks._cohorts import REPLICATE, Case, real_cases, simulated_cases
+from benchmarks._kept import kept
+from benchmarks._quick import Quick
+from benchmarks._worlds import worlds
 from intravar.arrays import FloatArray
 from intravar.estimators import METHODS
-from intravar.measurement.appraisal import Appraisal, appraise
-from intravar.measurement.measure import fit_method
-from intravar.measurement.rule import SuggestedRule, suggest_rule
-from intravar.measurement.verdict import OVERLAP, RULE_FOUND, UNRANKED
-from intravar.preparation.check import Check, checked
-from intravar.request import Request
-from intravar.seeds import stream
+from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
+from intravar.inference import Interval
+from intravar.latent.anchors import Anchors
+from intravar.measurement.appraisal import Appraisal, concluded
+from intravar.measurement.explained import any_two
+from intravar.measurement.halves import Halves
+from intravar.measurement.scores import Scores
+from intravar.measurement.verdict import LITTLE_EXPLAINED, UNRANKED
 
-METHOD_NAMES = ("predictability", "latent-rule", "euclidean")
-#: Share of intervals that must hold the truth.
-HOLDS = 0.9
 #: Rank correlation with the truth from which on an order is one.
 ORDER = 0.5
 #: The same, from which on ranks that are not given are an opportunity missed.
 CLEAR_ORDER = 0.8
-#: Mean distance from the truth up to which a level would have been one.
-LEANS = 0.05
+#: Smallest spread of true values that anybody would rank by.
+WORTH = 0.02
 HEADS = (
-    *("cohort", "method", "verdict", "holds", "above the truth", "may fall", "order"),
-    *("halves overlap", "group holds", "right"),
+    *("cohort", "method", "verdict", "explained", "order", "order of the rate"),
+    *("spread", "true spread", "right"),
 )
-#: A gap between intervals that nobody would act on.
-NEARLY = 0.005
+#: Edges of explained shares in the map.
+EDGES = (0.05, 0.1, 0.2, 0.3, 0.5)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method claimed of a cohort, and what was so."""
+    """What a method claimed of a cohort, and what was so.
+
+    Attributes
+    ----------
+    case, replicate, method, verdict, reason
+        What was judged, and how.
+    explained
+        Share of how decisions vary that the record explains.
+    order, order_of_rate
+        Rank correlation with the truth of the scores, and of 2 r (1 - r).
+    spread, true_spread
+        Standard deviation of true values with its interval, and as it is.
+    rates_alone, leaks, undetermined
+        See :class:`benchmarks._cohorts.Case`.
+    """
 
     case: str
+    replicate: int
     method: str
     verdict: str
-    holds: float
-    above: float
-    fall: float
-    rho: float
-    overlap: float
-    group: bool | None
-    undetermined: bool
-    leaks: bool
     reason: str
-    seconds: float
+    explained: float
+    order: float
+    order_of_rate: float
+    spread: tuple[float, float, float]
+    true_spread: float
+    rates_alone: bool
+    leaks: bool
+    undetermined: bool
+
+    @property
+    def ranked(self) -> bool:
+        """Whether physicians were ranked."""
+        return self.verdict not in UNRANKED
 
     @property
     def right(self) -> bool | None:
         """Whether the claim is true; None where nobody knows."""
-        if self.leaks or self.verdict == "not interpretable":
-            return self.leaks and self.verdict == "not interpretable"
-        if self.undetermined:
-            return self.verdict in UNRANKED
-        known = not np.isnan(self.rho)
-        if self.verdict == "levels and ranks":
-            true = self.overlap >= OVERLAP
-            return true and (not known or (self.holds >= HOLDS and self.rho >= ORDER))
-        if self.verdict == "group only":
-            return self.group
-        if not known:
+        if self.leaks:
+            return self.verdict == "not interpretable"
+        if not self.ranked:
             return None
-        return self.rho >= ORDER
+        if self.rates_alone or self.undetermined:
+            return False
+        return None if np.isnan(self.order) else self.order >= ORDER
 
     @property
     def missed(self) -> bool:
-        """Whether more could have been said."""
-        if self.leaks:
+        """Whether physicians could have been ranked."""
+        if self.leaks or self.ranked or self.rates_alone or self.undetermined:
             return False
-        if self.verdict in UNRANKED:
-            return self.rho >= CLEAR_ORDER
-        bears = self.holds >= HOLDS and self.overlap >= OVERLAP and abs(self.above) <= LEANS
-        return self.verdict == "ranks only" and self.method != "euclidean" and bears
+        return self.possible
+
+    @property
+    def possible(self) -> bool:
+        """Whether the order was clear, said more than rates do, and was worth telling."""
+        return (
+            self.order >= CLEAR_ORDER
+            and self.order > self.order_of_rate
+            and not self.explained < LITTLE_EXPLAINED
+            and self.true_spread >= WORTH
+        )
+
+    @property
+    def spread_holds(self) -> bool | None:
+        """Whether the interval of the spread holds the true one."""
+        if self.leaks or np.isnan(self.true_spread) or np.isnan(self.spread[0]):
+            return None
+        return self.spread[1] <= self.true_spread <= self.spread[2]
 
 
 def run(*arguments: str) -> None:
-    """Print a row per cohort and method, then how often each verdict was right."""
-    folders = [name for name in arguments if Path(name).is_dir()]
-    wanted = [name for name in arguments if name not in folders]
-    methods = [name for name in wanted if name in METHODS] or list(METHOD_NAMES)
-    names = [name for name in wanted if name not in METHODS]
-    cases = [*simulated_cases(), *(case for folder in folders for case in real_cases(folder))]
+    """Print a row per cohort and method, the map, and how often claims were right."""
+    METHODS.setdefault(Quick.name, Quick)
+    options, rest = _options(list(arguments))
+    methods = [name for name in rest if name in METHODS] or ["predictability", "rate"]
+    folders = [name for name in rest if Path(name).is_dir()]
+    names = [name for name in rest if name not in METHODS and name not in folders]
+    first, n = int(options.get("--first", REPLICATE)), int(options.get("--replicates", 1))
     print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}")
     outcomes = []
-    for case in cases:
-        if names and not any(name in case.name for name in names):
-            continue
-        for outcome in _outcomes(case, methods):
-            outcomes.append(outcome)
-            print(_row(outcome), flush=True)
-    print()
-    _summary(outcomes, methods)
-
-
-def _outcomes(case: Case, methods: list[str]) -> Iterator[Outcome]:
-    dealt = stream(0, "verdicts", case.name).random(case.table.height)
-    order = np.lexsort((dealt, case.table[case.roles["physician"]].cast(pl.String).to_numpy()))
-    odd = np.zeros(case.table.height, dtype=np.bool_)
-    odd[order[1::2]] = True
-    parts = [case.table, case.table.filter(pl.Series(odd)), case.table.filter(pl.Series(~odd))]
-    tables = [_prepared(part, case.roles) for part in parts]
+    with TemporaryDirectory() as folder:
+        store = Path(options.get("--store", f"{folder}/rows.jsonl"))
+        cases = _cases(range(first, first + n), folders, names, options=options)
+        for row in kept(cases, methods, store):
+            outcomes.append(outcome_of(row))
+            print(_row(outcomes[-1]), flush=True)
     for method in methods:
-        began = time.process_time()
-        whole, first, second = (_appraised(*table, method) for table in tables)
-        yield _outcome(case, method, whole, (first, second), time.process_time() - began)
+        _summary([each for each in outcomes if each.method == method], method)
 
 
-def _prepared(table: pl.DataFrame, roles: Roles) -> tuple[Check, SuggestedRule]:
-    found = checked(table, Request(**roles))  # type: ignore[arg-type]
-    return found, suggest_rule(found.prepared, found.request.seed)
+def _options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+    options, rest = {}, []
+    while arguments:
+        word = arguments.pop(0)
+        if word in ("--wide", "--large"):
+            options[word] = ""
+        elif word.startswith("--"):
+            options[word] = arguments.pop(0)
+        else:
+            rest.append(word)
+    return options, rest
 
 
-def _appraised(found: Check, rule: SuggestedRule, method: str) -> Appraisal:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted, _ = fit_method(method, found.prepared.observed, found.request.seed)
-        return appraise(found, {method: fitted}, rule)
+def _cases(
+    replicates: range, folders: list[str], names: list[str], *, options: dict[str, str]
+) -> Iterator[tuple[int, Case]]:
+    for replicate in replicates:
+        drawn = worlds(replicate, wide="--wide" in options, large="--large" in options)
+        for made in (drawn, simulated_cases(replicate)):
+            for case in made:
+                if not names or any(name in case.name for name in names):
+                    yield replicate, case
+    for folder in folders:
+        for case in real_cases(folder):
+            if not names or any(name in case.name for name in names):
+                yield 0, case
 
 
-def _outcome(
-    case: Case,
-    method: str,
-    whole: Appraisal,
-    halves: tuple[Appraisal, Appraisal],
-    seconds: float,
-) -> Outcome:
-    scores, group = whole.scores, None
-    holds = rho = above = fall = float("nan")
-    if whole.halves is not None and METHODS[method].estimand == "comparable":
-        fall = whole.halves.fall
-    truth = case.truth.get(METHODS[method].estimand)
-    if truth is not None:
-        true = np.array([truth[str(name)] for name in scores.physician])
-        known = np.isfinite(scores.discordance) & np.isfinite(true)
-        inside = (scores.interval.low <= true) & (true <= scores.interval.high)
-        holds = float(inside[known].mean())
-        above = float((scores.discordance - true)[known].mean())
-        rho = _spearman(scores.discordance[known], true[known])
-        mean = float(np.average(true[known], weights=scores.n_patients[known]))
-        if whole.verdict.rule_found >= RULE_FOUND:
-            group = _within(whole, mean)
-    elif METHODS[method].estimand in case.undetermined:
-        # There is no such value; who decides how consistently is known all the same.
-        true = np.array([case.truth["comparable"][str(name)] for name in scores.physician])
-        known = np.isfinite(scores.discordance)
-        rho = _spearman(scores.discordance[known], true[known])
-    if "any" in case.truth and not whole.verdict.rule_found >= RULE_FOUND:
-        # Without a rule it is said to be that of any two patients, which is another truth.
-        any_two = [case.truth["any"][str(name)] for name in scores.physician]
-        group = _within(whole, float(np.average(any_two, weights=scores.n_patients)))
-    return Outcome(
-        case.name,
-        method,
-        whole.verdict.level,
-        holds,
-        above,
-        fall,
-        rho,
-        _overlap(*halves),
-        group,
-        METHODS[method].estimand in case.undetermined,
-        case.leaks,
-        whole.verdict.reasons[0],
-        seconds,
+def appraised(row: dict[str, Any]) -> Appraisal:
+    """Judge what was kept of a cohort."""
+    columns = {
+        name: np.array([np.nan if each is None else each for each in row[name]], dtype=np.float64)
+        for name in ("score", "low", "high", "error")
+    }
+    n = np.array(row["n_patients"])
+    scores = Scores(
+        pl.Series([str(at) for at in range(len(n))]),
+        n,
+        np.array(row["n_for"]),
+        columns["score"],
+        [None] * len(n),
+        Interval(columns["low"], columns["high"], columns["error"]),
+        {},
+        upper=row["method"] in ("predictability", "quick"),
+    )
+    return concluded(
+        _evidence(row),
+        scores,
+        None if row["halves"] is None else Halves(**row["halves"]),
+        rule_found=row["strength"],
+        leak=row["leak"],
+        case_mix=row["case_mix"],
+        over_limits=row.get("over_limits", np.inf),
+        raw=None if row.get("raw") is None else np.array(row["raw"], dtype=np.float64),
     )
 
 
-def _within(whole: Appraisal, mean: float) -> bool | None:
-    return None if whole.group is None else whole.group.low <= mean <= whole.group.high
+def _evidence(row: dict[str, Any]) -> Evidence:
+    nobody = np.empty(0)
+    if row["method"] in ("predictability", "quick"):
+        return Predictions(nobody, nobody, nobody, nobody)
+    if "follows" in row:
+        anchors = None
+        if row["anchors"] is not None:
+            ends = (np.array(row[f"identified_{end}"]) for end in ("low", "high"))
+            anchors = Anchors(*row["anchors"], *ends)
+        core = np.empty(0, dtype=np.bool_)
+        return EligibleRates(nobody, nobody, nobody, nobody, core, anchors, row["follows"])
+    if row["method"] == "rate":
+        return Decisions()
+    whole = np.empty(0, dtype=np.int64)
+    return Pairs(whole, whole, pl.DataFrame(), nobody, pl.DataFrame())
+
+
+def outcome_of(row: dict[str, Any]) -> Outcome:
+    """Judge a cohort, and set what is true beside it."""
+    found = appraised(row)
+    group, nan = found.group, float("nan")
+    order = rate = true_spread = nan
+    truth = row["truth"] if row["truth"] is not None else row["comparable"]
+    if truth is not None:
+        true = np.array([np.nan if each is None else each for each in truth], dtype=np.float64)
+        known = np.isfinite(true) & np.isfinite(found.scores.discordance)
+        alone = any_two(found.scores.n_patients, found.scores.n_for)
+        order = _spearman(found.scores.discordance[known], true[known])
+        rate = _spearman(alone[known], true[known])
+        true_spread = float(np.std(true[known], ddof=1)) if known.sum() > 1 else nan
+    explained = nan if group is None or group.explained is None else group.explained.share
+    spread = (nan,) * 3 if group is None else (group.spread, group.spread_low, group.spread_high)
+    return Outcome(
+        row["name"],
+        row["replicate"],
+        row["method"],
+        found.verdict.level,
+        found.verdict.reasons[0],
+        explained,
+        order,
+        rate,
+        (spread[0], spread[1], spread[2]),
+        true_spread,
+        row["rates_alone"],
+        row["leaks"],
+        row["undetermined"],
+    )
 
 
 def _spearman(score: FloatArray, true: FloatArray) -> float:
-    return 0.0 if min(np.ptp(score), np.ptp(true)) == 0 else float(spearmanr(score, true)[0])
-
-
-def _overlap(first: Appraisal, second: Appraisal) -> float:
-    """Return the share of physicians whose intervals from both halves overlap."""
-    ends = [
-        {
-            str(name): (low, high)
-            for name, low, high, score in zip(
-                each.scores.physician,
-                each.scores.interval.low,
-                each.scores.interval.high,
-                each.scores.discordance,
-                strict=True,
-            )
-            if np.isfinite(score)
-        }
-        for each in (first, second)
-    ]
-    both = [(ends[0][name], ends[1][name]) for name in ends[0] if name in ends[1]]
-    if not both:
+    if len(true) < 3 or min(np.ptp(score), np.ptp(true)) < 1e-9:
         return float("nan")
-    return float(
-        np.mean([max(a[0], b[0]) <= min(a[1], b[1]) + NEARLY for a, b in both], dtype=np.float64)
-    )
+    return float(spearmanr(score, true)[0])
 
 
 def _row(found: Outcome) -> str:
     said = {True: "yes", False: "**no**", None: "–"}
-    word = said[found.right]
-    if found.right and np.isnan(found.rho) and found.verdict == "levels and ranks":
-        word = "halves overlap"
-    right = word + (", more was borne" if found.missed else "")
-    numbers = (_number(value) for value in (found.above, found.fall, found.rho))
+    right = said[found.right] + (", ranks were possible" if found.missed else "")
+    numbers = (_number(value) for value in (found.explained, found.order, found.order_of_rate))
+    spread = "–"
+    if not np.isnan(found.spread[0]):
+        spread = f"{found.spread[0]:.3f} [{found.spread[1]:.3f}, {found.spread[2]:.3f}]"
+    true = "–" if np.isnan(found.true_spread) else f"{found.true_spread:.3f}"
     return (
-        f"| {found.case} | {found.method} | {found.verdict} | {_percent(found.holds)} | "
-        f"{' | '.join(numbers)} | {_percent(found.overlap)} | {said[found.group]} | {right} |"
+        f"| {found.case} | {found.method} | {found.verdict} | {' | '.join(numbers)} | {spread} | "
+        f"{true} | {right} |"
     )
-
-
-def _percent(value: float) -> str:
-    return "–" if np.isnan(value) else f"{100 * value:.0f} %"
 
 
 def _number(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.2f}"
 
 
-def _summary(outcomes: list[Outcome], methods: list[str]) -> None:
-    print("| method | verdict | claimed | right | wrong | not known | more was borne |")
-    print("|---|---|---|---|---|---|---|")
-    for method in methods:
-        levels = dict.fromkeys(each.verdict for each in outcomes if each.method == method)
-        for level in levels:
-            rows = [each for each in outcomes if (each.method, each.verdict) == (method, level)]
-            count = Counter(each.right for each in rows)
-            missed = sum(each.missed for each in rows)
-            print(
-                f"| {method} | {level} | {len(rows)} | {count[True]} | {count[False]} | "
-                f"{count[None]} | {missed} |"
-            )
-    print(f"\n{sum(each.seconds for each in outcomes) / 60:.0f} minutes of the processor")
+def _summary(outcomes: list[Outcome], method: str) -> None:
+    ranked = [each for each in outcomes if each.ranked and not np.isnan(each.order)]
+    alone = [each for each in outcomes if each.rates_alone]
+    possible = [
+        each for each in outcomes if each.possible and not (each.rates_alone or each.undetermined)
+    ]
+    held = [each.spread_holds for each in outcomes if each.spread_holds is not None]
+    print(f"\n{method}: {len(outcomes)} cohorts")
+    _share("ranks with an order of at least 0.5", [each.order >= ORDER for each in ranked])
+    closer = [each.order > each.order_of_rate for each in ranked if each.order_of_rate < 1]
+    _share("ranks closer to the truth than the rates", closer)
+    _share("ranked where rates alone differ", [each.ranked for each in alone])
+    _share("group only where ranks were possible", [not each.ranked for each in possible])
+    _share("interval of the spread holds", [bool(each) for each in held])
+    _map(outcomes)
+
+
+def _share(words: str, hits: list[bool]) -> None:
+    print(f"  {words}: {sum(hits)} of {len(hits)}")
+
+
+def _map(outcomes: list[Outcome]) -> None:
+    """Print by explained share and by what differs how often ranks were given, and were right."""
+    names = ("hardly", *(f"up to {100 * edge:.0f} %" for edge in EDGES[1:]), "more")
+    kinds = {
+        "nothing": "nothing differ",
+        "rates": "rates ",
+        "consistency": "consistency",
+        "both": "rates and consistency",
+    }
+    print(f"\n| explained | {' | '.join(kinds)} | others |\n|{'---|' * (len(kinds) + 2)}")
+    for at, name in enumerate(names):
+        inside = [
+            each
+            for each in outcomes
+            if not np.isnan(each.explained) and np.searchsorted(EDGES, each.explained) == at
+        ]
+        cells = {kind: [each for each in inside if _kind(each, kinds) == kind] for kind in kinds}
+        cells["others"] = [each for each in inside if _kind(each, kinds) is None]
+        told = (_cell(each) for each in cells.values())
+        print(f"| {name} | {' | '.join(told)} |")
+
+
+def _kind(found: Outcome, kinds: dict[str, str]) -> str | None:
+    fitting = [kind for kind, begin in kinds.items() if found.case.startswith(begin)]
+    return fitting[-1] if fitting else None
+
+
+def _cell(found: list[Outcome]) -> str:
+    ranked = [each for each in found if each.ranked]
+    wrong = sum(each.right is False for each in ranked)
+    if not found:
+        return "–"
+    return f"{len(ranked)} of {len(found)}" + (f" ({wrong} wrong)" if wrong else "")
 
 
 if __name__ == "__main__":

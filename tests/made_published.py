@@ -47,6 +47,7 @@ def made_published(names: Iterable[str], request: Request) -> Published:
         n_physicians_partly_hidden=len(shown),
         median_discordance=None,
         group=None,
+        location=None,
         unrecorded=None,
         by=None,
         course=None,

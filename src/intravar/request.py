@@ -35,6 +35,8 @@ SMALLEST_CELL = 11
 
 #: Patients from whom all that is common is learned; see docs/scale.md.
 SAMPLE = 100_000
+#: Spread of true values between physicians below which differences do not matter.
+MATTERS = 0.02
 LEAST_SAMPLE = 1_000
 
 SUFFIX = ".toml"
@@ -118,6 +120,9 @@ class Request:
     )
     min_reliability: float = _asked(
         "limits", "Reliability below which a physician is not ranked.", MIN_RELIABILITY
+    )
+    matters: float = _asked(
+        "limits", "Standard deviation between physicians below which they do not differ.", MATTERS
     )
     smallest_cell: int = _asked(
         "limits", "Smallest count of patients or events that is shown.", SMALLEST_CELL
@@ -229,6 +234,11 @@ class Request:
             raise InputError(
                 f"{option('min_reliability')} is {self.min_reliability:g}; it lies between 0 and 1"
             )
+        if not 0 <= self.matters < 0.5:
+            raise InputError(
+                f"{option('matters')} is {self.matters:g}; it is a share of pairs, from 0 to "
+                "below 0.5 (0.02 is 2 of 100)"
+            )
         if self.smallest_cell < 1 or self.smallest_cell == 2:  # a count hidden by 2 could only be 1
             raise InputError(
                 f"{option('smallest_cell')} is {self.smallest_cell}; give 1 (hide nothing), or 3 "
@@ -251,7 +261,7 @@ class Request:
         Examples
         --------
         >>> Request(physician="doctor", decision="statin").as_dict()["limits"]
-        {'min_panel': 30, 'min_reliability': 0.4, 'smallest_cell': 11}
+        {'min_panel': 30, 'min_reliability': 0.4, 'matters': 0.02, 'smallest_cell': 11}
         """
         found: dict[str, dict[str, Any]] = {}
         for each in fields(self):

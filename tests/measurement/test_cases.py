@@ -1,15 +1,24 @@
 """Cases seen twice: counted, set beside the bound, and hidden where few stand behind."""
 
+from typing import get_args
+
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import intravar
 from intravar import InputError
+from intravar.estimators.repeats import Repeats
+from intravar.measurement.repeated import SeenTwice
+from intravar.measurement.verdict import Level
 from intravar.publication.outputs import outputs_of
+from intravar.publication.shown_repeats import hidden_repeats, shown_repeats
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
+NAN = np.array([np.nan])
 COLUMNS = {"physician": "doctor", "decision": "y", "case": "image"}
 
 
@@ -71,11 +80,57 @@ def test_counting_alone(readings: pl.DataFrame, found: intravar.Measurement) -> 
 
 
 def test_a_measurement_says_how_much_it_bears(found: intravar.Measurement) -> None:
-    assert found.verdict in ("levels and ranks", "ranks only", "group only", "not interpretable")
+    assert found.verdict in get_args(Level)
     assert found.group is not None
     assert found.group.low <= found.group.discordance <= found.group.high
     summary = outputs_of(found, {name: name for name in "abc"}).summary
     assert summary["verdict"] == found.verdict
-    assert set(summary["group"]) >= {"discordance", "low", "high", "spread", "differ", "noise"}
+    assert set(summary["group"]) >= {"discordance", "high", "spread", "differences"}
     if found.verdict in ("group only", "not interpretable"):
         assert outputs_of(found, {n: n for n in "abc"}).physicians["rank"].null_count() == 3
+
+
+def test_a_reader_with_many_repeats_is_shown() -> None:
+    """Nearly every case seen twice: the share is told, and how many were seen once is not."""
+    seen = np.array([393, 300, 119, 60, 200])
+    differ = np.array([120, 90, 4, 20, 60])
+    n = np.array([393, 305, 119, 60, 300])
+    model = Repeats()
+    share = differ / seen
+    counted = SeenTwice(model, 2 * n, share, share - 0.05, share + 0.05, seen)
+    assert hidden_repeats(counted, n, 11).tolist() == [False, False, True, True, False]
+    told = shown_repeats(counted, n, 11)
+    assert told["n_repeats"].tolist() == [380, 290, 100, 40, 200]
+    assert told["contradiction"].tolist() == [0.31, 0.3, 0.03, 0.33, 0.3]
+    assert shown_repeats(counted, n, 1)["n_repeats"].tolist() == seen.tolist()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(100, 400), st.integers(0, 40), st.floats(0.08, 0.92))
+def test_cases_seen_once_do_not_follow(twice: int, once: int, share: float) -> None:
+    """An attacker who knows the size and every rule finds few cases seen once in many ways."""
+    n = twice + once
+    differ = round(share * twice)
+
+    def told(twice: int, differ: int) -> tuple[float, ...] | None:
+        sizes = np.array([n])
+        seen = SeenTwice(
+            Repeats(), 2 * sizes, np.array([differ / twice]), NAN, NAN, np.array([twice])
+        )
+        if hidden_repeats(seen, sizes, 11)[0]:
+            return None
+        return tuple(float(each[0]) for each in shown_repeats(seen, sizes, 11).values())
+
+    shown = told(twice, differ)
+    if shown is None:
+        return
+    fits = {
+        n - other
+        for other in range(twice - 40, n + 1)
+        for count in range(max(0, round(shown[0] * other) - 4), round(shown[0] * other) + 5)
+        if told(other, count) == shown
+    }
+    assert once in fits
+    few = {each for each in fits if each < 11}
+    # Few cases seen once are never told from none, nor from another few.
+    assert not few or len(fits) >= 3

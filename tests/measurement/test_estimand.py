@@ -79,7 +79,9 @@ def test_without_a_rule_any_two_patients_are_compared() -> None:
     told = "pairs of any two patients of a judge, since nothing recorded tells them apart"
     assert outputs.summary["compared"] == told
     summary = outputs.summary
-    lines = group_lines(summary["group"], 3, summary["claim"], found.request.words, told)
-    assert f"All 3 judges together: of 100 {told}, at most about" in lines[0]
+    assert outputs.decision is not None
+    group = outputs.decision.group
+    lines = group_lines(group, 3, summary["claim"], found.request.words, told)
+    assert f"All 3 judges together: of 100 {told}, at most" in lines[0]
     no_rule = Verdict("group only", (), 0.0)
     assert compared_in(RepeatedCases(*np.ones((2, 3), int)), no_rule) == "cases seen twice"

@@ -31,13 +31,13 @@ def test_the_whole_the_halves_and_noise_train_candidates_25_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trained = []
-    learn = cross_fitting.learn
+    learn = cross_fitting.learn_candidates
 
     def counted(*given: Any) -> Any:
         trained.append(given)
         return learn(*given)
 
-    monkeypatch.setattr(cross_fitting, "learn", counted)
+    monkeypatch.setattr(cross_fitting, "learn_candidates", counted)
     observed = cohort().take(np.arange(600))
     model = intravar.Predictability().fit_observed(observed)
     assert halves.compare_halves(model, observed, 0) is not None

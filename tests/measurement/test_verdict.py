@@ -1,7 +1,7 @@
 """What may be read off a measurement, test by test; and that it claims no more than it should."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ import intravar
 from intravar.estimators import predictability
 from intravar.estimators.evidence import (
     PAIR_SCHEMA,
+    Decisions,
     EligibleRates,
     Pairs,
     Predictions,
@@ -29,18 +30,24 @@ from intravar.measurement import halves
 from intravar.measurement import verdict as limits
 from intravar.measurement.appraisal import Appraisal, agreement_with, appraise
 from intravar.measurement.diagnostics import case_mix
+from intravar.measurement.explained import Explained
 from intravar.measurement.group import Group, group_of
 from intravar.measurement.halves import Half, Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import Scores
-from intravar.measurement.verdict import UNRANKED, Grounds, judge
+from intravar.measurement.verdict import UNRANKED, Grounds, Level, judge
 from intravar.preparation.check import checked
 from intravar.request import Request
 
 NOBODY = np.empty(0)
 PREDICTIONS = Predictions(NOBODY, NOBODY, NOBODY, NOBODY)
-GROUP = Group(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.99, 0.001, 20)
+GROUP = Group(
+    *(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.001, 20),
+    reliability=0.7,
+    differences="differ",
+    explained=Explained(0.4, 0.35, 0.45),
+)
 HALVES = Halves(0.8, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)
 SOUND = Grounds(PREDICTIONS, GROUP, HALVES, 12.0)
 
@@ -55,6 +62,11 @@ def rates(
     return EligibleRates(low, low, low, low, core, anchors, follows)
 
 
+def explaining(share: float) -> Group:
+    """Return the group where the record explains so much."""
+    return replace(GROUP, explained=Explained(share, share - 0.05, share + 0.05))
+
+
 def pairs() -> Pairs:
     nobody = np.empty(0, dtype=np.int64)
     return Pairs(nobody, nobody, pl.DataFrame(schema=PAIR_SCHEMA), NOBODY, pl.DataFrame())
@@ -63,15 +75,39 @@ def pairs() -> Pairs:
 @pytest.mark.parametrize(
     ("grounds", "level", "word"),
     [
-        (SOUND, "levels and ranks", "same order"),
+        (SOUND, "upper limits and ranks", "same order"),
         (replace(SOUND, leak="dose"), "not interpretable", "'dose' gives the decision away"),
         (replace(SOUND, group=None), "not interpretable", "nobody has a score"),
         (replace(SOUND, rule_found=3.9), "group only", "no rule was found"),
         (replace(SOUND, rule_found=3.9), "group only", "any two patients of one physician"),
-        (replace(SOUND, group=replace(GROUP, differ=0.94)), "group only", "told from chance"),
+        (
+            replace(SOUND, group=replace(GROUP, differences="not known")),
+            "group only",
+            "too small to tell from chance",
+        ),
+        (
+            replace(SOUND, group=replace(GROUP, differences="less than matters")),
+            "group only",
+            "less than matters",
+        ),
+        (replace(SOUND, group=explaining(0.05)), "group only", "explains hardly anything (5 %"),
+        (replace(SOUND, group=explaining(-0.02)), "group only", "explains hardly anything (0 %"),
+        (
+            replace(SOUND, group=explaining(0.2), with_rates=0.9),
+            "group only",
+            "no more than that of the rates",
+        ),
+        (replace(SOUND, group=explaining(0.2), with_rates=0.2), "upper limits", "same order"),
+        (replace(SOUND, group=explaining(0.42), with_rates=0.9), "upper limits", "same order"),
+        (replace(SOUND, evidence=Decisions()), "group only", "the rate alone"),
         (replace(SOUND, group=replace(GROUP, n_physicians=1)), "group only", "one physician"),
         (replace(SOUND, halves=None), "group only", "too small to be halved"),
-        (replace(SOUND, halves=replace(HALVES, agreement=0.4)), "group only", "(reliability 0.40)"),
+        (
+            replace(SOUND, halves=replace(HALVES, agreement=0.2)),
+            "group only",
+            "(reliability 0.45)",
+        ),
+        (replace(SOUND, halves=replace(HALVES, agreement=0.4)), "upper limits", "0.55"),
         (replace(SOUND, case_mix=0.4), "group only", "see different patients"),
         (replace(SOUND, agreement=0.2), "group only", "another order"),
         (replace(SOUND, evidence=rates(), over_limits=-1.0), "group only", "who is lenient"),
@@ -81,8 +117,8 @@ def pairs() -> Pairs:
             "group only",
             "10 % only of those",
         ),
-        (replace(SOUND, agreement=0.4), "levels and ranks", "same order"),
-        (replace(SOUND, halves=replace(HALVES, fall=0.12)), "ranks only", "still falls"),
+        (replace(SOUND, agreement=0.4), "upper limits and ranks", "same order"),
+        (replace(SOUND, halves=replace(HALVES, fall=0.12)), "upper limits", "same order"),
         (replace(SOUND, halves=replace(HALVES, overlap=0.8)), "ranks only", "overlap for 80 %"),
         (replace(SOUND, evidence=pairs()), "ranks only", "never alike"),
         (replace(SOUND, evidence=rates()), "levels and ranks", "same order"),
@@ -173,7 +209,8 @@ def test_noise_bears_no_ranks_and_extremes_bear_levels(
     monkeypatch.setattr(predictability, "REPETITIONS", 1)
     assert appraised(pure_noise(0, n_physicians=5), method).verdict.level in UNRANKED
     found = appraised(coins_and_clockwork(0, n_physicians=10, panel=100), method)
-    assert found.verdict.level == "levels and ranks", str(found.verdict)
+    best = "levels and ranks" if method == "latent-rule" else "upper limits and ranks"
+    assert found.verdict.level == best, str(found.verdict)
 
 
 def test_who_is_lenient_is_not_ranked(monkeypatch: pytest.MonkeyPatch):
@@ -232,11 +269,14 @@ def test_names_that_others_call(monkeypatch: pytest.MonkeyPatch):
     cohort = intravar.simulate("score2", n_patients=600, n_physicians=5)
     found = intravar.measure(cohort.to_polars(), physician="physician", decision="decision")
     group = found.group
-    assert found.verdict in ("levels and ranks", "ranks only", "group only", "not interpretable")
+    assert found.verdict in get_args(Level)
     assert group is not None
     assert group.low <= group.discordance <= group.high
     assert group.spread >= 0
-    assert 0 <= group.differ <= 1
+    assert (group.p_value < 0.05) == (group.spread_low > 0)
+    assert group.explained is not None
+    assert 0 < group.explained.share < 1
+    assert found.physicians["explained"].is_not_null().all()
     assert group.noise is found.noise is not None
 
 
@@ -253,6 +293,7 @@ def test_panels_without_patients_in_common_are_not_ranked():
         }
     )
     observed = checked(table, Request(physician="physician", decision="decision")).prepared.observed
-    assert case_mix(observed, age / 60) < limits.COMPARABLE
+    chance = observed.covariates[:, 0] / 60
+    assert case_mix(observed, chance) < limits.COMPARABLE
     dealt = replace(observed, code=random.permutation(observed.code), _learned={})
-    assert case_mix(dealt, age / 60) > 0.9
+    assert case_mix(dealt, chance) > 0.9

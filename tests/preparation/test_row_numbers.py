@@ -45,6 +45,14 @@ def test_the_row_of_the_source(sample: int, column: str, value: Any, options: di
         intravar.measure(table, **ASKED, **options, sample=sample)
 
 
+def test_a_text_beyond_the_sample_is_refused_before_anything_is_learned():
+    table = patients("age", "sixty").with_columns(ldl=pl.int_range(pl.len()) % 37)
+    asked = {"physician": "doctor", "decision": "statin", "sample": 1_000}
+    with pytest.raises(InputError, match=f"'sixty' in data row {BAD}\\b"):
+        intravar.check(table, **asked)
+    assert intravar.check(table, exclude=["age"], **asked).prepared.covariates == ("ldl",)
+
+
 @pytest.mark.parametrize(
     ("kind", "values", "odd"),
     [

@@ -98,7 +98,7 @@ def test_a_review_is_published_in_blocks(world: World) -> None:
     """Whoever reads after every answer sees no figure move by one answer."""
     review.draw(world.out, pairs=80)
     pairs = review.pairs(world.out)
-    seen = []
+    seen: list[tuple[int, object]] = []
     for number, pair in enumerate(pairs, 1):
         word = "comparable" if world.comparable(pair.a.patient, pair.b.patient) else "different"
         review.answer(world.out, pair.pair, word)

@@ -16,6 +16,7 @@ from intravar.estimators.lpa_guided import LPAGuided
 from intravar.estimators.mahalanobis import Mahalanobis
 from intravar.estimators.mutual_information import MutualInformation
 from intravar.estimators.predictability import Predictability
+from intravar.estimators.rate import Rate
 from intravar.estimators.repeats import Repeats
 from intravar.estimators.rf_proximity import RFProximity
 from intravar.observed import Observed as Observed
@@ -39,6 +40,7 @@ METHODS: dict[str, type[Estimator]] = {
     **PAPER_METHODS,
     LatentRule.name: LatentRule,
     Predictability.name: Predictability,
+    Rate.name: Rate,
 }
 #: What `all` means: the paper's eight and the Latent Rule. Others take their time, or aim at
 #: something else than D*, and must be named.

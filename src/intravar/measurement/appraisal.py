@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logit
 from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import EligibleRates, Evidence, Pairs, Predictions
+from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
 from intravar.inference import Interval
-from intravar.latent.decided import Decided
-from intravar.latent.leniency import rates_over_limits
 from intravar.measurement.diagnostics import case_mix
+from intravar.measurement.explained import any_two, explained_of_all, explained_of_each
 from intravar.measurement.group import Group, group_of
 from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
 from intravar.measurement.result import Fitted
@@ -24,7 +22,6 @@ from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import (
     ANCHORED,
-    DIFFER,
     RULE_FOUND,
     Grounds,
     Verdict,
@@ -32,7 +29,14 @@ from intravar.measurement.verdict import (
 )
 from intravar.observed import Observed
 from intravar.preparation.check import Check
+from intravar.request import MATTERS
 
+#: Below it a method tells physicians apart.
+DIFFER_P = 0.05
+#: What a limit lies above the truth usually falls with this power of the number of patients.
+USUAL_FALL = 0.5
+#: Limits are not taken to lie closer together than by this factor.
+NARROWEST = 0.4
 _TINY = 1e-9
 
 
@@ -77,41 +81,112 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, check.request.seed)
-    strength = rule_strength(main.evidence, observed, rule)
-    pull = 0.0
-    if halves is not None and main.evidence.upper_limit and strength >= RULE_FOUND:
-        # Without a rule the number is that of any two patients, which is no bound of anything.
-        pull = halves.pull
-    scores = widened(main.scores, main.evidence, halves, pull)
-    ends = _range(main.evidence, scores)
+    leaks = [each.column for each in check.prepared.leaks if each.certain]
+    appraised = concluded(
+        main.evidence,
+        main.scores,
+        halves,
+        rule_found=rule_strength(main.evidence, observed, rule),
+        leak=leaks[0] if leaks and check.request.covariates is None else None,
+        case_mix=case_mix(observed, rule.probability),
+        others=[each.scores for each in others],
+        over_limits=gain_over_limits(main.evidence, observed, check.request.seed),
+        matters=check.request.matters,
+        raw=None if check.beyond is not None else raw_scores(main.evidence, observed),
+    )
+    judged = appraised.verdict
+    said = tuple(check.request.words.said(reason) for reason in judged.reasons)
+    return replace(appraised, verdict=replace(judged, reasons=said))
+
+
+def concluded(
+    evidence: Evidence,
+    scores: Scores,
+    halves: Halves | None,
+    *,
+    rule_found: float,
+    leak: str | None = None,
+    case_mix: float = 1.0,
+    others: Sequence[Scores] = (),
+    over_limits: float = float("inf"),
+    matters: float = MATTERS,
+    raw: FloatArray | None = None,
+) -> Appraisal:
+    """Widen intervals, say what all say together, and judge; nothing is fitted any more.
+
+    Parameters
+    ----------
+    evidence, scores
+        Of the method that measures.
+    halves
+        What two halves of the patients say.
+    rule_found, leak, case_mix, over_limits
+        See :class:`intravar.measurement.verdict.Grounds`.
+    others
+        Scores of the other methods that were asked for.
+    matters
+        Spread below which differences do not matter.
+    raw
+        Scores in which chance is not held back: how much physicians differ is read off them.
+    """
+    predicts = isinstance(evidence, Predictions)
+    # Without a rule the number is that of any two patients, which is no bound of anything.
+    pull = halves.pull if halves is not None and predicts and rule_found >= RULE_FOUND else 0.0
+    scores = widened(scores, evidence, halves, pull)
+    ends = _range(evidence, scores)
     if ends is not None:
         low, high, error = scores.interval
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
         scores = replace(scores.between(*ends), interval=holding)
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
-    closer = halves.pull if halves is not None and main.evidence.caliper is not None else 0.0
+    closer = halves.pull if halves is not None and isinstance(evidence, Pairs) else 0.0
+    doubt = 0.0 if halves is None else halves.common_doubt
+    error = scores.interval.standard_error
     group = group_of(
         scores.discordance,
-        scores.interval.standard_error,
+        error,
         scores.n_patients,
         ends,
         fall=falls(scores.discordance, pull + closer),
-        doubt=0.0 if halves is None else halves.common_doubt,
+        doubt=doubt,
+        raw=raw,
+        narrowed=1.0 if halves is None or not predicts else _narrowed(halves),
+        matters=matters,
     )
-    leaks = [each.column for each in check.prepared.leaks if each.certain]
+    if group is not None and predicts:
+        told = (scores.discordance, error, scores.n_patients, scores.n_for)
+        group = replace(group, explained=explained_of_all(*told, doubt))
+        scores = replace(scores, columns={**scores.columns, **explained_of_each(*told)})
     grounds = Grounds(
-        main.evidence,
+        evidence,
         group,
         halves,
-        strength,
-        leaks[0] if leaks and check.request.covariates is None else None,
-        case_mix(observed, rule.probability),
-        agreement_with(scores, [each.scores for each in others]),
-        _over_limits(main.evidence, observed, check.request.seed),
+        rule_found,
+        leak,
+        case_mix,
+        agreement_with(scores, others),
+        order_of_rates(scores),
+        over_limits,
     )
-    judged = judge(grounds)
-    said = tuple(check.request.words.said(reason) for reason in judged.reasons)
-    return Appraisal(scores, halves, group, replace(judged, reasons=said))
+    return Appraisal(scores, halves, group, judge(grounds))
+
+
+def raw_scores(evidence: Evidence, observed: Observed) -> FloatArray | None:
+    """Return twice the squared error of every physician's predictions, as it is."""
+    if not isinstance(evidence, Predictions):
+        return None
+    n = len(observed.physicians)
+    loss = 2 * (observed.decision - evidence.probability) ** 2
+    size = np.bincount(observed.code, minlength=n)
+    return np.asarray(np.bincount(observed.code, loss, minlength=n) / np.maximum(size, 1))
+
+
+def _narrowed(halves: Halves) -> float:
+    """Return by which factor upper limits may lie closer together than true values do.
+
+    Predictions that are unsure draw every limit towards one half by the same factor.
+    """
+    return max(1 - halves.pull / (2**USUAL_FALL - 1), NARROWEST)
 
 
 def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: float) -> Scores:
@@ -142,18 +217,12 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     return replace(scores, interval=wide._replace(standard_error=error))
 
 
-def _over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
+def gain_over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
     """Return by how much own rates predict better than own limits, where a method has rates."""
-    if not isinstance(evidence, EligibleRates):
-        return float("inf")
     # Without clear cases the answer would be chance.
     if evidence.anchors is None or evidence.anchors.clear < ANCHORED:
         return float("inf")
-    if evidence.probability is None or len(observed.physicians) < 2:
-        return float("inf")
-    probability = np.clip(evidence.probability, _TINY, 1 - _TINY)
-    decided = Decided(observed.decision.astype(np.int64), observed.code, len(observed.physicians))
-    return rates_over_limits(logit(probability), decided, seed)
+    return evidence.over_limits(observed, seed)
 
 
 def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:
@@ -169,7 +238,16 @@ def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] 
     return low, high
 
 
-def agreement_with(main: Scores, others: list[Scores]) -> float | None:
+def order_of_rates(scores: Scores) -> float | None:
+    """Return the rank correlation of scores with what the rates alone would give, 2 r (1 - r)."""
+    alone = any_two(scores.n_patients, scores.n_for)
+    known = np.isfinite(scores.discordance) & np.isfinite(alone)
+    if known.sum() < 3 or min(np.ptp(scores.discordance[known]), np.ptp(alone[known])) == 0:
+        return None
+    return float(spearmanr(scores.discordance[known], alone[known])[0])
+
+
+def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:
     """Return the median rank correlation with the methods that tell physicians apart."""
     found = []
     for other in others:
@@ -177,13 +255,13 @@ def agreement_with(main: Scores, others: list[Scores]) -> float | None:
             continue
         both = np.isfinite(main.discordance) & np.isfinite(other.discordance)
         group = group_of(other.discordance, other.interval.standard_error, other.n_patients)
-        if group is None or not group.differ >= DIFFER or both.sum() < 3:
+        if group is None or group.p_value >= DIFFER_P or both.sum() < 3:
             continue
         found.append(float(spearmanr(main.discordance[both], other.discordance[both])[0]))
     return float(np.nanmedian(found)) if np.isfinite(found).any() else None
 
 
-def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule) -> float:
+def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | None) -> float:
     """Return by how many standard errors covariates predict decisions better than none.
 
     For predictions, the gain in held-out log-likelihood over each physician's own rate among the
@@ -193,7 +271,9 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule) -
     if isinstance(evidence, EligibleRates):
         return float("inf") if evidence.anchors is not None else 0.0
     if isinstance(evidence, Pairs):
-        return _ranked_better(rule)
+        return 0.0 if rule is None else _ranked_better(rule)
+    if isinstance(evidence, Decisions):
+        return 0.0
     if not isinstance(evidence, Predictions):
         return float("inf")
     y = observed.decision.astype(np.float64)

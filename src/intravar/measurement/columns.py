@@ -16,9 +16,9 @@ import polars as pl
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
 #: only with a reportable one; only where those who are not eligible are not few either; only where
-#: no small count follows from how many were decided for; or only where neither contradictions nor
-#: agreements on cases seen twice are few.
-Shown = Literal["always", "reportable", "others", "rates", "repeats"]
+#: no small count follows from how many were decided for; only where neither contradictions nor
+#: agreements on cases seen twice are few; or only where neither close calls nor others are few.
+Shown = Literal["always", "reportable", "others", "rates", "repeats", "close"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,26 @@ COLUMNS = (
     ),
     ResultColumn("identified_high", pl.Float64, 3, "level to", "highest level that fits as well"),
     ResultColumn("rate", pl.Float64, 3, "rate", "share of the {cases} {decided_for}", "rates"),
+    ResultColumn(
+        "explained",
+        pl.Float64,
+        2,
+        "explained",
+        "share of how the decisions vary that is explained by what is recorded",
+        "rates",
+    ),
+    ResultColumn("explained_low", pl.Float64, 2, "low", "lower end of its 95 % interval", "rates"),
+    ResultColumn(
+        "explained_high", pl.Float64, 2, "high", "upper end of its 95 % interval", "rates"
+    ),
+    ResultColumn(
+        "in_close_calls",
+        pl.Float64,
+        2,
+        "in close calls",
+        "share of the discordance that lies in {cases} that could be decided either way",
+        "close",
+    ),
     ResultColumn("p_high", pl.Float64, 3, "p high", "how often eligible {cases} are {decided_for}"),
     ResultColumn(
         "p_low", pl.Float64, 3, "p low", "how often the other {cases} are {decided_for}", "others"
@@ -127,18 +147,18 @@ COLUMNS = (
     ResultColumn(
         "contradiction",
         pl.Float64,
-        3,
+        2,
         "contradiction",
         "share of cases seen twice that were decided differently the second time",
         "repeats",
     ),
     ResultColumn(
-        "contradiction_low", pl.Float64, 3, "low", "lower end of its 95 % interval", "repeats"
+        "contradiction_low", pl.Float64, 2, "low", "lower end of its 95 % interval", "repeats"
     ),
     ResultColumn(
-        "contradiction_high", pl.Float64, 3, "high", "upper end of its 95 % interval", "repeats"
+        "contradiction_high", pl.Float64, 2, "high", "upper end of its 95 % interval", "repeats"
     ),
-    ResultColumn("n_repeats", pl.Int64, None, "seen twice", "cases seen twice", "repeats"),
+    ResultColumn("n_repeats", pl.Int64, None, "seen twice", "cases seen twice, to tens", "repeats"),
     ResultColumn(
         "n_pairs", pl.Int64, None, "pairs", "pairs of comparable {cases} behind it", "always"
     ),

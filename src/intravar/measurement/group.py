@@ -3,6 +3,7 @@
 The mean is that of these physicians' patients. How much true values differ between physicians, and
 whether they differ at all, comes from the normal model of random effects: its Q statistic, whose
 distribution gives an interval of the spread and a test without approximating the spread itself.
+The interval and the test are two sides of one statistic, so that they never contradict each other.
 
 References
 ----------
@@ -12,7 +13,9 @@ Medicine 2007;26:37-52.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,10 +24,14 @@ from scipy.stats import chi2, norm
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.noise import Noise
 from intravar.inference.intervals import LEVEL
+from intravar.inference.reliability import rankability
+from intravar.measurement.explained import Explained
+from intravar.request import MATTERS
 
-#: Before the data: as likely as not they do not differ; if they do, by spreads of about this size.
-USUAL_SPREAD = 0.1
-_GRID = np.linspace(0.0, 0.5, 501)
+#: Whether physicians differ: they do; it is not known, for want of patients; by less than matters.
+Differences = Literal["differ", "not known", "less than matters"]
+#: Reliability from which on the order of physicians says more than chance does.
+RANKABLE = 0.5
 
 
 @dataclass(frozen=True)
@@ -37,12 +44,18 @@ class Group:
         Mean over the patients of these physicians, with its 95 % interval.
     spread, spread_low, spread_high
         Standard deviation of the physicians' true values, with its 95 % interval.
-    differ
-        Probability that physicians differ, where before it was as likely as not.
     p_value
-        Of the test that they do not differ at all.
+        Of the test that they do not differ, below 0.05 exactly where `spread_low` is above 0.
     n_physicians
         Physicians with a score.
+    reliability
+        Share of the variance of scores that is real: spread against the errors of scores.
+    differences
+        Whether they differ; None with fewer than two physicians.
+    needed
+        Patients of each physician that it would take to tell, where it is not known.
+    explained
+        How much of the decisions the record explains; None for scores of another kind.
     noise
         Why two of them decide differently for one patient; None with fewer than two.
     """
@@ -53,10 +66,18 @@ class Group:
     spread: float
     spread_low: float
     spread_high: float
-    differ: float
     p_value: float
     n_physicians: int
+    reliability: float = float("nan")
+    differences: Differences | None = None
+    needed: int | None = None
+    explained: Explained | None = None
     noise: Noise | None = None
+
+    @property
+    def differ(self) -> bool:
+        """Whether physicians differ by more than chance, and by enough to matter."""
+        return self.differences == "differ"
 
 
 def group_of(
@@ -67,6 +88,9 @@ def group_of(
     *,
     fall: FloatArray | None = None,
     doubt: float = 0.0,
+    raw: FloatArray | None = None,
+    narrowed: float = 1.0,
+    matters: float = MATTERS,
 ) -> Group | None:
     """Say what the scores tell together; None where nobody has one.
 
@@ -84,16 +108,25 @@ def group_of(
     doubt
         Standard deviation of what all scores have in common; no number of physicians averages it
         out.
+    raw
+        Scores in which chance is not held back, where they are others: how much physicians differ
+        is read off them.
+    narrowed
+        By which factor scores may lie closer together than true values do; the upper end of the
+        spread is divided by it.
+    matters
+        Spread below which differences do not matter.
 
     Examples
     --------
     >>> found = group_of(np.array([0.2, 0.2, 0.21]), np.full(3, 0.05), np.array([80, 90, 100]))
-    >>> round(found.discordance, 2), found.spread, found.p_value > 0.5
-    (0.2, 0.0, True)
+    >>> round(found.discordance, 2), found.spread, found.p_value > 0.5, found.differences
+    (0.2, 0.0, True, 'not known')
     """
     known = np.isfinite(score) & np.isfinite(error)
     if not known.any():
         return None
+    whole = score if raw is None else raw
     score, error = score[known], np.maximum(error[known], 1e-9)
     weight = n_patients[known] / n_patients[known].sum()
     mean = float(weight @ score)
@@ -105,10 +138,57 @@ def group_of(
         high = max(high, float(weight @ identified[1][known]))
     if len(score) < 2:
         nan = float("nan")
-        return Group(mean, low, high, nan, nan, nan, nan, nan, len(score))
-    spread, ends = _spread(score, error)
-    p_value = float(chi2.sf(_q(0.0, score, error), len(score) - 1))
-    return Group(mean, low, high, spread, *ends, _differ(score, error), p_value, int(known.sum()))
+        return Group(mean, low, high, nan, nan, nan, nan, len(score))
+    score, even = whole[known], even_errors(error, n_patients[known])
+    spread, (least, most) = _spread(score, even)
+    most = most / narrowed
+    # Twice one tail, as the interval's lower end has it.
+    p_value = min(1.0, 2 * float(chi2.sf(_q(0.0, score, even), len(score) - 1)))
+    differences = _differences(least, most, matters)
+    needed = None
+    if differences == "not known":
+        needed = patients_needed(even, n_patients[known], max(spread, matters))
+    own = rankability(spread**2, even)
+    return Group(
+        *(mean, low, high, spread, least, most, p_value, len(score)), own, differences, needed
+    )
+
+
+def even_errors(error: FloatArray, n_patients: IntArray) -> FloatArray:
+    """Return errors that depend on the size of a panel and not on its score.
+
+    A low score has a low error of its own. Weighed by such errors, scores that chance made low
+    would count the most, and many physicians who do not differ would seem to.
+
+    Examples
+    --------
+    >>> even_errors(np.array([0.04, 0.06]), np.array([100, 100])).round(3).tolist()
+    [0.051, 0.051]
+    """
+    n = n_patients.astype(np.float64)
+    return np.asarray(np.sqrt(float(np.mean(n * error**2)) / np.maximum(n, 1.0)))
+
+
+def _differences(least: float, most: float, matters: float) -> Differences:
+    if most < matters:
+        return "less than matters"
+    return "differ" if least > 0 else "not known"
+
+
+def patients_needed(error: FloatArray, n_patients: IntArray, spread: float) -> int:
+    """Return the patients of each physician at which differences of this size could be told.
+
+    The variance of a score falls with the number of patients: at n s^2 / spread^2 of them chance
+    moves scores as much as physicians differ, and reliability is one half.
+
+    Examples
+    --------
+    >>> patients_needed(np.full(3, 0.04), np.full(3, 100), 0.02)
+    400
+    """
+    wanted = float(np.median(n_patients * error**2)) / spread**2 * RANKABLE / (1 - RANKABLE)
+    digits = 10 ** max(0, math.floor(math.log10(max(wanted, 1))) - 1)
+    return int(math.ceil(round(wanted / digits, 6)) * digits)
 
 
 def _q(between: float, score: FloatArray, error: FloatArray) -> float:
@@ -123,6 +203,11 @@ def _spread(score: FloatArray, error: FloatArray) -> tuple[float, tuple[float, f
     tail = (1 - LEVEL) / 2
     wanted = (degrees, chi2.ppf(1 - tail, degrees), chi2.ppf(tail, degrees))
     middle, low, high = (float(np.sqrt(_between(value, score, error))) for value in wanted)
+    if _q(0.0, score, error) < degrees:
+        # Scores that happen to lie closer together than chance puts them are no proof that nobody
+        # differs: the upper end is that of scores which lie as far apart as chance puts them.
+        usual = len(error) / float(np.sum(1 / error**2))
+        high = max(high, float(np.sqrt(usual * (degrees / wanted[2] - 1))))
     return middle, (low, high)
 
 
@@ -134,19 +219,3 @@ def _between(wanted: float, score: FloatArray, error: FloatArray) -> float:
     while _q(upper, score, error) > wanted:
         upper *= 4
     return float(brentq(lambda between: _q(between, score, error) - wanted, 0.0, upper))
-
-
-def _differ(score: FloatArray, error: FloatArray) -> float:
-    """Return the probability that the spread is not zero."""
-    variance = error**2 + _GRID[:, None] ** 2
-    weight = 1 / variance
-    mean = (weight @ score)[:, None] / weight.sum(axis=1, keepdims=True)
-    log = -0.5 * (
-        np.log(variance).sum(axis=1)
-        + np.log(weight.sum(axis=1))
-        + (weight * (score - mean) ** 2).sum(axis=1)
-    )
-    likelihood = np.exp(log - log.max())
-    prior = np.exp(-0.5 * (_GRID / USUAL_SPREAD) ** 2)
-    some = float(likelihood @ prior / prior.sum())
-    return some / (some + float(likelihood[0]))

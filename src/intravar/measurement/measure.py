@@ -24,6 +24,7 @@ from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.dealt import some_panels
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.everybody import with_everybody
+from intravar.measurement.location import located, location_of
 from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
@@ -182,7 +183,10 @@ def _measured(
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
     tell.step(words.said("measuring two halves of the patients"), seconds.get(names[0]))
     appraised = appraise(found, fitted, rule)
-    main = fitted[names[0]] = replace(main, scores=appraised.scores)
+    scores = appraised.scores
+    if (location := location_of(prepared, main.evidence, request.seed, words)) is not None:
+        scores = located(scores, location, prepared.observed)
+    main = fitted[names[0]] = replace(main, scores=scores)
     tell.step(words.said("assessing the physicians"))
     table = in_their_words(
         result_table(
@@ -219,8 +223,8 @@ def _measured(
         seconds["unrecorded"] = time.perf_counter() - begun
     if prepared.by is not None or prepared.period is not None:
         tell.step("comparing subgroups and periods", seconds.get(names[0]))
-    by = subgroups(prepared, request.seed)
-    course = course_of(prepared, request.seed)
+    by = subgroups(prepared, main.evidence)
+    course = course_of(prepared, main.estimator, main.evidence, request.seed)
     seconds["total"] = time.perf_counter() - started
     judged = appraised.verdict
     if judged.rule_found < RULE_FOUND:
@@ -239,6 +243,7 @@ def _measured(
         repeats,
         appraised.halves,
         unrecorded,
+        location,
         judged,
         by,
         course,

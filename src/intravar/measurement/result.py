@@ -22,6 +22,7 @@ from intravar.measurement.diagnostics import Diagnostics
 from intravar.measurement.estimand import compared_in
 from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
+from intravar.measurement.location import Location
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores, claim_of, in_words
@@ -46,9 +47,20 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class BeyondCases:
-    """Decisions of physicians beyond the sample that show scores at work, and the patients."""
+    """Decisions of physicians beyond the sample that show scores at work, and the patients.
+
+    Attributes
+    ----------
+    cases
+        The decisions.
+    pairs
+        Pairs that may be reviewed, some of each physician.
+    patients
+        Who is in any of them.
+    """
 
     cases: pl.DataFrame
+    pairs: pl.DataFrame
     patients: pl.DataFrame
 
 
@@ -86,8 +98,10 @@ class Measurement:
     unrecorded
         How far a reason could go that is not recorded; None where cases were seen twice, which
         measures it, and for methods without predictions.
+    location
+        Where the discordance lies; None for methods without predictions.
     judged
-        How much the data bear, and why.
+        What the data support, and why.
     by
         The levels of a column compared, where asked for.
     course
@@ -113,6 +127,7 @@ class Measurement:
     repeats: SeenTwice | None = None
     halves: Halves | None = None
     unrecorded: Unrecorded | None = None
+    location: Location | None = None
     judged: Verdict | None = None
     by: Strata | None = None
     course: Course | None = None

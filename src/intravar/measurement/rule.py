@@ -190,27 +190,45 @@ def _short_tree(prepared: Prepared, words: Words) -> list[dict[str, Any]]:
     observed = prepared.observed
     smallest = max(30, observed.n_patients // 50)
     tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=smallest, random_state=0)
+    inner = tree.fit(observed.covariates, observed.decision).tree_
+    leaves: list[dict[str, Any]] = []
+    for node, when in leaf_conditions(inner, prepared, words).items():
+        n = int(inner.n_node_samples[node])
+        decided_for = round(float(inner.value[node][0][1]) * n)
+        leaves.append({"when": when, "n_patients": n, "n_for": decided_for})
+    return sorted(leaves, key=lambda leaf: -leaf["n_for"] / leaf["n_patients"])
+
+
+def leaf_conditions(tree: Any, prepared: Prepared, words: Words = USUAL) -> dict[int, str]:
+    """Return the leaves of a tree of scikit-learn, each with its conditions in words.
+
+    Parameters
+    ----------
+    tree
+        The `tree_` of a fitted tree over the prepared covariates.
+    prepared
+        What the columns of the covariates stand for.
+    words
+        What covariates are called.
+    """
+    observed = prepared.observed
     binary = {
         name
         for position, name in enumerate(observed.names)
         if set(np.unique(observed.covariates[:1000, position])) <= {0.0, 1.0}
     }
-    inner = tree.fit(observed.covariates, observed.decision).tree_
-    leaves: list[dict[str, Any]] = []
+    leaves: dict[int, str] = {}
 
     def walk(node: int, bounds: list[tuple[int, str, float]]) -> None:
-        if inner.children_left[node] == -1:
-            n = int(inner.n_node_samples[node])
-            decided_for = round(float(inner.value[node][0][1]) * n)
-            when = _conditions(bounds, observed.names, prepared.origin, binary, words)
-            leaves.append({"when": when, "n_patients": n, "n_for": decided_for})
+        if tree.children_left[node] == -1:
+            leaves[node] = _conditions(bounds, observed.names, prepared.origin, binary, words)
             return
-        column, cut = int(inner.feature[node]), float(inner.threshold[node])
-        walk(inner.children_left[node], [*bounds, (column, "<=", cut)])
-        walk(inner.children_right[node], [*bounds, (column, ">", cut)])
+        column, cut = int(tree.feature[node]), float(tree.threshold[node])
+        walk(int(tree.children_left[node]), [*bounds, (column, "<=", cut)])
+        walk(int(tree.children_right[node]), [*bounds, (column, ">", cut)])
 
     walk(0, [])
-    return sorted(leaves, key=lambda leaf: -leaf["n_for"] / leaf["n_patients"])
+    return leaves
 
 
 def _conditions(

@@ -20,6 +20,7 @@ from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval, assess
 from intravar.inference.scales import Scale
 from intravar.measurement.columns import typed
+from intravar.measurement.sentences import about
 from intravar.measurement.verdict import DETERMINED
 from intravar.observed import Observed
 from intravar.preparation.panels import too_small
@@ -74,6 +75,11 @@ class Scores:
         """Return the scores with the range of levels that fit equally well."""
         found = {"identified_low": low, "identified_high": high}
         return replace(self, columns={**self.columns, **found})
+
+    def with_columns(self, columns: Mapping[str, FloatArray]) -> Scores:
+        """Return the scores with other values of columns that they have."""
+        own = {name: columns.get(name, values) for name, values in self.columns.items()}
+        return replace(self, columns=own)
 
     @property
     def identified(self) -> tuple[FloatArray, FloatArray] | None:
@@ -251,7 +257,7 @@ def in_their_words(table: pl.DataFrame, words: Words) -> pl.DataFrame:
 
 def claim_of(evidence: Evidence) -> str:
     """Return how a score of this kind is to be read: as it is, or as an upper limit."""
-    return "at most about" if evidence.upper_limit else "about"
+    return "at most" if evidence.upper_limit else "about"
 
 
 def in_words(
@@ -266,6 +272,9 @@ def in_words(
     --------
     >>> in_words({"reportable": True, "discordance": 0.18, "low": 0.12, "high": 0.25})
     'of 100 pairs of comparable patients, about 18 [12, 25] get different decisions'
+    >>> row = {"reportable": True, "discordance": 0.18, "low": 0, "high": 0.25}
+    >>> in_words(row, "at most").split(", ")[1]
+    'at most 18 (95 % sure: at most 25) get different decisions'
     >>> in_words({"reportable": False, "band": "at most 0.25"})
     'of 100 pairs of comparable patients, at most 25 get different decisions'
     """
@@ -277,6 +286,6 @@ def in_words(
         low, high = (round(100 * row[name]) for name in ("identified_low", "identified_high"))
         told = f"between {low} and {high}"
     else:
-        about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
-        told = f"{claim} {about} [{low}, {high}]"
+        ends = (row[name] for name in ("discordance", "low", "high"))
+        told = about(*ends, limit=claim != "about")
     return f"of 100 {words.said(compared)}, {told} get different decisions"

@@ -1,7 +1,8 @@
-"""How much the data bear: levels and ranks, ranks only, the group only, or nothing.
+"""What the data support: levels and ranks, upper limits and ranks, ranks only, the group, nothing.
 
-Every test has a threshold with a name; docs/verdict.md says why it is where it is, and shows how
-often each verdict was right.
+Verdicts go by the size of what is explained, not by its significance: with enough patients any
+trace of a rule is significant. Every test has a threshold with a name; docs/verdict.md says why it
+is where it is, and shows how often each verdict was right.
 """
 
 from __future__ import annotations
@@ -11,26 +12,37 @@ from typing import Literal
 
 import numpy as np
 
-from intravar.estimators.evidence import EligibleRates, Evidence
-from intravar.measurement.group import Group
+from intravar.estimators.evidence import (
+    Decisions,
+    EligibleRates,
+    Evidence,
+)
+from intravar.measurement.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
 
-Level = Literal["levels and ranks", "ranks only", "group only", "not interpretable"]
+Level = Literal[
+    "levels and ranks",
+    "upper limits and ranks",
+    "ranks only",
+    "group only",
+    "not interpretable",
+]
 #: Verdicts under which no physician is ranked.
 UNRANKED: tuple[Level, ...] = ("group only", "not interpretable")
 
 #: Standard errors by which covariates must improve the prediction of decisions.
 RULE_FOUND = 4.0
-#: Probability from which on physicians are said to differ.
-DIFFER = 0.95
-#: Reliability of the order, from halves, below which physicians are not ranked.
-RANKABLE = 0.5
+#: Share of how decisions vary that the record must explain for physicians to be ranked.
+LITTLE_EXPLAINED = 0.1
+#: Share from which on a low rate can be told from consistency: an order that is also that of the
+#: rates may stand.
+ENOUGH_EXPLAINED = 0.3
+#: Rank correlation with the rates' own discordance from which on an order says no more than rates.
+SAME_AS_RATES = 0.8
 #: Overlap of a usual panel with those of the others, as a share of what chance would give.
 COMPARABLE = 0.5
 #: Rank correlation with the other methods that tell physicians apart.
 AGREE = 0.3
-#: How far a bound may still fall, and count as settled.
-SETTLED = 0.1
 #: Share of physicians whose halves must have overlapping intervals.
 OVERLAP = 0.9
 #: Median width of the range of levels that fit equally well, up to which a level is determined.
@@ -55,7 +67,7 @@ class Verdict:
     Attributes
     ----------
     level
-        How much the data bear.
+        What the data support.
     reasons
         Why, in plain words, the gravest first.
     rule_found
@@ -89,6 +101,9 @@ class Grounds:
     agreement
         Median rank correlation with the other methods that tell physicians apart; None where there
         are none.
+    with_rates
+        Rank correlation of scores with 2 r (1 - r), what the rates r alone would give; None where
+        it cannot be told.
     over_limits
         By how much rates of their own predict decisions better than limits of their own, in
         held-out log-likelihood; infinite where a method asks for neither.
@@ -101,6 +116,7 @@ class Grounds:
     leak: str | None = None
     case_mix: float = 1.0
     agreement: float | None = None
+    with_rates: float | None = None
     over_limits: float = float("inf")
 
 
@@ -125,13 +141,43 @@ def judge(grounds: Grounds) -> Verdict:
     against_levels = _against_levels(grounds.evidence, grounds.halves)
     if against_levels:
         return Verdict("ranks only", tuple(against_levels[:MOST_REASONS]), found)
-    return Verdict("levels and ranks", _for_levels(grounds.halves), found)
+    if grounds.evidence.upper_limit:
+        return Verdict("upper limits and ranks", _for_ranks(grounds), found)
+    return Verdict("levels and ranks", _for_ranks(grounds), found)
+
+
+def ranking_reliability(group: Group, halves: Halves | None) -> float:
+    """Return the reliability of the order of physicians.
+
+    Two halves of the patients tell it from the ranks themselves, but of ten physicians only
+    roughly. Where the spread of true values against the errors of scores says more, the mean of
+    both is taken. NaN without halves.
+
+    Examples
+    --------
+    >>> group = Group(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.001, 20, reliability=0.8)
+    >>> round(ranking_reliability(group, Halves(0.4, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)), 2)
+    0.6
+    """
+    if halves is None:
+        return float("nan")
+    own = group.reliability if np.isfinite(group.reliability) else halves.agreement
+    return max(halves.agreement, (halves.agreement + own) / 2)
 
 
 def _without_a_rule(grounds: Grounds) -> list[str]:
-    reasons = []
+    if isinstance(grounds.evidence, Decisions):
+        return ["the score is that of the rate alone: it says nothing about comparable patients"]
     if grounds.rule_found < RULE_FOUND:
-        reasons.append(NO_RULE)
+        return [NO_RULE]
+    reasons = []
+    explained = None if grounds.group is None else grounds.group.explained
+    if explained is not None and explained.share < LITTLE_EXPLAINED:
+        reasons.append(
+            f"what is recorded explains hardly anything ({max(100 * explained.share, 0):.0f} % of "
+            "how decisions vary): patients alike in the record are hardly more alike than any two "
+            "patients"
+        )
     if not grounds.evidence.follows:
         reasons.append(
             "physicians follow rules of their own that this method cannot follow: to decide by "
@@ -144,17 +190,19 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
     reasons = []
     if group.n_physicians < 2:
         return ["there is one physician only"]
-    if group.differ < DIFFER:
-        reasons.append("no difference between physicians can be told from chance")
+    if group.differences == "less than matters":
+        reasons.append("physicians differ by less than matters")
+    elif not group.differ:
+        reasons.append("the differences between physicians are too small to tell from chance")
     halves = grounds.halves
     if not grounds.evidence.learned:
         return reasons  # counted, not learned: nothing that halves could tell
     if halves is None:
         reasons.append("panels are too small to be halved and compared")
-    elif halves.agreement < RANKABLE:
+    elif (reliability := ranking_reliability(group, halves)) < RANKABLE:
         reasons.append(
             f"two halves of the patients do not keep the physicians' order (reliability "
-            f"{max(halves.agreement, 0.0):.2f})"
+            f"{max(reliability, 0.0):.2f})"
         )
     return reasons
 
@@ -162,25 +210,26 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
 def _with_other_meanings(grounds: Grounds) -> list[str]:
     """Say where an order would be one of something else than consistency."""
     reasons = []
+    explained = None if grounds.group is None else grounds.group.explained
+    if (
+        explained is not None
+        and grounds.with_rates is not None
+        and explained.share < ENOUGH_EXPLAINED
+        and grounds.with_rates >= SAME_AS_RATES
+    ):
+        reasons.append(
+            "the order says no more than that of the rates: physicians who decide for nearly half "
+            f"of their patients have the higher score (rank correlation {grounds.with_rates:.2f}), "
+            f"and what is recorded explains too little ({100 * explained.share:.0f} %) to tell a "
+            "low rate from consistency"
+        )
     if grounds.case_mix < COMPARABLE:
         reasons.append(
             "physicians see different patients: panels overlap by "
             f"{100 * grounds.case_mix:.0f} % of what they would if dealt at random, and ranks "
             "would compare patients"
         )
-    anchors = grounds.evidence.anchors
-    differ = grounds.group is not None and grounds.group.differ >= DIFFER
-    if anchors is not None and anchors.clear < ANCHORED:
-        side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
-        reasons.append(
-            f"{100 * anchors.clear:.0f} % only of those who are {side} are clear cases: who draws "
-            "the line elsewhere cannot be told from who is inconsistent"
-        )
-    elif differ and grounds.over_limits <= OVER_LIMITS:
-        reasons.append(
-            "physicians who only draw the line at different places would decide like this: who is "
-            "lenient cannot be told from who is inconsistent"
-        )
+    reasons += _leniency(grounds)
     if grounds.agreement is not None and grounds.agreement < AGREE:
         reasons.append(
             "other methods that tell the physicians apart put them into another order (rank "
@@ -189,13 +238,26 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
     return reasons
 
 
+def _leniency(grounds: Grounds) -> list[str]:
+    """Say where the latent rule cannot tell who is lenient from who is inconsistent."""
+    anchors = grounds.evidence.anchors
+    differ = grounds.group is not None and grounds.group.differ
+    if anchors is not None and anchors.clear < ANCHORED:
+        side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
+        return [
+            f"{100 * anchors.clear:.0f} % only of those who are {side} are clear cases: who draws "
+            "the line elsewhere cannot be told from who is inconsistent"
+        ]
+    if differ and grounds.over_limits <= OVER_LIMITS:
+        return [
+            "physicians who only draw the line at different places would decide like this: who is "
+            "lenient cannot be told from who is inconsistent"
+        ]
+    return []
+
+
 def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
     reasons = []
-    if halves is not None and evidence.upper_limit and halves.fall > SETTLED:
-        reasons.append(
-            f"the level still falls as patients are added, by {100 * halves.shift:.0f} of 100 when "
-            f"they double, and may end lower by {100 * halves.fall:.0f}"
-        )
     if halves is not None and halves.overlap < OVERLAP:
         reasons.append(
             f"intervals from two halves of the patients overlap for {100 * halves.overlap:.0f} % "
@@ -221,10 +283,11 @@ def _undetermined(evidence: EligibleRates) -> list[str]:
     return []
 
 
-def _for_levels(halves: Halves | None) -> tuple[str, ...]:
-    if halves is None:
+def _for_ranks(grounds: Grounds) -> tuple[str, ...]:
+    if grounds.halves is None or grounds.group is None:
         return ("the same cases were decided twice",)
+    reliability = ranking_reliability(grounds.group, grounds.halves)
+    level = "" if grounds.evidence.upper_limit else " and the same level"
     return (
-        f"two halves of the patients give the same order (reliability {halves.agreement:.2f}) and "
-        "the same level",
+        f"two halves of the patients give the same order (reliability {reliability:.2f}){level}",
     )

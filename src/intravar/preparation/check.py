@@ -15,12 +15,13 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.errors import counted_among
-from intravar.estimators import METHODS, default_method, make_estimator
+from intravar.errors import InputError, counted_among, option
+from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import CommonEstimator
 from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
 from intravar.preparation.census import CODE, DECIDED, Census, as_measured, take_census
+from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import assign_roles, missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
 from intravar.preparation.drawing import Drawn, draw, most_read, sample_of, sampled_rows
@@ -28,9 +29,10 @@ from intravar.preparation.duplicates import COPIES, CopyRule
 from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
+from intravar.preparation.recipe import Recipe
 from intravar.request import Request, resolved, takes_request
 from intravar.sources import Source, read_source
-from intravar.sources.columns.forms import forms_of_large
+from intravar.sources.columns.forms import Forms, TextForm, forms_of_large
 from intravar.sources.columns.plain import plain_table
 from intravar.sources.scanning import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
@@ -168,6 +170,7 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
     if method != Repeats.name:
         make_estimator(method)  # an unknown name is refused before a long file is read
     check_period(request.period)
+    _refuse_strata(request, method)
     in_parts = not whole and may_go_in_parts(request)
     if in_parts and not isinstance(source, Source):
         large = scan_source(source, spool, least=request.sample, **request.reading)
@@ -188,6 +191,17 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
         found = _of_table(read.table, request, method, read.name, read.notes)
     placed = replace(found, prepared=replace(found.prepared, rows=rows[found.prepared.rows]))
     return _accounted(placed, read)
+
+
+def _refuse_strata(request: Request, method: str) -> None:
+    """Refuse subgroups and periods where the method has nothing to compare them by."""
+    for name in ("by", "date"):
+        if getattr(request, name) is not None and not DESCRIBED[method].predicts:
+            able = [each for each, found in METHODS.items() if found.predicts]
+            raise InputError(
+                f"{option(name)} compares patients by predictions of every decision, and method "
+                f"'{method}' makes none; choose {' or '.join(able)}, or leave {option(name)} out"
+            )
 
 
 def may_go_in_parts(request: Request) -> bool:
@@ -283,6 +297,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         )
     recipe = found.prepared.recipe
     assert recipe is not None
+    _refuse_odd_texts(census, recipe, forms)
     prepared = replace(
         found.prepared,
         recipe=replace(recipe, forms=forms),
@@ -318,6 +333,15 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
         beyond=beyond,
     )
+
+
+def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
+    """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
+    for name, kind in recipe.kinds:
+        if kind != "category" and forms.columns.get(name) == TextForm():
+            column = census.rows.select(ROW, name).collect(engine="streaming").sort(ROW)
+            with counted_among(column[ROW].to_numpy().astype(np.int64)):
+                understand_as(column[name], kind)
 
 
 def _dropped_of_all(

@@ -13,7 +13,7 @@ import polars as pl
 from intravar.arrays import BoolArray, FloatArray
 from intravar.errors import theirs
 from intravar.measurement.group import Group
-from intravar.measurement.repeated import SeenTwice
+from intravar.measurement.location import in_places
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import RANKS, claim_of, in_their_words
@@ -36,6 +36,8 @@ from intravar.publication.results import (
 from intravar.publication.rounding import fraction, rows, significant, two_digits
 from intravar.publication.shown_diagnostics import shown_diagnostics
 from intravar.publication.shown_group import shown_group
+from intravar.publication.shown_location import published_location
+from intravar.publication.shown_repeats import hidden_repeats, shown_repeats
 from intravar.publication.strata_words import (
     SURE,
     course_lines,
@@ -115,6 +117,7 @@ def decision_of(
         n_physicians_partly_hidden=main.n_hidden,
         median_discordance=_middle(measurement, main),
         group=group,
+        location=published_location(measurement),
         unrecorded=published_unrecorded(measurement, group),
         by=_by(measurement, hidden),
         course=_course(measurement, hidden, changes),
@@ -183,32 +186,39 @@ def _shown_scores(
         for each in measurement.fitted.values()
     ]
     no_size = np.any([each.size for each in parts], axis=0)
+    n_patients = measurement.main.scores.n_patients
+    blurred: Mapping[str, FloatArray] = {}
+    no_repeats = None
+    if seen is not None:
+        blurred = shown_repeats(seen, n_patients, request.smallest_cell)
+        no_repeats = no_size | hidden_repeats(seen, n_patients, request.smallest_cell)
     names = measurement.main.scores.physician.cast(pl.String).to_list()
     return {
         name: shown_scores(
-            each.scores,
+            each.scores.with_columns(blurred),
             each.evidence,
             smallest_cell=request.smallest_cell,
             min_panel=request.min_panel,
             min_reliability=request.min_reliability,
             beside=parts,
-            hide_repeats=None if seen is None else _hidden_repeats(measurement, seen, no_size),
+            hide_repeats=no_repeats,
+            hide_close=_hidden_close(measurement),
             secrets=None if secret is None else np.array([secret(each) for each in names]),
         )
         for name, each in measurement.fitted.items()
     }
 
 
-def _hidden_repeats(measurement: Measurement, seen: SeenTwice, no_size: BoolArray) -> BoolArray:
-    """Tell of whom few cases were seen twice, or once, or were decided alike, or differently."""
-    smallest = measurement.request.smallest_cell
-    scores = measurement.main.scores
-    once = scores.n_patients - seen.n_repeats
-    return (
-        hidden_parts(scores, seen.evidence, smallest).score
-        | no_size
-        | np.array([is_few(count, smallest) for count in once.tolist()], dtype=np.bool_)
-    )
+def _hidden_close(measurement: Measurement) -> BoolArray | None:
+    """Tell of whom close calls, or the others, are few; None where nobody has any."""
+    if measurement.location is None:
+        return None
+    smallest, scores = measurement.request.smallest_cell, measurement.main.scores
+    learned = measurement.check.prepared.observed
+    close = in_places(measurement.location.n_close.astype(np.float64), scores, learned)
+    least = np.minimum(close, scores.n_patients - close)
+    # Of whom nothing is known nothing is told.
+    return np.array([not each >= 0 or is_few(each, smallest) for each in least], dtype=np.bool_)
 
 
 def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:

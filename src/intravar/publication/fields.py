@@ -64,7 +64,7 @@ FIELDS: dict[str, Mapping[str, str]] = {
         "request.*": "what the user asked for",
         "decisions[]": "name of a column",
         "folders.*": "name of a folder",
-        "verdicts.*": "one of four words",
+        "verdicts.*": "one of five words",
         "n_physicians": "all physicians",
         **{
             path.replace("decisions[]", "by_decision[]"): rule

@@ -9,9 +9,9 @@ from intravar.measurement.estimand import rates_in_words, with_rates
 from intravar.measurement.group import Group as MeasuredGroup
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import COMPARABLE
-from intravar.measurement.verdict import DIFFER
+from intravar.measurement.sentences import about, differences_sentence, explained_sentence
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
-from intravar.publication.rounding import coarse, coarse_step, fraction
+from intravar.publication.rounding import coarse, coarse_step, fraction, two_digits
 from intravar.wording import USUAL, Words
 
 #: Digits of what is told of everybody, hidden physicians included.
@@ -42,10 +42,15 @@ def published_group(
         return None
     digits = group_digits(measurement.request.smallest_cell)
     alike = with_rates(measurement.main.scores.take(measured))
-    told = ("discordance", "low", "high", "spread", "spread_low", "spread_high", "differ")
+    whole = group if measurement.group is None else measurement.group
+    spread = _spread(group, whole, measurement.request.matters)
     return Group(
-        **{name: fraction(getattr(group, name), digits) for name in told},
-        p_value=None if group.p_value != group.p_value else float(f"{group.p_value:.1g}"),
+        **{name: fraction(getattr(group, name), digits) for name in ("discordance", "low", "high")},
+        **{name: fraction(value, 3) for name, value in spread.items()},
+        differences=whole.differences,
+        matters=measurement.request.matters,
+        needed=None if whole.needed is None else two_digits(whole.needed),
+        explained=_explained(measurement, whole),
         noise=None if measurement.noise is None else _noise(measurement, measurement.noise),
         repeats=_repeats(measurement, digits),
         with_rate=None if alike is None else fraction(alike[0], 1),
@@ -53,11 +58,34 @@ def published_group(
     )
 
 
-def _noise(measurement: Measurement, noise: MeasuredNoise) -> Noise:
+def _spread(group: MeasuredGroup, whole: MeasuredGroup, matters: float) -> dict[str, float]:
+    """Return the spread from what may be told of each, within what the word over all says.
+
+    Where bands stand for scores, figures know less than the verdict does.
+    """
+    found = {name: getattr(group, name) for name in ("spread", "spread_low", "spread_high")}
+    if whole.differences == "less than matters":
+        return {name: min(value, matters) for name, value in found.items()}
+    return found
+
+
+def step_over_all(measurement: Measurement) -> float:
+    """Return the step to which figures over all patients are rounded."""
     smallest = measurement.request.smallest_cell
-    # Few exceptions of one physician move a variance by their share of all patients.
+    # Few exceptions of one physician move a figure by their share of all patients.
     moved = 2 * (smallest + 1) / int(measurement.main.scores.n_patients.sum())
-    return published_noise(noise, coarse_step(moved) if smallest > 1 else 1e-6)
+    return coarse_step(moved) if smallest > 1 else 1e-6
+
+
+def _explained(measurement: Measurement, whole: MeasuredGroup) -> Figure | None:
+    if whole.explained is None:
+        return None
+    found, step = whole.explained, max(step_over_all(measurement), 0.01)
+    return Figure(*(coarse(max(end, 0.0), step) for end in (found.share, found.low, found.high)))
+
+
+def _noise(measurement: Measurement, noise: MeasuredNoise) -> Noise:
+    return published_noise(noise, step_over_all(measurement))
 
 
 def published_noise(noise: MeasuredNoise, step: float) -> Noise:
@@ -104,21 +132,23 @@ def group_lines(
 
     Examples
     --------
-    >>> told = Group(0.2, 0.17, 0.23, *[None] * 9)
+    >>> told = Group(0.2, 0.17, 0.23, *[None] * 11)
     >>> group_lines(told, 7)[0].split(": ")[1]
     'of 100 pairs of comparable patients, about 20 [17, 23] get different decisions.'
     """
     if group is None:
         return []
-    about, low, high = (_percent(each) for each in (group.discordance, group.low, group.high))
+    ends = (each or 0.0 for each in (group.discordance, group.low, group.high))
     who = "The one physician" if n_physicians == 1 else f"All {n_physicians:,} physicians together"
     lines = [
         f"{who}: of 100 "
-        f"{COMPARABLE if compared is None else theirs(compared)}, {claim} {about} [{low}, {high}] "
-        "get different decisions."
+        f"{COMPARABLE if compared is None else theirs(compared)}, "
+        f"{about(*ends, limit=claim != 'about')} get different decisions."
     ]
-    if group.differ is not None:
-        lines.append(_difference(group))
+    if group.explained is not None and group.explained.value is not None:
+        lines.append(explained_sentence(group.explained.value))
+    if (told := differences_line(group)) is not None:
+        lines.append(told)
     if group.noise is not None:
         lines.append(_noise_line(group.noise))
     if group.repeats is not None and group.repeats.contradiction is not None:
@@ -132,17 +162,17 @@ def _percent(value: float | None) -> int:
     return round(100 * (value or 0.0))
 
 
-def _difference(group: Group) -> str:
-    sure = _percent(group.differ)
-    if (group.differ or 0.0) < DIFFER:
-        return (
-            f"Whether they differ at all is not sure (probability {sure} %): too little to compare "
-            "them."
-        )
-    low, high = _percent(group.spread_low), _percent(group.spread_high)
-    return (
-        f"They differ (probability {sure} %): their true values spread by about "
-        f"{_percent(group.spread)} [{low}, {high}] of 100 around the mean."
+def differences_line(group: Group) -> str | None:
+    """Say whether physicians differ; None where that is not asked."""
+    if group.differences is None or group.spread is None:
+        return None
+    return differences_sentence(
+        group.differences,
+        group.spread,
+        group.spread_low or 0.0,
+        group.spread_high or 0.0,
+        needed=group.needed,
+        matters=group.matters,
     )
 
 

@@ -66,6 +66,7 @@ def shown_scores(
     min_reliability: float = MIN_RELIABILITY,
     beside: Iterable[HiddenParts] = (),
     hide_repeats: BoolArray | None = None,
+    hide_close: BoolArray | None = None,
     secrets: FloatArray | None = None,
 ) -> ShownScores:
     """Return what may be published.
@@ -84,6 +85,8 @@ def shown_scores(
         What other methods must hide: a size or a rate that one of them hides, all hide.
     hide_repeats
         Physicians of whom few cases seen twice were decided alike, or differently.
+    hide_close
+        Physicians of whom close calls, or the others, are few.
     secrets
         Between 0 and 1, one per physician: which of two bands a score between them is told as.
         Without them there are no bands.
@@ -126,6 +129,7 @@ def shown_scores(
                 others=not hidden.others[position],
                 rates=not hidden.rate[position] and not hidden.size[position],
                 repeats=hide_repeats is None or not hide_repeats[position],
+                close=hide_close is not None and not hide_close[position],
             )
             if scores.most < 1 and hidden.size[position]:
                 row["reliability"] = None  # it depends on the size alone
@@ -180,10 +184,11 @@ def _table(rows: list[dict[str, object]], physician: pl.DataType) -> pl.DataFram
 
 
 def _shown(
-    row: dict[str, object], *, others: bool, rates: bool, repeats: bool
+    row: dict[str, object], *, others: bool, rates: bool, repeats: bool, close: bool
 ) -> dict[str, object]:
     """Keep of a row what its columns allow."""
     kept = {"always"} | ({"repeats"} if repeats else set())
     if row["reportable"]:
-        kept |= {"reportable"} | ({"others"} if others else set()) | ({"rates"} if rates else set())
+        allowed = {"reportable": True, "others": others, "rates": rates, "close": close}
+        kept |= {name for name, may in allowed.items() if may}
     return {column.name: row[column.name] if column.shown in kept else None for column in COLUMNS}

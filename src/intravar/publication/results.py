@@ -37,7 +37,11 @@ _ALWAYS = "hidden with a small panel or small counts behind the score"
 _REPORTABLE = "hidden unless reportable; rounded"
 _RATES = "hidden unless reportable, and where it would tell a small count; rounded"
 _OTHERS = "hidden unless reportable, and where those who are not eligible are few; rounded"
-_REPEATS = "hidden where few cases seen twice were decided alike, or not; rounded"
+_REPEATS = (
+    "hidden where few cases seen twice were decided alike, or not; cases to tens, below the size "
+    "of the panel; shares to two digits"
+)
+_CLOSE = "hidden unless reportable, and where close calls, or the others, are few; rounded"
 _STRATUM = (
     "all strata of a physician or none: none where one has few decided one way, where few have no "
     "stratum or the panel's size is hidden"
@@ -65,6 +69,10 @@ class PhysicianRow:
     identified_low: Annotated[float | None, _REPORTABLE]
     identified_high: Annotated[float | None, _REPORTABLE]
     rate: Annotated[float | None, _RATES]
+    explained: Annotated[float | None, _RATES]
+    explained_low: Annotated[float | None, _RATES]
+    explained_high: Annotated[float | None, _RATES]
+    in_close_calls: Annotated[float | None, _CLOSE]
     p_high: Annotated[float | None, _REPORTABLE]
     p_low: Annotated[float | None, _OTHERS]
     discrimination: Annotated[float | None, _OTHERS]
@@ -219,10 +227,15 @@ class Group:
         Mean over their patients, with its 95 % interval.
     spread, spread_low, spread_high
         Standard deviation of their true values, with its 95 % interval.
-    differ
-        Probability that they differ at all.
-    p_value
-        Of the test that they do not.
+    differences
+        Whether they differ: "differ", "not known" or "less than matters"; None with fewer than two.
+    matters
+        Spread below which differences do not matter.
+    needed
+        Patients of each decider that it would take to tell, where it is not known.
+    explained
+        Share of how decisions vary that is explained by the record; None for methods that do not
+        predict.
     noise
         None with fewer than two deciders.
     repeats
@@ -237,12 +250,51 @@ class Group:
     spread: Annotated[float | None, _GROUP]
     spread_low: Annotated[float | None, _GROUP]
     spread_high: Annotated[float | None, _GROUP]
-    differ: Annotated[float | None, _GROUP]
-    p_value: Annotated[float | None, "one digit"]
+    differences: Annotated[str | None, "one of three words, over all physicians"]
+    matters: Annotated[float, _ASKED]
+    needed: Annotated[int | None, "a number of patients, two digits"]
+    explained: Annotated[Figure | None, _NOISE]
     noise: Annotated[Noise | None, _NOISE]
     repeats: Annotated[SelfContradiction | None, _ALL]
     with_rate: Annotated[float | None, f"one digit, {_SHOWN}"]
     with_half: Annotated[float | None, f"one digit, {_SHOWN}"]
+
+
+@dataclass(frozen=True)
+class KindOfPatients:
+    """A kind of patients with more discordance than others, from a tree checked on others.
+
+    Attributes
+    ----------
+    when
+        The kind in words.
+    patients, discordance
+        Share of all patients, and of the discordance that lies in them.
+    level
+        The discordance within.
+    """
+
+    when: Annotated[str, "cuts between groups of 30 patients or more"]
+    patients: Annotated[float | None, f"{_NOISE}; left out where few were decided one way"]
+    discordance: Annotated[float | None, f"{_NOISE}; left out where few were decided one way"]
+    level: Annotated[float | None, f"{_NOISE}; left out where few were decided one way"]
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where the discordance lies.
+
+    Attributes
+    ----------
+    close_patients, close_discordance
+        Share of patients who could be decided either way, and of the discordance in them.
+    kinds
+        Kinds of patients with more discordance than others.
+    """
+
+    close_patients: Annotated[float | None, _NOISE]
+    close_discordance: Annotated[float | None, _NOISE]
+    kinds: tuple[KindOfPatients, ...]
 
 
 @dataclass(frozen=True)
@@ -680,7 +732,7 @@ class Decision:
         Sum of the panel sizes that are shown.
     median_discordance
         Over all who have a number or a range.
-    group, unrecorded, by, course, rule, own_rules, leaks
+    group, location, unrecorded, by, course, rule, own_rules, leaks
         See their types; None where they do not apply or were not asked for.
     warnings
         What went less than well.
@@ -699,7 +751,7 @@ class Decision:
     """
 
     decision: Annotated[str, _COLUMN]
-    verdict: Annotated[str, "one of four words"]
+    verdict: Annotated[str, "one of five words"]
     verdict_reasons: Annotated[tuple[str, ...], _ALL]
     method: Annotated[str, _ASKED]
     claim: Annotated[str, _FIXED]
@@ -713,6 +765,7 @@ class Decision:
     n_physicians_partly_hidden: Annotated[int, "how many, not who"]
     median_discordance: Annotated[float | None, "of shown scores and middles of bands, two digits"]
     group: Annotated[Group | None, "missing where nobody has a score"]
+    location: Annotated[Location | None, "missing for methods that do not predict"]
     unrecorded: Annotated[Unrecorded | None, "missing where it was not looked at"]
     by: Annotated[Strata | None, "missing where it was not asked for"]
     course: Annotated[Strata | None, "missing where it was not asked for"]

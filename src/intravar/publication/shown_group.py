@@ -98,7 +98,7 @@ def _joined(
     low, high = max(common - step - chance, 0.0), min(common + step + chance, MOST)
     if found is None:
         nan = float("nan")
-        return Group(common, low, high, nan, nan, nan, nan, nan, 0)
+        return Group(common, low, high, nan, nan, nan, nan, 0)
     share = patients / (patients + float(known.size[np.isfinite(known.value)].sum()))
     return replace(
         found,

@@ -1,0 +1,141 @@
+"""The sentences of a result, in one place: every page, sheet and terminal says the same.
+
+Figures are shares between 0 and 1, said as "of 100".
+"""
+
+from __future__ import annotations
+
+from intravar.measurement.verdict import LITTLE_EXPLAINED
+
+#: What may be read under each verdict.
+MAY_BE_READ = {
+    "levels and ranks": "The figures of single physicians, with their intervals, and their order.",
+    "upper limits and ranks": "Upper limits of single physicians, and their order. How far below "
+    "its limit a true value lies is not known.",
+    "ranks only": "Who is more and who is less consistent; the figures themselves are biased.",
+    "group only": "The figure of all together; single physicians cannot be compared.",
+    "not interpretable": "Do not use these figures until the problem below is fixed.",
+}
+#: The same where a whole sentence about the data is wanted.
+SUPPORTS = {
+    "levels and ranks": "These data support both the figures and the ranking of the physicians.",
+    "upper limits and ranks": "These data support upper limits and a ranking of the physicians; "
+    "how far below its limit a true value lies is not known.",
+    "ranks only": "These data support the ranking of the physicians; the figures are biased.",
+    "group only": "These data support the figure of all together; they do not support comparing "
+    "single physicians with each other.",
+    "not interpretable": "These data do not support an interpretation; the figures stand here for "
+    "completeness.",
+}
+
+
+def hundredths(value: float, digits: int = 0) -> str:
+    """Write a share as a number of 100.
+
+    Examples
+    --------
+    >>> hundredths(0.214), hundredths(0.0062, 1)
+    ('21', '0.6')
+    """
+    return f"{100 * value:.{digits}f}"
+
+
+def at_most(value: float, high: float) -> str:
+    """Say an upper limit.
+
+    Examples
+    --------
+    >>> at_most(0.21, 0.22)
+    'at most 21 (95 % sure: at most 22)'
+    """
+    return f"at most {hundredths(value)} (95 % sure: at most {hundredths(high)})"
+
+
+def about(value: float, low: float, high: float, *, limit: bool) -> str:
+    """Say a figure with its uncertainty: an upper limit has no lower end.
+
+    Examples
+    --------
+    >>> about(0.21, 0.19, 0.24, limit=False), about(0.21, 0.1, 0.24, limit=True)
+    ('about 21 [19, 24]', 'at most 21 (95 % sure: at most 24)')
+    """
+    if limit:
+        return at_most(value, high)
+    return f"about {hundredths(value)} [{hundredths(low)}, {hundredths(high)}]"
+
+
+def explained_sentence(share: float) -> str:
+    """Say how much the record explains, and what it means where that is little.
+
+    Examples
+    --------
+    >>> explained_sentence(0.43)
+    'What is recorded explains 43 % of how decisions vary.'
+    """
+    told = f"What is recorded explains {hundredths(max(share, 0.0))} % of how decisions vary"
+    if share >= LITTLE_EXPLAINED:
+        return f"{told}."
+    return f"{told}: patients alike in the record are hardly more alike than any two patients."
+
+
+def differences_sentence(
+    differences: str,
+    spread: float,
+    low: float,
+    high: float,
+    *,
+    needed: int | None = None,
+    matters: float = 0.02,
+) -> str:
+    """Say whether physicians differ, and by how much.
+
+    Parameters
+    ----------
+    differences
+        What was found, one of :data:`intravar.measurement.group.Differences`.
+    spread, low, high
+        Standard deviation of true values, with its interval.
+    needed
+        Patients of each physician that it would take, where it is not known.
+    matters
+        Spread below which differences do not matter.
+
+    Examples
+    --------
+    >>> differences_sentence("differ", 0.05, 0.03, 0.08)
+    'Physicians differ: true values have a standard deviation of 5 [3, 8] of 100.'
+    >>> differences_sentence("not known", 0.01, 0.0, 0.05, needed=400)
+    'Physicians may differ, but there are not enough patients to tell: it would take about 400 \
+patients of each physician.'
+    >>> differences_sentence("less than matters", 0.006, 0.005, 0.008)
+    'Physicians differ by less than matters: true values have a standard deviation of 0.6 [0.5, \
+0.8] of 100, below 2 of 100.'
+    """
+    digits = 1 if high < 0.03 else 0
+    size = (
+        f"true values have a standard deviation of {hundredths(spread, digits)} "
+        f"[{hundredths(low, digits)}, {hundredths(high, digits)}] of 100"
+    )
+    if differences == "differ":
+        return f"Physicians differ: {size}."
+    if differences == "less than matters":
+        return f"Physicians differ by less than matters: {size}, below {100 * matters:g} of 100."
+    enough = (
+        "" if needed is None else f": it would take about {needed:,} patients of each physician"
+    )
+    return f"Physicians may differ, but there are not enough patients to tell{enough}."
+
+
+def close_calls_sentence(patients: float, discordance: float) -> str:
+    """Say how much of the discordance lies in close calls.
+
+    Examples
+    --------
+    >>> close_calls_sentence(0.27, 0.84)
+    '84 % of the discordance lies in close calls, the 27 % of patients who could be decided either \
+way.'
+    """
+    return (
+        f"{hundredths(discordance)} % of the discordance lies in close calls, the "
+        f"{hundredths(patients)} % of patients who could be decided either way."
+    )

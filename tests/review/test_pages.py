@@ -1,0 +1,70 @@
+"""A review on the page, in the PDF, the workbook and on the sheets."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import openpyxl
+from intravar.documents.sheet.sheet_words import facts
+
+from intravar import documents, review
+from intravar.publication.results import Review
+from intravar.publication.review_words import review_lines, review_sentence
+from intravar.review.store import read_stored, write_stored
+from read_files import text_of
+from review_folders import stored_world
+
+TOLD = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
+
+
+def test_the_first_sentence() -> None:
+    assert review_sentence(TOLD) == (
+        "Of 100 pairs of patients whom reviewers found comparable, 13 [9, 18] were decided "
+        "differently; on the record alone it was at most 21."
+    )
+    above = review_sentence(replace(TOLD, record=0.1))
+    assert above.endswith("differently; of all pairs alike in the record, 10 were.")
+    assert "at most" not in above
+
+
+def test_rounding_is_explained_where_it_is_coarse() -> None:
+    assert not any("rounded" in line for line in review_lines(TOLD))
+    lines = review_lines(replace(TOLD, step=0.05, n_left=40))
+    assert any("rounded to 5 of 100, because" in line for line in lines)
+    assert "40 are left" in lines[0]
+
+
+def test_a_review_reaches_every_document(tmp_path: Path) -> None:
+    world = stored_world(tmp_path, n_physicians=10, n_each=80)
+    documents.write_measurement_files(world.out, ["html", "pdf", "xlsx"])
+    given = {}
+    for pair in review.draw(world.out, pairs=120):
+        same = world.comparable(pair.a.patient, pair.b.patient)
+        given[pair.pair] = review.Answer("comparable" if same else "different")
+    stored = replace(read_stored(world.private), answers={"R1": given})
+    write_stored(world.private, stored)
+    assert review.read(world.out).published
+    page = (world.out / "report.html").read_text("utf-8")
+    sentence = "pairs of patients whom reviewers found comparable"
+    assert sentence in page
+    assert sentence in text_of(world.out / "report.pdf").replace("\n", " ")
+    book = openpyxl.load_workbook(world.out / "report.xlsx")
+    cells = [str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row]
+    assert any(sentence in cell for cell in cells)
+
+
+def test_a_sheet_tells_the_own_figure_only_where_it_is_published() -> None:
+    row = {"physician": "P-1", "n_patients": 80, "rank": None, "reliability": None}
+    summary = {"group": None, "verdict": "group only"}
+    own = {"P-1": {"discordance": 0.2, "low": 0.1, "high": 0.3}}
+    told = facts(
+        row,
+        summary | {"review": {"discordance": 0.13, "physicians": own}},
+        {"decision_share": None},
+    )
+    assert ("yours, among pairs that reviewers found comparable", "20 of 100") in told
+    told = facts(
+        row, summary | {"review": {"discordance": 0.13, "physicians": {}}}, {"decision_share": None}
+    )
+    assert [value for name, value in told if "reviewers" in name] == ["13 of 100"]
+    told = facts(row, summary | {"review": None}, {"decision_share": None})
+    assert not [name for name, _ in told if "reviewers" in name]
