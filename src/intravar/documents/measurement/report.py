@@ -32,6 +32,7 @@ from intravar.documents.measurement.strata import strata_section
 from intravar.documents.measurement.table import decider_table
 from intravar.estimators import DESCRIBED
 from intravar.publication.results import Decision, Published
+from intravar.publication.review_words import review_lines, review_sentence
 from intravar.wording import Words
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
@@ -181,29 +182,7 @@ def review_section(decision: Decision, words: Words) -> list[Block]:
     review = decision.review
     if review is None:
         return []
-    value, low, high, record = (
-        round(100 * each) for each in (review.discordance, review.low, review.high, review.record)
-    )
-    lines = [
-        words.fill(
-            "Of 100 pairs that reviewers judged comparable without knowing the decision, about "
-            "{value} [{low}, {high}] were decided differently; of pairs alike in the record alone "
-            "it was {record}. {n:,} pairs were drawn.",
-            value=value,
-            low=low,
-            high=high,
-            record=record,
-            n=review.n_pairs,
-        )
-    ]
-    if review.explained is not None:
-        share = round(100 * review.explained)
-        lines.append(f"Reviewers explained {share} % of the disagreement that the record shows.")
-    if review.reasons:
-        named = ", ".join(reason.reason for reason in review.reasons)
-        lines.append(f"Why pairs were not comparable: {named}.")
-    if review.agreement is not None and review.agreement.kappa is not None:
-        lines.append(f"Two reviewers agreed with a kappa of {review.agreement.kappa:.1f}.")
+    lines = [review_sentence(review, words), *review_lines(review, words)]
     return [Heading("What reviewers found", 1, "review", "Review"), Bullets(lines)]
 
 
