@@ -13,13 +13,14 @@ import pytest
 
 from documents.many_physicians import many_physicians
 from intravar.documents.blocks import Annex, Cards, Document, Figure, Note, Paragraph, tables, walk
-from intravar.documents.measurement.first import MAY_BE_READ, first_screen, next_steps, with_figure
+from intravar.documents.measurement.first import first_screen, next_steps, with_figure
 from intravar.documents.measurement.report import FIGURES, Charted, report
 from intravar.documents.measurement.table import decider_table
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
 from intravar.documents.workbook import text_lines
 from intravar.measurement.columns import COLUMNS
+from intravar.measurement.sentences import MAY_BE_READ
 from intravar.publication.results import Balance, Decision, Leak, Published
 from intravar.wording import USUAL, Words
 

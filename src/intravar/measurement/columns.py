@@ -122,7 +122,7 @@ COLUMNS = (
         pl.Float64,
         2,
         "in close calls",
-        "share of the discordance that lies in {cases} who could be decided either way",
+        "share of the discordance that lies in {cases} that could be decided either way",
         "close",
     ),
     ResultColumn("p_high", pl.Float64, 3, "p high", "how often eligible {cases} are {decided_for}"),

@@ -16,22 +16,20 @@ from intravar.documents.measurement.deciders import (
 )
 from intravar.documents.measurement.group import NoiseShare, hundred_pairs, noise_bar, noise_parts
 from intravar.measurement.estimand import rates_in_words
+from intravar.measurement.sentences import MAY_BE_READ, explained_sentence
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.group_words import differences_line
 from intravar.publication.results import Decision
 from intravar.wording import Words, agree, capital
 
 #: How grave a verdict is, as a look of notes.
-LOOK_OF = {"levels and ranks": "good", "not interpretable": "alarm"}
+LOOK_OF = {
+    "levels and ranks": "good",
+    "upper limits and ranks": "good",
+    "not interpretable": "alarm",
+}
 #: Loss of AUC from which on decisions are said to rest on a covariate.
 TELLS = 0.01
-#: What may be read under each verdict.
-MAY_BE_READ = {
-    "levels and ranks": "The figures of single {deciders}, with their intervals, and their order.",
-    "ranks only": "Who is more and who is less consistent; the figures themselves are biased.",
-    "group only": "The figure of all together; single {deciders} cannot be compared.",
-    "not interpretable": "Do not use these figures until the problem below is fixed.",
-}
 
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
@@ -51,7 +49,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
 def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
     reason = words.said(decision.verdict_reasons[0]) if decision.verdict_reasons else ""
-    told = words.fill(MAY_BE_READ[decision.verdict])
+    told = words.said(MAY_BE_READ[decision.verdict])
     return Note(
         f"{capital(decision.verdict)}.",
         f"{told} {capital(reason)}.".replace(" .", "").strip(),
@@ -94,6 +92,8 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
     group = decision.group
     found = []
+    if group is not None and group.explained is not None and group.explained.value is not None:
+        found.append(words.said(explained_sentence(group.explained.value)))
     if decision.claim != "about":
         found.append(
             words.fill(

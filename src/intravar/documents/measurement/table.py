@@ -39,13 +39,14 @@ _WHERE = {
     "reason": ("page", "workbook", "whole"),
     "n_pairs": ("page", "workbook", "whole"),
     "expected": ("page", "workbook", "whole"),
+    "in_close_calls": ("page", "workbook", "whole"),
     "gain": ("page", "workbook", "whole"),
     "contradiction": ("page", "paper", "workbook", "whole"),
     "reportable": ("workbook",),
 }
 #: Columns that a telephone does without; and a small screen too.
 _MINOR = ("n_patients", "shrunken", "rate", "rank")
-_LEAST = ("n_pairs", "reliability", "expected", "gain", "contradiction")
+_LEAST = ("n_pairs", "reliability", "expected", "gain", "contradiction", "in_close_calls")
 #: What stands over a column, and what it means, where it holds more than its own values.
 _HEADINGS = {
     "discordance": (
