@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.estimators import DESCRIBED, METHODS, Estimator, Observed, default_method
+from intravar.estimators import METHODS, Estimator, Observed, default_method
 from intravar.estimators.evidence import EligibleRates
 from intravar.estimators.registry import described
 from intravar.inference import Interval
@@ -89,26 +89,24 @@ class PlainRate(Estimator):
         self.reason_ = [None] * len(rate)
 
 
+@pytest.mark.usefixtures("methods_as_before")
 def test_a_method_of_ones_own_measures_as_it_was_given(tmp_path: Path) -> None:
-    known = dict(METHODS)
     table = intravar.simulate("score2", n_patients=300, n_physicians=6).to_polars()
     columns = {"physician": "physician", "decision": "decision"}
-    try:
-        found = intravar.measure(table, **columns, method=PlainRate(added=0.01))
-        beside = intravar.measure(table, **columns, method="euclidean", methods=[PlainRate()])
-        assert found.method == "plain-rate"
-        rates = table.group_by("physician").agg(r=pl.col("decision").cast(pl.Float64).mean())
-        expected = rates.select("physician", score=2 * pl.col("r") * (1 - pl.col("r")) + 0.01)
-        joined = found.physicians.with_columns(pl.col("physician").cast(pl.String)).join(
-            expected.with_columns(pl.col("physician").cast(pl.String)), on="physician"
-        )
-        np.testing.assert_allclose(joined["discordance"], joined["score"])
-        assert list(beside.fitted) == ["euclidean", "plain-rate"]
-        intravar.write_measurement(found, tmp_path / "out")
-        assert (tmp_path / "out" / "report.html").is_file()
-    finally:
-        for name in set(METHODS) - set(known):
-            del METHODS[name], DESCRIBED[name]
-    # Where the method is not known, its documents cannot be written.
+    found = intravar.measure(table, **columns, method=PlainRate(added=0.01))
+    beside = intravar.measure(table, **columns, method="euclidean", methods=[PlainRate()])
+    assert found.method == "plain-rate"
+    rates = table.group_by("physician").agg(r=pl.col("decision").cast(pl.Float64).mean())
+    expected = rates.select("physician", score=2 * pl.col("r") * (1 - pl.col("r")) + 0.01)
+    joined = found.physicians.with_columns(pl.col("physician").cast(pl.String)).join(
+        expected.with_columns(pl.col("physician").cast(pl.String)), on="physician"
+    )
+    np.testing.assert_allclose(joined["discordance"], joined["score"])
+    assert list(beside.fitted) == ["euclidean", "plain-rate"]
+    intravar.write_measurement(found, tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_documents_of_an_unknown_method_are_refused() -> None:
     with pytest.raises(intravar.InputError, match="'plain-rate' is not one of intravar's"):
         described("plain-rate")
