@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
-from intravar.documents.sheet.sheet_words import facts
 
 from intravar import documents, review
 from intravar.publication.results import Review
