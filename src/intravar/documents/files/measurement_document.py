@@ -26,6 +26,7 @@ from intravar.measurement.sentences import SUPPORTS
 from intravar.publication.group_words import group_lines
 from intravar.publication.outputs import Outputs
 from intravar.publication.review_words import review_lines, review_sentence
+from intravar.publication.shown_location import location_lines
 from intravar.wording import Words
 
 #: Physicians up to whom the table stands among the text; more are an annex.
@@ -123,13 +124,15 @@ def told_of_all(outputs: Outputs) -> list[str]:
         if review is None
         else [review_sentence(review, outputs.words), *review_lines(review, outputs.words)]
     )
-    return reviewed + group_lines(
+    told = group_lines(
         outputs.decision.group if outputs.decision else None,
         n,
         claim,
         outputs.words,
         summary["compared"],
     )
+    location = outputs.decision.location if outputs.decision else None
+    return [*reviewed, *told, *location_lines(location, outputs.words)]
 
 
 def drawn_parts(

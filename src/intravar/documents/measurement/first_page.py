@@ -15,6 +15,7 @@ from intravar.measurement.verdict import UNRANKED
 from intravar.publication.group_words import differences_line
 from intravar.publication.outputs import Outputs
 from intravar.publication.review_words import review_lines, review_sentence
+from intravar.publication.shown_location import location_lines
 
 #: How grave it is, as a class of the style sheet.
 LOOK_OF = {"levels and ranks": "good", "upper limits and ranks": "good", "not interpretable": "bad"}
@@ -120,6 +121,8 @@ def _caveats(outputs: Outputs) -> list[str]:
     explained = (summary["group"] or {}).get("explained")
     if explained is not None:
         found.append(explained_sentence(explained["value"]))
+    location = outputs.decision.location if outputs.decision else None
+    found += location_lines(location)[:2]
     if summary["claim"] != "about":
         found.append(
             "What could not be predicted counts as different, even where the physician was "

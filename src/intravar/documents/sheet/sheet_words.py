@@ -102,6 +102,8 @@ def facts(
             "what the average colleague would score on your patients",
             _hundred(row.get("expected")),
         ),
+        ("share of how your decisions vary that the record explains", _share(row.get("explained"))),
+        ("share of your figure in close calls", _share(row.get("in_close_calls"))),
         ("your figure, drawn towards the mean of all", _hundred(row.get("shrunken"))),
         ("cases seen twice that you decided differently", _hundred(row.get("contradiction"))),
         ("your rank (1 is the most consistent)", _rank(row, summary)),
