@@ -295,8 +295,12 @@ def natural_places(values: pl.Series) -> list[int]:
 
 
 def _counted(text: str) -> list[tuple[bool, int, str]]:
-    """Split a text into numbers and the rest, so that 2 comes before 10."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", text)
-    return [
-        (part.isdigit(), int(part), "") if part.isdigit() else (False, 0, part) for part in parts
-    ]
+    """Split a text into numbers and the rest, so that 2 comes before 10.
+
+    Numbers are compared by how many digits they have, then by these: of any length.
+    """
+    parts = []
+    for part in re.findall(r"[0-9]+|[^0-9]+", text):
+        digits = part.lstrip("0") if part.isdigit() else part
+        parts.append((part.isdigit(), len(digits) if part.isdigit() else 0, digits))
+    return parts

@@ -18,6 +18,12 @@ MISSING = (
     *(".", "\\N"),
 )
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
+#: Joiners shape Persian and Indian letters and join emoji; beside Latin letters nobody sees them.
+_JOINERS = [
+    (re.compile("([\\x00-\u024f])[\u200c\u200d]+"), r"\1"),
+    (re.compile("[\u200c\u200d]+([\\x00-\u024f])"), r"\1"),
+    (re.compile("^[\u200c\u200d]+|[\u200c\u200d]+$"), ""),
+]
 #: Texts without these need no cleaning, which takes long.
 _UNUSUAL = r"^\s|\s$|[^ -~]"
 _BREAKS = re.compile(r"[\t\r\n\v\f]+")
@@ -68,6 +74,8 @@ def clean_name(name: str) -> str:
     'prüfer'
     """
     # First what nobody sees: it may stand between a letter and its accent.
+    for joiner, kept in _JOINERS:
+        name = joiner.sub(kept, name)
     return _BREAKS.sub(" ", unicodedata.normalize("NFC", _INVISIBLE.sub("", name))).strip()
 
 
@@ -84,6 +92,8 @@ def clean_texts(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String:
         return column
     if column.str.contains(_UNUSUAL).any():
+        for joiner, kept in _JOINERS:
+            column = column.str.replace_all(joiner.pattern, kept.replace("\\1", "${1}"))
         column = column.str.replace_all(_INVISIBLE.pattern, "").str.normalize("NFC")
         column = column.str.replace_all(_BREAKS.pattern, " ").str.strip_chars()
     return column.set(column == "", None)

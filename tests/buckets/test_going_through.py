@@ -15,8 +15,9 @@ from intravar.buckets.kept_parts import Parts
 from intravar.buckets.limits import BUCKET_PATIENTS, Load, parse_memory, within
 from intravar.buckets.readings import BucketTask, read_bucket
 from intravar.errors import InputError
+from intravar.measurement.cases_beyond import MOST_PAIRS, REVIEW
 from intravar.measurement.everybody import with_everybody
-from intravar.measurement.explanation import cases_of
+from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.scores import Scores
@@ -135,6 +136,25 @@ def test_cases_of_everybody_are_kept(found: Measurement):
     assert shown["case"].max() == 2
     assert {"age", "ward"} <= set(shown["covariate"])
     assert intravar.explain(found, min(learned), most=2).height
+
+
+def test_pairs_of_everybody_can_be_reviewed(found: Measurement):
+    pairs, patients = review_pairs_of(found), patients_of(found)
+    decided = dict(patients.select("row", "decision").iter_rows())
+    whose = dict(patients.select("row", "physician").iter_rows())
+    names = found.table["physician"].cast(pl.String)
+    assert pairs["physician"].n_unique() > 0.9 * len(names)
+    assert set(pairs["physician"]) <= set(names)
+    for name, first, second, _, different, weight in pairs.iter_rows():
+        assert whose[first] == whose[second] == name
+        assert (decided[first] != decided[second]) == different
+        assert weight >= 1
+    assert found.beyond_cases is not None
+    kept = found.beyond_cases.pairs
+    assert kept["physician"].value_counts()["count"].max() <= MOST_PAIRS
+    # What is kept stands for all pairs of its physician.
+    assert kept["weight"].sum() > 1.5 * kept.height
+    assert not cases_of(found)["kind"].is_in([REVIEW]).any()
 
 
 def test_buckets_and_processes_change_no_bit(

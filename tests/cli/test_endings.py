@@ -79,6 +79,28 @@ def test_a_signal_leaves_no_workers_behind(name: str, tmp_path: Path) -> None:
 
 
 @posix
+def test_workers_that_wait_for_a_first_task_end_with_their_owner() -> None:
+    """More workers than tasks: who was never given one must notice all the same."""
+    code = (
+        "import time\n"
+        "from intravar.engines.local_engine import LocalEngine\n"
+        "for _ in LocalEngine(3).run(time.sleep, [0, 60]): print('one is done', flush=True)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "one is done\n"
+        workers = psutil.Process(process.pid).children(recursive=True)
+        assert len(workers) >= 3
+    finally:
+        process.kill()
+        process.wait()
+    assert_gone(workers)
+
+
+@posix
 @pytest.mark.parametrize("seconds", [0.3, 0.8, 1.5, 2.5])
 def test_ctrl_c_in_the_first_seconds(seconds: float, tmp_path: Path) -> None:
     """A terminal sends it to the workers as well."""

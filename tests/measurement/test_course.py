@@ -8,6 +8,7 @@ import pytest
 
 import intravar
 from intravar.arrays import FloatArray, IntArray
+from intravar.errors import InputError
 from intravar.measurement.strata import DealtPatients, Strata, strata_of
 from intravar.study.cohort import Cohort
 from intravar.study.simulation.courses import MIDDLE
@@ -94,6 +95,14 @@ def test_a_measurement_with_subgroups_and_periods() -> None:
     assert found.course.strata.levels["n_patients"].sum() == 1_480
     assert found.course.strata.cells.height == 10
     assert all(noise is not None for noise in found.course.noise)
+
+
+def test_methods_that_do_not_predict_refuse_subgroups_and_periods() -> None:
+    table = intravar.simulate("score2", n_patients=100, n_physicians=5, seed=2).to_polars()
+    for asked in ({"by": "smoker"}, {"date": "age"}):
+        for method in ("latent-rule", "euclidean"):
+            with pytest.raises(InputError, match=f"'{method}' makes none; choose predictability"):
+                intravar.check(table, method=method, **asked, **ASKED)
 
 
 def test_a_stratum_seen_by_one_physician_only() -> None:

@@ -105,6 +105,8 @@ class Draft:
                 for column, label in value:
                     words += ["--label", f"{column}={label}"]
                 continue
+            if isinstance(value, tuple) and any("," in name for name in value):
+                return ["measure", "study.toml", "--out", str(out)]  # a comma parts names there
             flag = f"--{each.name.replace('_', '-')}"
             words += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
         return [*words, "--out", str(out)]

@@ -163,7 +163,7 @@ def _best(columns: list[ColumnSeen], words: tuple[str, ...]) -> ColumnSeen | Non
     for word in words:
         for each in columns:
             parts = _PARTS.split(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each.name).lower())
-            if any(part.rstrip("s") == word for part in parts):
+            if any(word in (part, part.rstrip("s")) for part in parts):
                 return each
     return None
 

@@ -46,10 +46,12 @@ class LocalEngine:
             # One unit at a time: a batch would keep finished units from being stored.
             batch_size=1,
             pre_dispatch="2*n_jobs",
+            # As soon as it is there: whoever waits for a first task must end with us as well.
+            initializer=end_with,
+            initargs=(os.getpid(),),
         )
-        owner = os.getpid()
         with interrupts_for_the_owner():
-            results = parallel(joblib.delayed(_in_worker)(owner, work, task) for task in tasks)
+            results = parallel(joblib.delayed(single_threaded)(work, task) for task in tasks)
         try:
             with closing(results):
                 yield from results
@@ -58,8 +60,3 @@ class LocalEngine:
                 "a worker was killed, most likely because the memory ran out; finished units are "
                 f"kept, run the same command again with fewer --workers than {self.workers}"
             ) from error
-
-
-def _in_worker(owner: int, work: Work, task: Any) -> Any:
-    end_with(owner)
-    return single_threaded(work, task)

@@ -69,6 +69,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     most: ClassVar[float] = 1.0
     #: Whether covariates may be missing.
     accepts_missing: ClassVar[bool] = False
+    #: Whether every decision is predicted without it: subgroups and periods are compared by that.
+    predicts: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
 

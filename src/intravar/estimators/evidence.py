@@ -14,9 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from polars._typing import PolarsDataType
+from scipy.special import logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.anchors import NEAR, Anchors
+from intravar.latent.anchors import NEAR
+from intravar.latent.anchors import Anchors as Anchors
+from intravar.latent.decided import Decided
+from intravar.latent.leniency import rates_over_limits
+from intravar.observed import Observed
 
 #: Values of every physician by name, and their type.
 ByPhysician: TypeAlias = dict[str, tuple[Sequence[Any] | npt.NDArray[Any], PolarsDataType]]
@@ -24,6 +29,7 @@ ByPhysician: TypeAlias = dict[str, tuple[Sequence[Any] | npt.NDArray[Any], Polar
 #: What a score aims at; see docs/glossary.md. "order" ranks physicians on a scale of its own.
 Estimand = Literal["comparable", "eligible", "repeated", "order"]
 
+_TINY = 1e-9
 #: Kinds of cases: a decision that surprises, one against the rule, a discordant pair.
 SURPRISE, AGAINST, PAIR = "surprise", "against the rule", "pair"
 
@@ -136,6 +142,27 @@ class Evidence:
         """Return which decisions show scores at work: their kind, P(yes), and how far it is off.
 
         None where these are discordant pairs.
+        """
+        return None
+
+    def over_limits(self, observed: Observed, seed: int) -> float:
+        """Return by how much own rates predict decisions better than own limits would.
+
+        Infinite where a method has no rates.
+
+        Parameters
+        ----------
+        observed
+            The patients.
+        seed
+            Of how they are dealt.
+        """
+        return float("inf")
+
+    def predicted(self) -> tuple[FloatArray, FloatArray] | None:
+        """Return P(yes) of every patient by predictions that know the physician, and that do not.
+
+        None where a method does not predict: then it cannot compare subgroups or periods.
         """
         return None
 
@@ -298,6 +325,15 @@ class EligibleRates(Evidence):
             np.floor(eligible).astype(np.int64),
         )
 
+    def over_limits(self, observed: Observed, seed: int) -> float:
+        """See :class:`Evidence`."""
+        if self.anchors is None or self.probability is None or len(observed.physicians) < 2:
+            return float("inf")
+        probability = np.clip(self.probability, _TINY, 1 - _TINY)
+        decision = observed.decision.astype(np.int64)
+        decided = Decided(decision, observed.code, len(observed.physicians))
+        return rates_over_limits(logit(probability), decided, seed)
+
     def cases(self) -> tuple[str, FloatArray, float] | None:
         """See :class:`Evidence`."""
         if self.anchors is None:
@@ -371,6 +407,10 @@ class Predictions(Evidence):
         """See :class:`Evidence`."""
         words = tuple(None if each is None else labelled(each) for each in self.words)
         return replace(self, words=words)
+
+    def predicted(self) -> tuple[FloatArray, FloatArray]:
+        """See :class:`Evidence`."""
+        return self.probability, self.pooled
 
     def cases(self) -> tuple[str, FloatArray, float]:
         """See :class:`Evidence`."""

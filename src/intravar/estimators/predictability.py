@@ -88,6 +88,7 @@ class Predictability(CommonEstimator):
     supervised = True
     shares = "prediction"
     accepts_missing = True
+    predicts = True
     most = 0.5
 
     low_: FloatArray

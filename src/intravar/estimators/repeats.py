@@ -55,6 +55,7 @@ class Repeats:
     idea = "counts self-contradictions on cases that were seen twice"
     scale: Scale = "discordance"
     estimand: Estimand = "repeated"
+    predicts: bool = False
 
     physicians_: npt.NDArray[np.str_]
     score_: FloatArray

@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logit
 from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
 from intravar.inference import Interval
-from intravar.latent.decided import Decided
-from intravar.latent.leniency import rates_over_limits
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.explained import any_two, explained_of_all, explained_of_each
 from intravar.measurement.group import Group, group_of
@@ -222,16 +219,10 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
 
 def gain_over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
     """Return by how much own rates predict better than own limits, where a method has rates."""
-    if not isinstance(evidence, EligibleRates):
-        return float("inf")
     # Without clear cases the answer would be chance.
     if evidence.anchors is None or evidence.anchors.clear < ANCHORED:
         return float("inf")
-    if evidence.probability is None or len(observed.physicians) < 2:
-        return float("inf")
-    probability = np.clip(evidence.probability, _TINY, 1 - _TINY)
-    decided = Decided(observed.decision.astype(np.int64), observed.code, len(observed.physicians))
-    return rates_over_limits(logit(probability), decided, seed)
+    return evidence.over_limits(observed, seed)
 
 
 def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:

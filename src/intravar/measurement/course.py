@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from sklearn.base import clone
 
 from intravar.arrays import BoolArray, FloatArray
+from intravar.estimators import Estimator
+from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise, noise_of
 from intravar.measurement.strata import DealtPatients, Strata, strata_of
 from intravar.observed import Observed
-from intravar.prediction.held_out import HeldOut, held_out
 from intravar.preparation.periods import Dealt
 from intravar.preparation.prepare import Prepared
 
-N_FOLDS = 5
 #: Standard errors by which predictions must gain from the period for the rule to have changed.
 RULE_CHANGED = 3.0
 #: Patients that a period needs for its noise to be taken apart.
@@ -54,26 +55,47 @@ class Course:
     n_undated: int
 
 
-def subgroups(prepared: Prepared, seed: int) -> Strata | None:
-    """Compare the levels of the column that was asked for; None if none was."""
-    if prepared.by is None:
+def subgroups(prepared: Prepared, evidence: Evidence) -> Strata | None:
+    """Compare the levels of the column that was asked for; None if none was.
+
+    Parameters
+    ----------
+    prepared
+        The patients.
+    evidence
+        With the predictions of the method that measures.
+    """
+    predicted = evidence.predicted()
+    if prepared.by is None or predicted is None:
         return None
-    observed = prepared.observed
-    return _compared(observed, held_out(observed, N_FOLDS, seed), prepared.by)
+    return _compared(prepared.observed, predicted, prepared.by)
 
 
-def course_of(prepared: Prepared, seed: int) -> Course | None:
-    """Compare periods; None if there is no date."""
-    dealt = prepared.period
-    if dealt is None:
+def course_of(prepared: Prepared, method: object, evidence: Evidence, seed: int) -> Course | None:
+    """Compare periods; None if there is no date.
+
+    Parameters
+    ----------
+    prepared
+        The patients.
+    method, evidence
+        The method that measures, and its predictions.
+    seed
+        Of noise.
+    """
+    dealt, everybody = prepared.period, evidence.predicted()
+    if dealt is None or everybody is None or not isinstance(method, Estimator):
         return None
     known = np.flatnonzero(dealt.place >= 0)
     n_undated = len(dealt.place) - len(known)
     observed = prepared.observed if not n_undated else prepared.observed.take(known)
     dealt = Dealt(dealt.column, dealt.names, dealt.place[known])
-    blind = held_out(observed, N_FOLDS, seed)
-    knowing = held_out(_with_period(observed, dealt), N_FOLDS, seed)
-    gained = _log_likelihood(knowing) - _log_likelihood(blind)
+    blind = everybody[0][known], everybody[1][known]
+    with_period = _with_period(observed, dealt)
+    model = clone(method).fit_observed(with_period)
+    knowing = model.evidence(with_period).predicted()
+    assert knowing is not None
+    gained = _log_likelihood(knowing[0], observed) - _log_likelihood(blind[0], observed)
     gain = float(gained.mean())
     error = float(gained.std() / np.sqrt(len(gained)))
     return Course(
@@ -97,25 +119,15 @@ def _with_period(observed: Observed, dealt: Dealt) -> Observed:
     )
 
 
-def _in_given_order(found: HeldOut, values: FloatArray) -> FloatArray:
-    return found.task.panels.as_given(values)
+def _log_likelihood(predicted: FloatArray, observed: Observed) -> FloatArray:
+    """Return the log-likelihood of every decision."""
+    p = np.clip(predicted, _TINY, 1 - _TINY)
+    return np.asarray(np.log(np.where(observed.decision == 1, p, 1 - p)))
 
 
-def _log_likelihood(found: HeldOut) -> FloatArray:
-    """Return the log-likelihood of every decision, in the order of the patients as given."""
-    p = np.clip(found.personal, _TINY, 1 - _TINY)
-    decided = np.where(found.task.y == 1, p, 1 - p)
-    return _in_given_order(found, np.log(decided))
-
-
-def _compared(observed: Observed, found: HeldOut, dealt: Dealt) -> Strata:
-    patients = DealtPatients(
-        observed.decision.astype(np.float64),
-        _in_given_order(found, found.personal),
-        _in_given_order(found, found.pooled),
-        observed.code,
-        dealt.place,
-    )
+def _compared(observed: Observed, predicted: tuple[FloatArray, FloatArray], dealt: Dealt) -> Strata:
+    decided = observed.decision.astype(np.float64)
+    patients = DealtPatients(decided, *predicted, observed.code, dealt.place)
     return strata_of(patients, pl.Series(observed.named), dealt.names)
 
 

@@ -16,10 +16,9 @@ from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence
+from intravar.estimators.evidence import Anchors, Evidence
 from intravar.estimators.matching import MatchingEstimator
 from intravar.estimators.repeats import Repeats
-from intravar.latent.anchors import Anchors
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed

@@ -14,7 +14,7 @@ from intravar.buckets.readings import Others, panel_table, told_apart
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
 from intravar.measurement.alike import AlikeScale
-from intravar.measurement.cases_beyond import CaseFinder
+from intravar.measurement.cases_beyond import REVIEW, CaseFinder
 from intravar.measurement.result import BeyondCases, Fitted
 from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond, Check
@@ -68,8 +68,19 @@ def with_everybody(
     scores = next(iter(whole.values())).scores
     panels = Panels.of(scores.physician, scores.n_patients, scores.n_for, found.request.min_panel)
     accounted = replace(prepared, dropped=counted, filled=filled)
+    both = named(others.cases, beyond.census.named)
+    pairs = both.filter(pl.col("kind") == REVIEW).select(
+        "physician",
+        pl.col("patient").alias("first"),
+        pl.col("other").alias("second"),
+        "distance",
+        "different",
+        "weight",
+    )
     cases = BeyondCases(
-        named(others.cases, beyond.census.named), named(others.patients, beyond.census.named)
+        both.filter(pl.col("kind") != REVIEW).drop("different", "weight"),
+        pairs,
+        named(others.patients, beyond.census.named),
     )
     return whole, replace(found, prepared=accounted, panels=panels), cases
 

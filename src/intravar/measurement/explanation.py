@@ -136,19 +136,25 @@ def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
     prepared, ranked = measurement.check.prepared, measurement.rule.importance
     importance = dict(ranked.select("covariate", "importance").iter_rows())
     pairs = pairs_to_review(prepared.observed, prepared.origin, importance)
-    return pair_table(pairs, prepared.observed, prepared.rows)
+    found = pair_table(pairs, prepared.observed, prepared.rows)
+    beyond = measurement.beyond_cases
+    if beyond is None:
+        return found
+    again = beyond.pairs["physician"].unique()
+    return pl.concat([found.filter(~pl.col("physician").is_in(again.implode())), beyond.pairs])
 
 
 def pair_table(pairs: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
     """Return pairs by the rows of the source, see :func:`review_pairs_of`."""
     source = pl.Series(rows + 1, dtype=pl.Int64)
+    weight = pl.col("weight") if "weight" in pairs.columns else pl.lit(1.0).alias("weight")
     return pairs.select(
         observed.named.cast(pl.String)[pairs["panel"]].alias("physician"),
         source[pairs["first"]].alias("first"),
         source[pairs["second"]].alias("second"),
         "distance",
         pl.col("discordant").alias("different"),
-        pl.lit(1.0).alias("weight"),
+        weight,
     )
 
 

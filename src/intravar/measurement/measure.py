@@ -223,8 +223,8 @@ def _measured(
         seconds["unrecorded"] = time.perf_counter() - begun
     if prepared.by is not None or prepared.period is not None:
         tell.step("comparing subgroups and periods", seconds.get(names[0]))
-    by = subgroups(prepared, request.seed)
-    course = course_of(prepared, request.seed)
+    by = subgroups(prepared, main.evidence)
+    course = course_of(prepared, main.estimator, main.evidence, request.seed)
     seconds["total"] = time.perf_counter() - started
     judged = appraised.verdict
     if judged.rule_found < RULE_FOUND:

@@ -69,6 +69,26 @@ def pairs_to_review(
     return pl.concat([pl.DataFrame(schema=PAIR_SCHEMA), *tables])
 
 
+def some_pairs(pairs: pl.DataFrame, observed: Observed, most: int) -> pl.DataFrame:
+    """Return some pairs of every panel, by lot, with the number that each stands for.
+
+    Parameters
+    ----------
+    pairs
+        Of whole panels.
+    observed
+        The patients.
+    most
+        Pairs of a panel at the most.
+    """
+    kept = [pairs.head(0).with_columns(pl.lit(1.0).alias("weight"))]
+    for (panel,), own in pairs.group_by("panel", maintain_order=True):
+        name = str(observed.physicians[int(panel)])
+        lot = stream(0, "review", "kept", name).permutation(own.height)[:most]
+        kept.append(own[np.sort(lot)].with_columns(pl.lit(own.height / len(lot)).alias("weight")))
+    return pl.concat(kept)
+
+
 def _paired(
     panel: int, rows: IntArray, points: FloatArray, observed: Observed, most_apart: float
 ) -> pl.DataFrame:

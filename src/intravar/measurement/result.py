@@ -47,9 +47,20 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class BeyondCases:
-    """Decisions of physicians beyond the sample that show scores at work, and the patients."""
+    """Decisions of physicians beyond the sample that show scores at work, and the patients.
+
+    Attributes
+    ----------
+    cases
+        The decisions.
+    pairs
+        Pairs that may be reviewed, some of each physician.
+    patients
+        Who is in any of them.
+    """
 
     cases: pl.DataFrame
+    pairs: pl.DataFrame
     patients: pl.DataFrame
 
 

@@ -15,9 +15,9 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.estimators.predictions import cell_bound
 from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
-from intravar.prediction.bound import cell_bound
 
 #: The smallest change that is called one: two of a hundred pairs.
 MATTERS = 0.02

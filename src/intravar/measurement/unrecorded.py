@@ -12,30 +12,24 @@ decisions is turned round whatever the reasons. On this scale reasons add up. Wh
 seen in the record: what two covariates are worth together, and each alone, tells how many
 decisions are turned round. docs/unrecorded.md compares scales.
 
-The prediction is a cheaper one than that of Predictability: common trees, and rates of each
-physician around them. Only its losses are compared with each other.
+The prediction is a cheaper one than that of Predictability, see
+:mod:`intravar.prediction.left_out`; only its losses are compared with each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
-from typing import TypeAlias
 
 import joblib
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri, owens_t
-from threadpoolctl import threadpool_limits
 
-from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.engines.threads import in_threads
+from intravar.arrays import FloatArray, IntArray
+from intravar.estimators.predictions import losses_without
 from intravar.observed import Observed
-from intravar.prediction.personal import Hyper, fit_rules, learn_hyper
-from intravar.prediction.pooled import common_trees
-from intravar.prediction.tasks import Task, View
 from intravar.seeds import stream
 
 #: With fewer patients nothing is said.
@@ -126,19 +120,10 @@ def unrecorded_reasons(
     part = observed if len(rows) == observed.n_patients else observed.take(rows)
     if part.decision.min() == part.decision.max():
         return None
-    view = View.of(part)
-    owner = np.array([origin[observed.names.index(name)] for name in view.layout.names])
     deals = DEALS if len(rows) <= SMALL_COHORT else 1
-    with threadpool_limits(limits=1, user_api="blas"):
-        task = view.task(part, N_FOLDS, seed)
-        tasks = [task.dealt(seed + 1000 * deal) for deal in range(deals)]
-        whole, starts = _losses(tasks, np.ones(len(owner), dtype=np.bool_), [{} for _ in tasks])
-        sets = [*((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2)]
-        left = in_threads(
-            [partial(_losses, tasks, ~np.isin(owner, names), starts) for names in sets],
-            int(joblib.cpu_count()),
-        )
-        losses = {(): whole} | {names: loss for names, (loss, _) in zip(sets, left, strict=True)}
+    sets = [*((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2)]
+    seeds = [seed + 1000 * deal for deal in range(deals)]
+    losses = losses_without(part, origin, sets, N_FOLDS, seeds, int(joblib.cpu_count()))
     return read_strengths(losses, tried, discordance, float(part.decision.mean()))
 
 
@@ -254,38 +239,3 @@ def _sample(observed: Observed, seed: int) -> IntArray:
     order = random.permutation(len(observed.panels))
     rows = np.concatenate([random.permutation(observed.panels[at]) for at in order])
     return np.sort(rows[:MOST_PATIENTS])
-
-
-#: What was learned of physicians' rates without each fold.
-ByFold: TypeAlias = dict[int, Hyper]
-
-
-def _losses(
-    tasks: Sequence[Task], columns: BoolArray, starts: Sequence[ByFold]
-) -> tuple[FloatArray, list[ByFold]]:
-    """Return twice the squared error of held-out predictions, per patient, over the deals."""
-    decision = tasks[0].y
-    predicted, learned = zip(
-        *(_predictions(task, columns, start) for task, start in zip(tasks, starts, strict=True)),
-        strict=True,
-    )
-    return np.asarray(2 * (decision - np.mean(predicted, axis=0)) ** 2), list(learned)
-
-
-def _predictions(task: Task, columns: BoolArray, starts: ByFold) -> tuple[FloatArray, ByFold]:
-    """Predict every patient from the other folds, by some of the columns.
-
-    The search for what physicians have in common begins where it ended with all columns, without
-    the same fold.
-    """
-    bins = np.ascontiguousarray(task.bins[:, columns])
-    y, code, n_physicians = task.y, task.code, len(task.panels)
-    found, learned = np.empty(len(y)), {}
-    for fold in range(task.n_folds):
-        own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
-        score = common_trees(bins, y, code, others, task.half).crossed(bins, others, task.half)
-        Z = np.column_stack([np.ones(len(y)), score])
-        hyper = learn_hyper(Z, y, code, others, n_physicians, starts.get(fold))
-        found[own] = fit_rules(Z, y, code, others, n_physicians, hyper).predict(Z, code, own)
-        learned[fold] = hyper
-    return found, learned

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.errors import counted_among
-from intravar.estimators import METHODS, default_method, make_estimator
+from intravar.errors import InputError, counted_among, option
+from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import CommonEstimator
 from intravar.estimators.repeats import Repeats
 from intravar.estimators.work import Size
@@ -170,6 +170,7 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
     if method != Repeats.name:
         make_estimator(method)  # an unknown name is refused before a long file is read
     check_period(request.period)
+    _refuse_strata(request, method)
     in_parts = not whole and may_go_in_parts(request)
     if in_parts and not isinstance(source, Source):
         large = scan_source(source, spool, least=request.sample, **request.reading)
@@ -190,6 +191,17 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
         found = _of_table(read.table, request, method, read.name, read.notes)
     placed = replace(found, prepared=replace(found.prepared, rows=rows[found.prepared.rows]))
     return _accounted(placed, read)
+
+
+def _refuse_strata(request: Request, method: str) -> None:
+    """Refuse subgroups and periods where the method has nothing to compare them by."""
+    for name in ("by", "date"):
+        if getattr(request, name) is not None and not DESCRIBED[method].predicts:
+            able = [each for each, found in METHODS.items() if found.predicts]
+            raise InputError(
+                f"{option(name)} compares patients by predictions of every decision, and method "
+                f"'{method}' makes none; choose {' or '.join(able)}, or leave {option(name)} out"
+            )
 
 
 def may_go_in_parts(request: Request) -> bool:

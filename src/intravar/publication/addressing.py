@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from intravar.errors import InputError, unknown_name
 from intravar.publication.pseudonyms import KEY_FILE, is_pseudonym, read_names, readable
+from intravar.text import clean_name
+
+
+def as_known(given: str, names: Collection[str]) -> str:
+    r"""Return a name as a measurement has it: without what nobody sees, unless it has that.
+
+    Examples
+    --------
+    >>> as_known("A\u200bda ", ["Ada"])
+    'Ada'
+    """
+    return given if given in names else clean_name(given)
 
 
 @dataclass(frozen=True)
@@ -39,6 +51,7 @@ class Addresses:
 
     def found(self, given: str) -> str:
         """Return what a physician is called in what was handed on, from a name or a pseudonym."""
+        given = as_known(given, [*self.published, *self.names, *self.names.values()])
         pseudonyms = [shown for shown, name in self.names.items() if name == given]
         for candidate in (given, *pseudonyms, self.names.get(given, given)):
             if candidate in self.published:

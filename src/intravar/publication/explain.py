@@ -11,6 +11,7 @@ import polars as pl
 from intravar.errors import InputError, option, unknown_name
 from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
+from intravar.publication.addressing import as_known
 from intravar.publication.folders import private_folder, read_several, read_summary
 from intravar.publication.pseudonyms import KEY_FILE, read_names
 
@@ -46,11 +47,12 @@ def explain(
     """
     if isinstance(measurement, Measurement):
         names = measurement.table["physician"].cast(pl.String).to_list()
-        if str(physician) not in names:
-            raise unknown_name("physician", str(physician), names, remedy="physicians lists them")
+        name = as_known(str(physician), names)
+        if name not in names:
+            raise unknown_name("physician", name, names, remedy="physicians lists them")
         patients = patients_of(measurement)
-        _refuse_beyond(str(physician), patients)
-        return side_by_side(cases_of(measurement), patients, str(physician), most=most)
+        _refuse_beyond(name, patients)
+        return side_by_side(cases_of(measurement), patients, name, most=most)
     _, private = measurement_folders(measurement)
     try:
         cases = pl.read_parquet(private / CASES_FILE)
@@ -92,6 +94,7 @@ def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
 def _real_name(private: Path, given: str, patients: pl.DataFrame) -> str:
     """Return the name behind a pseudonym, or the name itself."""
     names = read_names(private / KEY_FILE) if (private / KEY_FILE).is_file() else {}
+    given = as_known(given, [*names, *patients["physician"].to_list()])
     if given in names:
         return names[given]
     known = set(patients["physician"].to_list())

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from intravar.estimators.predictions import MOST_WORDS
 from intravar.measurement.result import Measurement
-from intravar.prediction.weights import MOST_WORDS
 from intravar.publication.results import OwnRule
 from intravar.publication.suppression import is_few
 

@@ -1,0 +1,108 @@
+"""Choices on screens become the request and the command that do the same."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intravar.app.draft import OPERATORS, Draft, condition, opened
+from intravar.app.guess import at_first_sight
+from intravar.errors import InputError
+from intravar.where import Compared, columns_of, parse_population
+
+NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12)
+
+
+@given(NAMES, st.sampled_from(["=", "!=", ">=", "<"]), NAMES)
+def test_every_condition_is_read_as_it_was_chosen(column: str, operator: str, value: str) -> None:
+    found = parse_population(condition(column, operator, value))
+    assert isinstance(found, Compared)
+    assert (found.column, found.operator) == (column, operator)
+    assert isinstance(found.value, str | int | float)
+    assert not isinstance(found.value, str) or found.value == value
+
+
+@given(NAMES, st.sampled_from(list(OPERATORS)), st.lists(NAMES, min_size=1, max_size=3))
+def test_a_condition_names_its_column_alone(column: str, operator: str, values: list[str]) -> None:
+    try:
+        text = condition(column, operator, ",".join(values))
+    except InputError:
+        assert not [part for part in ",".join(values).split(",") if part.strip()]
+        return
+    assert columns_of(parse_population(text)) == [column]
+
+
+def chosen(**form: str) -> Draft:
+    draft = Draft(Path("/data/a b.csv"))
+    draft.choose({"physician": "doctor", "decision": "statin"} | form, lambda name: [])
+    return draft
+
+
+def test_the_command_says_what_was_chosen() -> None:
+    draft = chosen(
+        **{
+            "use:los": "after",
+            "use:id": "exclude",
+            "use:doctor": "after",  # is the physician, whatever its menu says
+            "label:sbp": "blood pressure",
+            "column-0": "age",
+            "operator-0": ">=",
+            "value-0": "75",
+            "where": "sex = 'F' or sex = 'M'",
+            "decider_word": "judge,judges",
+            "min_panel": "20",
+        }
+    )
+    assert draft.shell("mine") == (
+        "intravar measure '/data/a b.csv' --physician doctor --decision statin --exclude id "
+        "--after los --where 'age >= 75 and (sex = '\"'\"'F'\"'\"' or sex = '\"'\"'M'\"'\"')' "
+        "--min-panel 20 --decider-word judge,judges --label 'sbp=blood pressure' --out mine"
+    )
+    assert "study.toml" in chosen(**{"use:a, b": "after"}).shell("mine")
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"min_panel": "many"}, "whole number"),
+        ({"column-0": "age", "operator-0": ">=", "value-0": ""}, "has no value"),
+        ({"column-0": "age", "operator-0": "; drop", "value-0": "1"}, "no comparison"),
+        ({"where": "age >"}, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_is_said(form: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        chosen(**form)
+
+
+def test_a_study_file_opens_with_its_choices(tmp_path: Path) -> None:
+    (tmp_path / "patients.csv").write_text("doctor,statin\nA,1\n")
+    draft = chosen(**{"use:los": "after", "where": "age > 40"})
+    draft.source = tmp_path / "patients.csv"
+    study = tmp_path / "study.toml"
+    study.write_text(draft.request().to_toml(str(draft.source)))
+    again = opened(study, Path)
+    assert again.request() == draft.request()
+    assert again.written == "age > 40"
+
+
+@pytest.mark.parametrize(
+    ("columns", "physician", "decision"),
+    [
+        ({"judge": list("abcde") * 20, "rater": ["no", "yes"] * 50}, "judge", "rater"),
+        (
+            {"thrombolysis": [0, 1] * 50, "afib": [0, 1] * 50, "team": list("abcde") * 20},
+            "team",
+            "thrombolysis",
+        ),
+        ({"who": [f"W{at % 6}" for at in range(100)], "x": range(100)}, "who", None),
+        ({"x": range(100), "y": range(100)}, None, None),
+    ],
+)
+def test_guesses(columns: dict[str, list[object]], physician: str, decision: str) -> None:
+    found = at_first_sight(pl.DataFrame(columns), 100)
+    assert found["physician"]["column"] == physician
+    assert found["decision"]["column"] == decision
+    assert all(found[role]["why"] for role in ("physician", "decision"))
