@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 import intravar
-from intravar.prediction import compile_ahead, forest_kernel, personal_kernel, sampling_kernel
+from intravar.prediction import compile_ahead
+from intravar.prediction.own import forest_kernel, rules_kernel, sampling_kernel
 
 COMPILED = (
-    personal_kernel.fit_panels,
-    personal_kernel.predict_rows,
+    rules_kernel.fit_panels,
+    rules_kernel.predict_rows,
     forest_kernel.grow_forests,
     sampling_kernel.draw_panels,
 )
@@ -33,8 +34,8 @@ def test_it_is_done_once(compiled: bool, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(compile_ahead, "__file__", str(tmp_path / "compile_ahead.py"))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "own" / "__pycache__").mkdir(parents=True)
     if compiled:
-        (tmp_path / "__pycache__" / "personal_kernel.fit_panels-83.py311.nbi").touch()
+        (tmp_path / "own" / "__pycache__" / "rules_kernel.fit_panels-83.py311.nbi").touch()
     compile_ahead.compile_beside()
     assert len(started) == (not compiled)

@@ -10,9 +10,9 @@ from intravar.learning.boosted_trees import Rates
 from intravar.prediction.bound import bound
 from intravar.prediction.columns import standard_columns, telling_columns
 from intravar.prediction.components import Predicted, components, level_variance
-from intravar.prediction.forests import own_forests
-from intravar.prediction.personal import Hyper, fit_rules, learn_hyper
-from intravar.prediction.personal_kernel import _objective
+from intravar.prediction.own.forests import own_forests
+from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
+from intravar.prediction.own.rules_kernel import _objective
 from intravar.prediction.stacking import fit_blend
 from intravar.prediction.trees import grown
 from reference.personal_prediction import log_posterior, posterior_mode, probability

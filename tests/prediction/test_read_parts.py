@@ -9,8 +9,8 @@ from intravar.learning.bins import MISSING_BIN, bin_edges, binned
 from intravar.learning.boosted_trees import Rates
 from intravar.prediction.bound import Left, bound_of_losses, learn_reader, losses_of
 from intravar.prediction.columns import column_scales, scaled_columns, standard_columns
-from intravar.prediction.forests import LEAST_LEAF, SEED, own_forests
-from intravar.prediction.personal import AverageColleague, fit_rules, start_hyper
+from intravar.prediction.own.forests import LEAST_LEAF, SEED, own_forests
+from intravar.prediction.own.rules import AverageColleague, fit_rules, start_hyper
 from intravar.prediction.stacking import summed
 from intravar.prediction.trees import grown
 from reference.boosted_trees import score as literal_score

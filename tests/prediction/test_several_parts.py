@@ -8,11 +8,11 @@ from scipy.special import expit
 
 from intravar.arrays import IntArray
 from intravar.outcomes import chained, differ, positions
-from intravar.prediction.across_decisions import across_decisions
 from intravar.prediction.bound import bound
-from intravar.prediction.chain import apart, conditionals
-from intravar.prediction.joint_bound import differ_bound, difference_bound
-from intravar.prediction.physician_effects import Logits, fit_effects
+from intravar.prediction.several.across_decisions import across_decisions
+from intravar.prediction.several.chain import apart, conditionals
+from intravar.prediction.several.joint_bound import differ_bound, difference_bound
+from intravar.prediction.several.physician_effects import Logits, fit_effects
 from reference import several as literal
 
 

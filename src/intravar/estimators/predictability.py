@@ -18,8 +18,8 @@ from intravar.learning.screening import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions
 from intravar.prediction.halves import half_bounds
+from intravar.prediction.own.weights import in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
-from intravar.prediction.weights import in_words, notable
 
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000

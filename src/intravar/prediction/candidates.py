@@ -18,10 +18,10 @@ from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.boosted_trees import Rates
-from intravar.prediction.camps import CampRules, learn_camps
 from intravar.prediction.columns import telling_columns
-from intravar.prediction.forests import own_forests
-from intravar.prediction.personal import (
+from intravar.prediction.own.camps import CampRules, learn_camps
+from intravar.prediction.own.forests import own_forests
+from intravar.prediction.own.rules import (
     AverageColleague,
     Hyper,
     PersonalRules,

@@ -22,10 +22,10 @@ from intravar.prediction.bound import Bound, LossReader, learn_reader, losses_of
 from intravar.prediction.colleagues import ColleaguesLosses, expected_losses
 from intravar.prediction.cross_fitting import Fold, FoldScores, read_folds
 from intravar.prediction.held_out import Shares, held_out
-from intravar.prediction.own_rules import OwnRules, learn_own_rules
+from intravar.prediction.own.unexplained import OwnRules, learn_own_rules
+from intravar.prediction.own.weights import SharedWeights, learn_weights
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.tasks import Task, View
-from intravar.prediction.weights import SharedWeights, learn_weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ import sys
 from pathlib import Path
 
 #: There is once personal rules have been compiled.
-_COMPILED = "personal_kernel.fit_panels-*.nbi"
+_COMPILED = "rules_kernel.fit_panels-*.nbi"
 
 
 def compile_beside() -> None:
     """Start the process, where nothing is compiled yet and there is a processor for it."""
-    folder = Path(__file__).parent / "__pycache__"
+    folder = Path(__file__).parent / "own" / "__pycache__"
     elsewhere = "NUMBA_CACHE_DIR" in os.environ or not os.access(folder.parent, os.W_OK)
     if elsewhere or (os.cpu_count() or 1) < 2 or any(folder.glob(_COMPILED)):
         return
@@ -33,9 +33,9 @@ def compile_now() -> None:
     """Run on a few patients what is compiled when it is first run."""
     import numpy as np
 
-    from intravar.prediction.forests import own_forests
-    from intravar.prediction.personal import fit_rules, learn_hyper
-    from intravar.prediction.sampling import sampled_hyper
+    from intravar.prediction.own.forests import own_forests
+    from intravar.prediction.own.rules import fit_rules, learn_hyper
+    from intravar.prediction.own.sampling import sampled_hyper
 
     random = np.random.default_rng(0)
     Z = np.column_stack([np.ones(60), random.normal(size=60)])

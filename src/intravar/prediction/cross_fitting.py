@@ -18,7 +18,7 @@ import numpy.typing as npt
 from intravar.arrays import FloatArray
 from intravar.engines.threads import in_threads
 from intravar.prediction.candidates import BLIND, Candidates, learn_candidates
-from intravar.prediction.personal import Hyper
+from intravar.prediction.own.rules import Hyper
 from intravar.prediction.stacking import Level, Stack, fit_stack
 from intravar.prediction.tasks import Task
 

@@ -17,7 +17,7 @@ from intravar.observed import Observed
 from intravar.prediction.bound import Bound, bound_of_losses, losses_of
 from intravar.prediction.cross_fitting import half_scores
 from intravar.prediction.held_out import HeldOut, held_out
-from intravar.prediction.own_rules import learn_own_rules
+from intravar.prediction.own.unexplained import learn_own_rules
 from intravar.prediction.tasks import Task
 
 

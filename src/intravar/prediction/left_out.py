@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from intravar.arrays import BoolArray, FloatArray
 from intravar.engines.threads import in_threads
 from intravar.observed import Observed
-from intravar.prediction.personal import Hyper, fit_rules, learn_hyper
+from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
 from intravar.prediction.pooled import common_trees
 from intravar.prediction.tasks import Task, View
 

@@ -13,7 +13,7 @@ from intravar.learning.bins import Bins
 from intravar.observed import Observed
 from intravar.panels import Layout, Panels
 from intravar.prediction.columns import ColumnScale, column_scales, scaled_columns
-from intravar.prediction.forests import filled
+from intravar.prediction.own.forests import filled
 from intravar.seeds import stream
 
 #: Physicians are sampled, for what is common, until they have so many patients.

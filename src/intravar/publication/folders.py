@@ -30,6 +30,8 @@ LISTING = "intravar.json"
 SUMMARY = "summary.json"
 #: The same of several decisions together.
 SEVERAL = "several.json"
+#: The pairs of a review and the answers, in the private folder.
+REVIEW_FILE = "review.json"
 #: Files that systems put into folders by themselves.
 LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 #: Room for what is written behind it while a result is not yet in its place.
@@ -100,6 +102,11 @@ def checked_out(
         raise InputError(f"cannot write '{path}': {error.strerror or error}") from error
     if request is not None and not replace:
         _refuse_other_request(path, request, source)
+        if (private_folder(path) / REVIEW_FILE).exists():
+            raise InputError(
+                f"pairs of '{path}' were drawn for a review, which would be lost; name another "
+                f"folder with {option('out')}, or drop the review with {option('replace')}"
+            )
     return path
 
 

@@ -177,6 +177,7 @@ def _form(pairs: Sequence[ReviewPair], design: Design, opened: Folder) -> bytes:
         "reasons": list(REASONS),
         "question": opened.words.said(QUESTION),
         "note": opened.words.said(NOTE),
+        "decision": opened.words.decision or opened.published.request.decision,
         "pairs": [
             {
                 "pair": p.pair,

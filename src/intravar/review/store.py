@@ -17,13 +17,12 @@ from filelock import FileLock, Timeout
 from intravar.errors import InputError
 from intravar.publication.explain import PAIRS_FILE, PATIENTS_FILE, measurement_folders
 from intravar.publication.files import read_published
-from intravar.publication.folders import add_files
+from intravar.publication.folders import REVIEW_FILE, add_files
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.review.design import Design
 from intravar.wording import Words
 
-REVIEW_FILE = "review.json"
 #: What a reviewer may answer.
 ANSWERS = ("comparable", "different", "unsure")
 #: Reasons that are offered; others go into the comment.

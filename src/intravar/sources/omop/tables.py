@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -120,10 +121,8 @@ def _open(source: str | os.PathLike[str], schema: str | None) -> _Reader:
     if kind is not None:
         return _DatabaseReader(open_database(str(source), kind), schema)
     path = existing(Path(source))
-    if path.is_dir():
-        return _FolderReader(path)
-    if path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
-        return _ZipReader(path)
+    if path.is_dir() or path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
+        return _FilesReader(path)
     raise InputError(
         f"'{path}' is neither a folder nor a zip archive of OMOP tables, nor a database"
     )
@@ -159,13 +158,19 @@ class _DatabaseReader:
         self._database.close()
 
 
-class _FolderReader:
+class _FilesReader:
+    """CSV and Parquet files of a folder or a zip archive."""
+
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._folder = path
+        self._archive = None if path.is_dir() else open_zip(path)
+        self._unpacked: tuple[str, bytes] | None = None
 
     def tables(self) -> dict[str, str]:
-        files = [str(file.relative_to(self._path)) for file in sorted(self._path.rglob("*"))]
-        return _table_files(files)
+        if self._archive is not None:
+            return _table_files(self._archive.namelist())
+        found = sorted(self._folder.rglob("*"))
+        return _table_files([str(file.relative_to(self._folder)) for file in found])
 
     def columns(self, table: str) -> list[str]:
         with _worded(table):
@@ -174,56 +179,33 @@ class _FolderReader:
     def read(
         self, table: str, columns: Sequence[str], where: tuple[str, Sequence[int]] | None
     ) -> pl.DataFrame:
-        return _filtered(self._lazy(table), columns, where, table)
+        with _worded(table):
+            frame = self._lazy(table)
+            if where is not None:
+                number = pl.col(where[0]).cast(pl.Float64, strict=False)
+                frame = frame.filter(number.cast(pl.Int64, strict=False).is_in(list(where[1])))
+            return frame.select(columns).collect()
 
     def close(self) -> None:
-        pass
+        self._unpacked = None
+        if self._archive is not None:
+            self._archive.close()
 
     def _lazy(self, table: str) -> pl.LazyFrame:
-        path = self._path / table
-        if path.suffix.lower() == ".parquet":
-            return pl.scan_parquet(path)
-        with path.open("rb") as file:
+        source = self._folder / table if self._archive is None else self._member(table)
+        if table.lower().endswith(".parquet"):
+            return pl.scan_parquet(source)
+        with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
             separator = _separator(file.readline())
         missing = list(MISSING)
-        return pl.scan_csv(path, separator=separator, infer_schema=False, null_values=missing)
+        return pl.scan_csv(source, separator=separator, infer_schema=False, null_values=missing)
 
-
-class _ZipReader:
-    def __init__(self, path: Path) -> None:
-        self._archive = open_zip(path)
-        self._kept: tuple[str, pl.DataFrame] | None = None
-
-    def tables(self) -> dict[str, str]:
-        return _table_files(self._archive.namelist())
-
-    def columns(self, table: str) -> list[str]:
-        return self._frame(table).columns
-
-    def read(
-        self, table: str, columns: Sequence[str], where: tuple[str, Sequence[int]] | None
-    ) -> pl.DataFrame:
-        return _filtered(self._frame(table).lazy(), columns, where, table)
-
-    def close(self) -> None:
-        self._kept = None
-        self._archive.close()
-
-    def _frame(self, table: str) -> pl.DataFrame:
-        """Return a table; the last one is kept, for its columns are asked for before its rows."""
-        if self._kept is None or self._kept[0] != table:
-            data = read_member(self._archive, table)
-            with _worded(table):
-                if table.lower().endswith(".parquet"):
-                    frame = pl.read_parquet(data)
-                else:
-                    separator = _separator(data.partition(b"\n")[0])
-                    missing = list(MISSING)
-                    frame = pl.read_csv(
-                        data, separator=separator, infer_schema=False, null_values=missing
-                    )
-            self._kept = (table, frame)
-        return self._kept[1]
+    def _member(self, table: str) -> bytes:
+        """Return a file of the archive; the last one is kept: columns are asked for before rows."""
+        assert self._archive is not None
+        if self._unpacked is None or self._unpacked[0] != table:
+            self._unpacked = (table, read_member(self._archive, table))
+        return self._unpacked[1]
 
 
 def _separator(header: bytes) -> str:
@@ -250,19 +232,6 @@ def _table_files(names: Sequence[str]) -> dict[str, str]:
         if not any(part in NOT_OURS for part in path.parts):
             found.setdefault(path.stem.lower(), name)
     return found
-
-
-def _filtered(
-    frame: pl.LazyFrame,
-    columns: Sequence[str],
-    where: tuple[str, Sequence[int]] | None,
-    table: str,
-) -> pl.DataFrame:
-    if where is not None:
-        number = pl.col(where[0]).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
-        frame = frame.filter(number.is_in(list(where[1])))
-    with _worded(table):
-        return frame.select(columns).collect()
 
 
 def _typed(frame: pl.DataFrame, table: str) -> pl.DataFrame:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.personal_kernel import FLATTEN, average_rows, fit_panels, predict_rows
+from intravar.prediction.own.rules_kernel import FLATTEN, average_rows, fit_panels, predict_rows
 
 #: Standard deviation of slopes, and of logits of rates, from which the search starts.
 SLOPE_SD = 0.5

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.forest_kernel import grow_forests
-from intravar.prediction.personal import sorted_panels
+from intravar.prediction.own.forest_kernel import grow_forests
+from intravar.prediction.own.rules import sorted_panels
 
 #: Trees per physician; a larger panel needs fewer, its leaves are larger.
 MOST_TREES, LEAST_TREES = 50, 20

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.personal import (
+from intravar.prediction.own.rules import (
     Hyper,
     PersonalRules,
     fit_rules,

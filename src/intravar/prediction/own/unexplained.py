@@ -15,8 +15,8 @@ import numpy as np
 from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.bound import Left, panel_means
 from intravar.prediction.columns import telling_columns
-from intravar.prediction.personal import Hyper, PersonalRules, fit_rules, learn_hyper
-from intravar.prediction.sampling import sampled_hyper
+from intravar.prediction.own.rules import Hyper, PersonalRules, fit_rules, learn_hyper
+from intravar.prediction.own.sampling import sampled_hyper
 from intravar.prediction.stacking import clipped_logit
 from intravar.prediction.tasks import Task
 

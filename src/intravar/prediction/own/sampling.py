@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.personal import Hyper, held_back_covariance, sorted_panels
-from intravar.prediction.sampling_kernel import draw_panels, stretched
+from intravar.prediction.own.rules import Hyper, held_back_covariance, sorted_panels
+from intravar.prediction.own.sampling_kernel import draw_panels, stretched
 from intravar.seeds import stream
 
 #: Rounds, of which the later half is averaged; moves of every physician in each.

@@ -11,7 +11,7 @@ import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.prediction.columns import telling_columns
-from intravar.prediction.personal import Hyper, PersonalRules, fit_rules, learn_hyper
+from intravar.prediction.own.rules import Hyper, PersonalRules, fit_rules, learn_hyper
 from intravar.prediction.tasks import Task
 
 #: A difference of so many standard errors is worth a word.

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.outcomes import positions, vectors
-from intravar.prediction.physician_effects import Logits, fit_effects
+from intravar.prediction.several.physician_effects import Logits, fit_effects
 from intravar.prediction.stacking import clipped_logit, log_likelihood
 
 #: Penalty on what decisions before add to the prediction.

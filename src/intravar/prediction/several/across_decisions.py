@@ -3,8 +3,8 @@
 For every decision there is a prediction that does not know who decides, the share of colleagues who
 would say yes. How closely a physician goes with it, and how often the physician says yes on the
 whole, are two effects per decision; all of a physician's have one normal prior
-(:mod:`intravar.prediction.physician_effects`). Predictions by these effects are blended with those
-that know one decision only, as far as held-out decisions say that it helps.
+(:mod:`intravar.prediction.several.physician_effects`). Predictions by these effects are blended
+with those that know one decision only, as far as held-out decisions say that it helps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.prediction.bound import panel_means
-from intravar.prediction.physician_effects import (
+from intravar.prediction.several.physician_effects import (
     Logits,
     PhysicianEffects,
     fit_effects,

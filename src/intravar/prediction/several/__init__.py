@@ -1,0 +1,1 @@
+"""Several decisions of one physician: predictions that inform each other, and joint bounds."""
