@@ -20,7 +20,7 @@ from intravar.documents.files.parts import (
 from intravar.documents.measurement.binned_pictures import MOST_SINGLE
 from intravar.documents.measurement.picture_register import ShownPicture, pictures_of
 from intravar.errors import theirs
-from intravar.estimators import DESCRIBED
+from intravar.estimators.registry import described
 from intravar.measurement.columns import COLUMNS, ResultColumn
 from intravar.measurement.sentences import SUPPORTS
 from intravar.publication.group_words import group_lines
@@ -298,7 +298,7 @@ def _data(outputs: Outputs, words: Words) -> list[DocumentPart]:
 
 
 def _made(summary: Mapping[str, Any]) -> list[DocumentPart]:
-    method, limits = DESCRIBED[summary["method"]], summary["request"]["limits"]
+    method, limits = described(summary["method"]), summary["request"]["limits"]
     return [
         SectionHeading("How it was made"),
         Passage(f"Method: {method.label} ({method.name}): {method.idea}."),

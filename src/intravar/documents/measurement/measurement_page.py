@@ -12,7 +12,7 @@ from intravar.documents.measurement.first_page import first_page
 from intravar.documents.measurement.packed_table import ROWS_AT_ONCE, packed_rows
 from intravar.documents.measurement.physician_table import physician_table
 from intravar.documents.measurement.picture_register import pictures_of
-from intravar.estimators import DESCRIBED
+from intravar.estimators.registry import described
 from intravar.publication.outputs import Outputs
 
 #: Name of the annex beside the page.
@@ -52,7 +52,7 @@ def render_page(outputs: Outputs, pairs: dict[str, Any] | None = None) -> str:
     pairs
         Discordant pairs per physician, for whoever asked; they make the page patient-level.
     """
-    method = DESCRIBED[outputs.summary["method"]]
+    method = described(outputs.summary["method"])
     table = physician_table(outputs)
     packed = packed_rows(table)
     return _render(
