@@ -21,6 +21,18 @@ def _learned_on_disk(pytestconfig: pytest.Config) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def methods_as_before() -> Iterator[None]:
+    """Forget methods of their own that tests and examples introduce."""
+    from intravar.estimators import DESCRIBED, METHODS
+
+    before = dict(METHODS), dict(DESCRIBED)
+    yield
+    for known, earlier in zip((METHODS, DESCRIBED), before, strict=True):
+        for name in set(known) - set(earlier):
+            del known[name]
+
+
 @pytest.fixture(scope="module")
 def learned_once() -> Iterator[None]:
     """Deal patients into folds and halves once, where neither is what a module is about."""
