@@ -14,8 +14,7 @@ import pytest
 
 import intravar
 from intravar import InputError, Measurement
-from intravar.documents.measurement.handover import write_measurement
-from intravar.documents.measurement.measurement_page import render_page
+from intravar.documents.measurement.handover import pages, write_measurement
 from intravar.estimators import Euclidean, Observed
 from intravar.estimators.evidence import Decisions, EligibleRates
 from intravar.estimators.work import Size
@@ -24,6 +23,7 @@ from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.scores import in_words, result_table
 from intravar.preparation.cost import estimate_cost, pace
+from intravar.publication.disclosure import published_of
 from intravar.publication.explain import explain
 from intravar.publication.outputs import outputs_of
 from intravar.publication.pseudonyms import Pseudonyms, read_key
@@ -402,19 +402,24 @@ def test_without_a_rule_it_says_so():
     assert found.judged is not None
     assert found.judged.reasons[0].startswith("no rule was found")
     assert found.diagnostics.anchors is None
-    page = render_page(outputs_of(found, {f"d{i}": f"P-{i}" for i in range(6)}))
-    assert "Anchor mass" not in page
-    assert ">discordance</button>" in page
+    published = published_of(found, {f"d{i}": f"P-{i}" for i in range(6)})
+    page = pages(published)["report.html"].decode()
+    assert "Clear cases" not in page
+    assert ">of 100 pairs</button>" in page
     assert ">pairs</button>" not in page
 
 
 def test_the_forecast_follows_the_machine_and_counts_periods(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Measured on two idle processors: 4,800 patients in about 8 s, with periods about 14 s."""
+    """It took 12.8 processor seconds on a busy machine, loading included, partly in two threads.
+
+    On two processors that are idle it must lie between half of that and all of it; it was not
+    measured there.
+    """
     size = Size(4_800, 9, np.full(16, 300.0))
     cost = estimate_cost(size, intravar.Predictability)
-    assert 8 / 1.5 < cost.seconds < 8 * 1.5
+    assert 12.8 / 2 < cost.seconds < 12.8
     longer = estimate_cost(size, intravar.Predictability, periods=True)
     assert longer.seconds > 1.5 * cost.seconds
     monkeypatch.setattr("intravar.preparation.cost.pace", lambda: 3.0)

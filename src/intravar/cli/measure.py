@@ -167,6 +167,9 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         summary["compared"],
     ):
         console.print(cli.Text(line))
+    location = outputs.decision.location if outputs.decision else None
+    for line in publication.location_lines(location, words):
+        console.print(cli.Text(line))
     if summary["unrecorded"] is not None:
         console.print(cli.Text(summary["unrecorded"]["words"]))
     for part in ("by", "course"):

@@ -14,6 +14,7 @@ from .group_words import group_lines
 from .outputs import Outputs
 from .pseudonyms import Pseudonyms, read_key
 from .several_outputs import NOT_SHOWN, SeveralOutputs, joint_lines
+from .shown_location import location_lines
 from .suppression import shown
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "decisions_in_both",
     "group_lines",
     "joint_lines",
+    "location_lines",
     "measurement_folders",
     "plain",
     "private_folder",
