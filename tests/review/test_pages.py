@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
+from intravar.documents.sheet.sheet_words import facts
 
 from intravar import documents, review
-from intravar.documents.sheet.sheet_words import facts
 from intravar.publication.results import Review
 from intravar.publication.review_words import review_lines, review_sentence
 from intravar.review.store import read_stored, write_stored
