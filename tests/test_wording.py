@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,8 +156,8 @@ def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:
         run(app, ["measure", source, *asked, "--out", out, "--method", "mahalanobis"]),
     ]
     said += [run(app, ["explain", out])]
-    names = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["lines"]
-    said += [run(app, ["explain", out, "--physician", next(iter(names))])]
+    names = pl.read_parquet(tmp_path / "out" / "physicians.parquet")["physician"]
+    said += [run(app, ["explain", out, "--physician", names[0]])]
     for result in said:
         assert result.exit_code in (0, endings.NOBODY_REPORTABLE), result.output
         rest = re.sub(r"^physician +hospital.*$", "", result.output, flags=re.MULTILINE)

@@ -13,8 +13,7 @@ import pytest
 
 import intravar
 from intravar import InputError, Measurement
-from intravar.documents.measurement.handover import write_measurement
-from intravar.documents.measurement.measurement_page import render_page
+from intravar.documents.measurement.handover import pages, write_measurement
 from intravar.estimators import Euclidean, Observed
 from intravar.estimators.evidence import Decisions, EligibleRates
 from intravar.estimators.work import Size
@@ -23,6 +22,7 @@ from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.scores import in_words, result_table
 from intravar.preparation.cost import estimate_cost
+from intravar.publication.disclosure import published_of
 from intravar.publication.explain import explain
 from intravar.publication.outputs import outputs_of
 from intravar.publication.pseudonyms import Pseudonyms, read_key
@@ -401,7 +401,8 @@ def test_without_a_rule_it_says_so():
     assert found.judged is not None
     assert found.judged.reasons[0].startswith("no rule was found")
     assert found.diagnostics.anchors is None
-    page = render_page(outputs_of(found, {f"d{i}": f"P-{i}" for i in range(6)}))
-    assert "Anchor mass" not in page
-    assert ">discordance</button>" in page
+    published = published_of(found, {f"d{i}": f"P-{i}" for i in range(6)})
+    page = pages(published)["report.html"].decode()
+    assert "Clear cases" not in page
+    assert ">of 100 pairs</button>" in page
     assert ">pairs</button>" not in page

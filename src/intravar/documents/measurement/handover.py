@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import polars as pl
 
-from intravar.documents.measurement.measurement_page import ANNEX, render_annex, render_page
-from intravar.errors import InputError
+from intravar.documents.blocks import Document, plain_table
+from intravar.documents.measurement.report import report, table_document
+from intravar.documents.packages import lacking
+from intravar.documents.page import as_html
+from intravar.documents.workbook import as_xlsx
 from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
@@ -27,8 +29,13 @@ from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 
 PAGE = "report.html"
+#: The page of the table alone, with all columns.
+ANNEX = "physicians.html"
 REQUEST = "request.toml"
-PRIVATE_NOTE = "Patient-level data and the key of the pseudonyms. Do not hand this folder on.\n"
+#: Exact figures of everybody, in the private folder.
+FIGURES_FILE = "figures.parquet"
+PRIVATE_NOTE = "{Case}-level data and the key of the pseudonyms. Do not hand this folder on.\n"
+PRIVATE_KEY = "Private: it tells who is who."
 #: Cases of a physician that are embedded in the page on request.
 PAIRS_IN_PAGE = 2
 
@@ -105,19 +112,49 @@ def pseudonyms_of(
 
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
     return {
-        KEY_FILE: pseudonyms.as_json().encode(),
+        **key_files(pseudonyms),
+        FIGURES_FILE: parquet_bytes(_exact(measurement)),
         CASES_FILE: parquet_bytes(cases_of(measurement)),
         PATIENTS_FILE: parquet_bytes(patients_of(measurement)),
         PAIRS_FILE: parquet_bytes(review_pairs_of(measurement)),
-        "README.txt": measurement.request.words.said(PRIVATE_NOTE).encode(),
+        "README.txt": measurement.request.words.fill(PRIVATE_NOTE).encode(),
     }
 
 
-def _public_files(published: Published, pairs: Mapping[str, Any] | None) -> dict[str, bytes]:
-    outputs, files = outputs_from(published), files_of(published)
-    files[PAGE] = render_page(outputs, None if pairs is None else dict(pairs)).encode()
-    files[ANNEX] = render_annex(outputs).encode()
+def key_files(pseudonyms: Pseudonyms) -> dict[str, bytes]:
+    """Return the key of the pseudonyms as files; as a workbook too where one can be made."""
+    files = {KEY_FILE: pseudonyms.as_json().encode()}
+    if not lacking(["xlsx"]):
+        rows = sorted((shown, name) for name, shown in pseudonyms.by_name.items())
+        table = plain_table("Key", "", ["pseudonym", "name"], rows, words=(0, 1))
+        files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
     return files
+
+
+def _exact(measurement: Measurement) -> pl.DataFrame:
+    return measurement.table.with_columns(pl.col("physician").cast(pl.String))
+
+
+def _public_files(published: Published, pairs: Mapping[str, Any] | None) -> dict[str, bytes]:
+    return files_of(published) | pages(published, pairs)
+
+
+def pages(published: Published, pairs: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+    """Return the page of a measurement and that of its table alone, by their names.
+
+    Parameters
+    ----------
+    published
+        What may be handed on; the pages show nothing else.
+    pairs
+        Cases behind the scores per decider, for whoever asked; they make the page patient-level.
+    """
+    words = published.words
+    links = ((ANNEX, "All columns"), ("physicians.csv", "As a table"))
+    return {
+        PAGE: as_html(report(published, pairs), words, links=links).encode(),
+        ANNEX: as_html(table_document(published), words, where="whole").encode(),
+    }
 
 
 def _pairs_for_page(
@@ -136,23 +173,3 @@ def _pairs_for_page(
 def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
     """Read what a stored measurement hands on."""
     return outputs_from(read_published(folder))
-
-
-def stored_pages(path: Path, outputs: Outputs) -> dict[str, bytes]:
-    """Return the page of a stored measurement and its annex by their names.
-
-    Both come from what was published. Pairs that were embedded in the page on request are not
-    published, and not in the new one.
-    """
-    try:
-        pages = {PAGE: render_page(outputs), ANNEX: render_annex(outputs)}
-    except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
-        raise damaged(path) from error
-    return {name: page.encode() for name, page in pages.items()}
-
-
-def damaged(path: Path) -> InputError:
-    """Say that what is stored cannot be used."""
-    return InputError(
-        f"the measurement in '{path}' is damaged or of another version; measure again"
-    )

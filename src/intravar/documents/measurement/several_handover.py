@@ -8,30 +8,24 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import jinja2
 import polars as pl
 
-from intravar.documents.caveats import NOT_MEANT
-from intravar.documents.html import render_html
 from intravar.documents.measurement.handover import (
     PAGE,
     REQUEST,
-    damaged,
     from_folder,
+    key_files,
     pseudonyms_of,
     write_measurement,
 )
-from intravar.documents.measurement.joint_register import JOINT_PICTURES
-from intravar.documents.measurement.measurement_page import LOOKS
-from intravar.documents.measurement.picture_register import pictures_of
+from intravar.documents.measurement.joint import joint_document
+from intravar.documents.page import as_html
+from intravar.errors import InputError
 from intravar.measurement.measure_several import SeveralMeasured
 from intravar.publication.files import parquet_bytes, safe_csv
 from intravar.publication.folders import SEVERAL, checked_out, private_folder, write_folders
-from intravar.publication.pseudonyms import KEY_FILE
 from intravar.publication.several_outputs import (
-    NOT_SHOWN,
     SeveralOutputs,
-    joint_lines,
     several_outputs,
 )
 
@@ -89,7 +83,7 @@ def write_several(
         checked_out(folders[name], measurement.request, source, replace=replace)
     listed = found.predicted.physician.cast(pl.String).to_list()
     pseudonyms = pseudonyms_of(listed, private_folder(path), key)
-    private = {KEY_FILE: pseudonyms.as_json().encode(), "README.txt": PRIVATE_NOTE.encode()}
+    private = key_files(pseudonyms) | {"README.txt": PRIVATE_NOTE.encode()}
     names = {name: name for name in listed} if show_names else pseudonyms.by_name
     alone = {
         name: write_measurement(
@@ -118,8 +112,7 @@ def _files(outputs: SeveralOutputs) -> dict[str, bytes]:
         files[f"{name}.csv"] = safe_csv(table).encode()
     text = json.dumps(outputs.summary, indent=1, ensure_ascii=False, default=str)
     files[SEVERAL] = text.encode()
-    files[PAGE] = render_several(outputs).encode()
-    return files
+    return files | several_page(outputs)
 
 
 def stored_several(folder: str | os.PathLike[str]) -> SeveralOutputs:
@@ -132,41 +125,9 @@ def stored_several(folder: str | os.PathLike[str]) -> SeveralOutputs:
         }
         return SeveralOutputs(**tables, summary=json.loads((path / SEVERAL).read_text("utf-8")))
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise damaged(path) from error
+        raise InputError(f"the measurement in '{path}' is damaged; measure again") from error
 
 
-def stored_several_page(path: Path, outputs: SeveralOutputs) -> dict[str, bytes]:
-    """Return the page of several stored decisions by its name."""
-    try:
-        return {PAGE: render_several(outputs).encode()}
-    except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
-        raise damaged(path) from error
-
-
-def render_several(outputs: SeveralOutputs) -> str:
-    """Return the page of several decisions; it shows what may be handed on and nothing else."""
-    return render_html(
-        "intravar.documents.measurement",
-        "several",
-        {
-            "summary": outputs.summary,
-            "lines": joint_lines(outputs.summary, outputs.words),
-            "joint": outputs.joint.to_dicts(),
-            "decisions": outputs.decisions.to_dicts(),
-            "pictures": pictures_of(outputs, JOINT_PICTURES),
-            "not_meant": NOT_MEANT,
-            "not_shown": outputs.words.said(NOT_SHOWN),
-        },
-        filters={"number": _number, "page": _page_of, "label": outputs.words.label},
-        looks=LOOKS,
-        parts=("measurement", "several"),
-        words=outputs.words,
-    )
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
-def _page_of(folder: str) -> str:
-    return f"../{folder}/{PAGE}"
+def several_page(outputs: SeveralOutputs) -> dict[str, bytes]:
+    """Return the page of several decisions by its name."""
+    return {PAGE: as_html(joint_document(outputs), outputs.words).encode()}
