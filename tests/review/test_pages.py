@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
-from intravar.documents.sheet.sheet_words import facts
 
 from intravar import documents, review
 from intravar.publication.results import Review
@@ -50,21 +49,3 @@ def test_a_review_reaches_every_document(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(world.out / "report.xlsx")
     cells = [str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row]
     assert any(sentence in cell for cell in cells)
-
-
-def test_a_sheet_tells_the_own_figure_only_where_it_is_published() -> None:
-    row = {"physician": "P-1", "n_patients": 80, "rank": None, "reliability": None}
-    summary = {"group": None, "verdict": "group only"}
-    own = {"P-1": {"discordance": 0.2, "low": 0.1, "high": 0.3}}
-    told = facts(
-        row,
-        summary | {"review": {"discordance": 0.13, "physicians": own}},
-        {"decision_share": None},
-    )
-    assert ("yours, among pairs that reviewers found comparable", "20 of 100") in told
-    told = facts(
-        row, summary | {"review": {"discordance": 0.13, "physicians": {}}}, {"decision_share": None}
-    )
-    assert [value for name, value in told if "reviewers" in name] == ["13 of 100"]
-    told = facts(row, summary | {"review": None}, {"decision_share": None})
-    assert not [name for name, _ in told if "reviewers" in name]
