@@ -168,6 +168,8 @@ def _print_results(console: Console, decision: Decision, words: Words) -> None:
         decision.group, decision.n_physicians, decision.claim, words, decision.compared
     ):
         console.print(cli.Text(line))
+    for line in publication.location_lines(decision.location, words):
+        console.print(cli.Text(line))
     if decision.unrecorded is not None:
         console.print(cli.Text(decision.unrecorded.words))
     for part in (decision.by, decision.course):

@@ -12,6 +12,7 @@ from .group_words import group_lines
 from .joint import NOT_SHOWN, joint_lines
 from .pseudonyms import Pseudonyms, read_key
 from .results import Decision, DecisionRow, Joint, JointRow, Published, rows_of
+from .shown_location import location_lines
 from .suppression import shown
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "group_lines",
     "is_published",
     "joint_lines",
+    "location_lines",
     "measurement_folders",
     "plain",
     "private_folder",

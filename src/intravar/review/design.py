@@ -171,16 +171,23 @@ def draw_pairs(frame: pl.DataFrame, n: int, random: np.random.Generator, design:
 
 
 def _of_each_kind(frame: pl.DataFrame, n: int, before: np.ndarray[Any, Any]) -> dict[bool, int]:
-    """Return how many pairs of each kind are added."""
-    left = {
-        kind: int(((frame["different"] == kind).to_numpy() & ~before).sum())
-        for kind in (True, False)
-    }
-    wanted = round(share_different() * n)
-    first = min(wanted, left[True])
+    """Return how many pairs of each kind are added.
+
+    Pairs that are added later have the same share of both kinds as those before, even if that
+    makes them fewer: otherwise a pair's number would tell how it was decided.
+    """
+    different = frame["different"].to_numpy()
+    left = {kind: int(((different == kind) & ~before).sum()) for kind in (True, False)}
+    if before.any():
+        share = float(different[before].mean())
+        room = [left[True] / share] if share > 0 else []
+        room += [left[False] / (1 - share)] if share < 1 else []
+        n = min(n, *(int(each + 1e-9) for each in room))
+        first = round(share * n)
+        return {True: min(first, left[True]), False: min(n - first, left[False])}
+    first = min(round(share_different() * n), left[True])
     second = min(n - first, left[False])
-    first = min(n - second, left[True])
-    return {True: first, False: second}
+    return {True: min(n - second, left[True]), False: second}
 
 
 def _systematic(

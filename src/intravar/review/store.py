@@ -79,14 +79,14 @@ class Stored:
     answers
         Of every reviewer, by pair.
     published
-        The judgements from which the published figures were made, by pair.
+        The answers from which the published figures were made, by pair.
     """
 
     design: Design | None = None
     called: Mapping[int, str] = field(default_factory=dict)
     shown: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
-    published: Mapping[str, float | None] = field(default_factory=dict)
+    published: Mapping[str, str] = field(default_factory=dict)
 
     def as_bytes(self) -> bytes:
         """Return what is written to the private folder."""
