@@ -164,6 +164,8 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
     group, share = decision.group, decision.check.decision_share
     rate = "" if row.rate is None else f"{100 * row.rate:.0f} %"
     ranked = row.rank is not None and decision.verdict not in UNRANKED
+    review = decision.review
+    own = None if review is None else review.physicians.get(row.physician)
     found = [
         ("your {cases}", "" if row.n_patients is None else f"{row.n_patients:,}"),
         (
@@ -171,6 +173,14 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
             rate if share is None or not rate else f"{rate} (all: {100 * share:.0f} %)",
         ),
         ("the figure of all together", _hundred(None if group is None else group.discordance)),
+        (
+            "all together, among pairs that reviewers found comparable",
+            _hundred(None if review is None else review.discordance),
+        ),
+        (
+            "yours, among pairs that reviewers found comparable",
+            _hundred(None if own is None else own.discordance),
+        ),
         ("what the average colleague would have on your {cases}", _hundred(row.expected)),
         ("your figure, pulled towards the average", _hundred(row.shrunken)),
         ("{cases} seen twice that you decided differently", _hundred(row.contradiction)),
