@@ -33,6 +33,8 @@ from intravar.publication.results import (
     Noise,
     OwnRule,
     Published,
+    Review,
+    ReviewFigure,
     Strata,
     Stratum,
 )
@@ -358,3 +360,13 @@ def test_whoever_has_no_rank_is_told_so_and_is_no_peer(told: Published) -> None:
     table = pl.DataFrame(rows, schema=told.first.physicians.schema)
     other = replace(told, decisions=(replace(told.first, physicians=table),))
     assert strips(first(other))[0].svgs[0].count('class="peer"') == 6
+
+
+def test_the_own_reviewed_figure_stands_only_where_it_is_published(told: Published) -> None:
+    name = told.first.physicians["physician"][0]
+    all_together = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
+    own = replace(all_together, physicians={name: ReviewFigure(0.2, 0.1, 0.3)})
+    asked = "among pairs that reviewers found comparable"
+    assert f"yours, {asked} 20 of 100" in words_of(first(changed(told, review=own)))
+    assert f"all together, {asked} 13 of 100" in words_of(first(changed(told, review=all_together)))
+    assert asked not in words_of(first(told))

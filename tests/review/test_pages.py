@@ -65,4 +65,4 @@ def test_a_sheet_tells_the_own_figure_only_where_it_is_published() -> None:
     assert told(None) == []
     assert told(TOLD) == ["13 of 100"]
     own = replace(TOLD, physicians={"P-1": ReviewFigure(0.2, 0.1, 0.3)})
-    assert told(own) == ["13 of 100", "20 of 100"]
+    assert told(own) == ["20 of 100"]

@@ -7,6 +7,7 @@ import binascii
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -172,13 +173,14 @@ class Places:
     def room_for(self, size: int) -> None:
         """Refuse an upload that the disk has no room for."""
         make_private_folder(self.results)
-        free = shutil.disk_usage(self.results).free
-        if size > free - LEFT_FREE:
-            raise InputError(
-                f"the file has {size_words(size)} and the disk of '{self.results}' has "
-                f"{size_words(free)} left; make room, or choose the file from the list instead of "
-                "copying it"
-            )
+        for place in (self.results, tempfile.gettempdir()):  # it passes through the latter
+            free = shutil.disk_usage(place).free
+            if size > free - LEFT_FREE:
+                raise InputError(
+                    f"the file has {size_words(size)} and the disk of '{place}' has "
+                    f"{size_words(free)} left; make room, or choose the file from the list instead "
+                    "of copying it"
+                )
 
     def tables(self) -> Path:
         """Return the private folder of uploaded tables."""

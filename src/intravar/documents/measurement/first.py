@@ -21,6 +21,7 @@ from intravar.measurement.verdict import UNRANKED
 from intravar.publication.group_words import differences_line
 from intravar.publication.results import Decision
 from intravar.publication.review_words import review_sentence
+from intravar.publication.shown_location import location_lines
 from intravar.wording import Words, agree, capital
 
 #: How grave a verdict is, as a look of notes.
@@ -218,6 +219,7 @@ def _where_card(decision: Decision, words: Words) -> Card:
             whole=whole,
         )
         blocks += [Paragraph(told), picture]
+    blocks += [Paragraph(line) for line in location_lines(decision.location, words)[:2]]
     important = _important(decision, words)
     if important:
         blocks.append(Paragraph(f"Decisions depend most on {important}."))

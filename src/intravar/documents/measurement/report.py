@@ -30,7 +30,7 @@ from intravar.documents.measurement import deciders, group, rule, trust
 from intravar.documents.measurement.first import first_screen, verdict_note, with_figure
 from intravar.documents.measurement.strata import strata_section
 from intravar.documents.measurement.table import decider_table
-from intravar.estimators import DESCRIBED
+from intravar.estimators.registry import described
 from intravar.publication.results import Decision, Published
 from intravar.publication.review_words import review_lines, review_sentence
 from intravar.wording import Words
@@ -155,7 +155,7 @@ def about(published: Published, decision: Decision) -> str:
         m=decision.n_patients_shown,
         told=told,
         yes=yes,
-        method=DESCRIBED[decision.method].label,
+        method=described(decision.method).label,
         source=published.source,
         version=published.version,
     )
@@ -314,7 +314,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
             )
         )
     warnings = [Note("Warning.", words.said(line), "care") for line in decision.warnings]
-    method, request = DESCRIBED[decision.method], published.request
+    method, request = described(decision.method), published.request
     made = words.fill(
         "Method: {label} ({idea}). Source: {source}. Seed {seed}; {a_decider} needs {panel} "
         "{cases} and a reliability of {reliability} to be reported; the smallest count shown is "

@@ -166,6 +166,8 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
     ranked = row.rank is not None and decision.verdict not in UNRANKED
     review = decision.review
     own = None if review is None else review.physicians.get(row.physician)
+    reviewed = own if own is not None else review
+    whose = "yours" if own is not None else "all together"
     found = [
         ("your {cases}", "" if row.n_patients is None else f"{row.n_patients:,}"),
         (
@@ -174,13 +176,11 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
         ),
         ("the figure of all together", _hundred(None if group is None else group.discordance)),
         (
-            "all together, among pairs that reviewers found comparable",
-            _hundred(None if review is None else review.discordance),
+            f"{whose}, among pairs that reviewers found comparable",
+            _hundred(None if reviewed is None else reviewed.discordance),
         ),
-        (
-            "yours, among pairs that reviewers found comparable",
-            _hundred(None if own is None else own.discordance),
-        ),
+        ("share of how your decisions vary that the record explains", _percent(row.explained)),
+        ("share of your figure in close calls", _percent(row.in_close_calls)),
         ("what the average colleague would have on your {cases}", _hundred(row.expected)),
         ("your figure, pulled towards the average", _hundred(row.shrunken)),
         ("{cases} seen twice that you decided differently", _hundred(row.contradiction)),
@@ -198,6 +198,10 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
 
 def _hundred(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.0f} of 100"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.0f} %"
 
 
 def _strata(published: Published, decision: Decision, physician: str) -> list[Block]:
