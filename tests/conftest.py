@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -26,9 +27,10 @@ def methods_as_before() -> Iterator[None]:
     """Forget methods of their own that tests and examples introduce."""
     from intravar.estimators import DESCRIBED, METHODS
 
-    before = dict(METHODS), dict(DESCRIBED)
+    tables: tuple[dict[str, Any], ...] = (METHODS, DESCRIBED)
+    before = [dict(each) for each in tables]
     yield
-    for known, earlier in zip((METHODS, DESCRIBED), before, strict=True):
+    for known, earlier in zip(tables, before, strict=True):
         for name in set(known) - set(earlier):
             del known[name]
 

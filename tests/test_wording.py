@@ -138,10 +138,11 @@ def test_everything_that_is_handed_on_speaks_their_words(
         assert usual_nouns(re.sub(r"\bphysician\s+hospital\b", "", told)) == []
         assert "Stroke & <i>care</i>" in text
         assert "systolic <script>" in text
-    lines = [*outputs.summary["lines"].values(), *outputs.summary["verdict_reasons"]]
-    lines += [*outputs.summary["warnings"], *outputs.checks["dropped"], outputs.checks["missing"]]
+    told_of = outputs.first
+    lines = [*told_of.verdict_reasons, *told_of.warnings]
+    lines += [*told_of.check.dropped, told_of.check.missing]
     assert usual_nouns("\n".join(lines)) == []
-    assert outputs.physicians.columns == [column.name for column in COLUMNS]
+    assert told_of.physicians.columns == [column.name for column in COLUMNS]
 
 
 def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
-from intravar.publication.several_outputs import SeveralOutputs
+from intravar.publication.results import Joint, JointDecision, JointPair, Published
+from intravar.request import Request
+from made_published import made_published
 
 DECISIONS = ["statin", "ace <inhibitor>", "metformin"]
 
 
-def made_several(n: int = 30) -> SeveralOutputs:
+def made_several(n: int = 30) -> Published:
     """Several decisions of physicians with numbers, with bands and with nothing."""
     names = [f"P-{at:04d}" for at in range(n)]
     joint = pl.DataFrame(
@@ -52,43 +56,28 @@ def made_several(n: int = 30) -> SeveralOutputs:
     )
     listed = [("statin", "ace <inhibitor>", -0.3), ("statin", "metformin", 0.2)]
     pairs = [
-        {
-            "first": first,
-            "second": second,
-            "together": 0.05,
-            "expected": 0.1,
-            "correlation": value,
-            "low": value - 0.1,
-            "high": value + 0.1,
-            "steadiness": 0.1,
-        }
+        JointPair(first, second, 0.05, 0.1, value, value - 0.1, value + 0.1, 0.1)
         for first, second, value in [*listed, ("ace <inhibitor>", "metformin", 0.0)]
     ]
-    summary = {
-        "what": "several",
-        "version": "0",
-        "source": "patients.csv",
-        "request": {"columns": {"physician": "doctor", "decision": ",".join(DECISIONS)}},
-        "decisions": DECISIONS,
-        "folders": {name: f"out-{at}" for at, name in enumerate(DECISIONS)},
-        "verdicts": dict.fromkeys(DECISIONS, "levels and ranks"),
-        "n_physicians": n,
-        "n_reportable": joint["reportable"].sum(),
-        "n_banded": joint["band"].count(),
-        "differ": 0.4,
-        "differ_low": 0.35,
-        "differ_high": 0.45,
-        "differ_apart": 0.43,
-        "n_differences": 0.5,
-        "n_differences_low": 0.45,
-        "n_differences_high": 0.6,
-        "by_decision": [
-            {"decision": name, "discordance": 0.2, "given": None if name == "statin" else 0.15}
-            for name in DECISIONS
-        ],
-        "pairs": pairs,
-    }
+    of_each = tuple(
+        JointDecision(name, 0.2, None if name == "statin" else 0.15) for name in DECISIONS
+    )
     pairs_of_each = pl.DataFrame(
         {"physician": names[:1], "first": ["statin"], "second": ["metformin"]}
     ).with_columns(correlation=pl.lit(0.1), low=pl.lit(0.0), high=pl.lit(0.2))
-    return SeveralOutputs(joint, decisions, pairs_of_each, summary)
+    told = Joint(
+        *(0.4, 0.35, 0.45, 0.43, 0.5, 0.45, 0.6),
+        n_reportable=int(joint["reportable"].sum()),
+        n_banded=joint["band"].count(),
+        decisions=of_each,
+        pairs=tuple(pairs),
+        physicians=joint,
+        by_physician=decisions,
+        pairs_by_physician=pairs_of_each,
+    )
+    request = Request(physician="doctor", decision=",".join(DECISIONS))
+    one = made_published(names, request)
+    each = tuple(
+        replace(one.first, decision=name, verdict="levels and ranks") for name in DECISIONS
+    )
+    return replace(one, decisions=each, joint=told)

@@ -16,7 +16,8 @@ from documents.made_several import made_several
 from intravar.cli import main
 from intravar.documents.blocks import Figure, walk
 from intravar.documents.files import MEASUREMENT_FORMATS, write_measurement_files
-from intravar.documents.measurement.joint import joint_document, joint_sheet
+from intravar.documents.measurement.joint import joint_sheet
+from intravar.documents.measurement.report import report
 from intravar.documents.page import as_html
 from intravar.documents.sheet.files import write_sheets
 from intravar.documents.workbook import text_lines
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("learned_once")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cohort = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
-    measured = intravar.measure_several(
+    measured = intravar.measure(
         cohort.to_polars(),
         physician="physician",
         decision="decision,decision_2",
@@ -38,34 +39,38 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         decider_word="team,teams",
     )
     out = tmp_path_factory.mktemp("joint") / "out"
-    intravar.write_several(measured, out)
+    intravar.write_measurement(measured, out)
     return out
 
 
 def test_the_page_escapes_names_and_every_figure_has_words() -> None:
-    document = joint_document(made_several())
+    document = report(made_several())
     page = as_html(document)
     assert "<inhibitor>" not in page
     assert "ace &lt;inhibitor&gt;" in page
     assert "[35, 45]" in page
     assert "20 to 45" in page
     figures = [each for each in walk(document.blocks) if isinstance(each, Figure)]
-    assert [figure.name for figure in figures] == ["order", "pairs-picture"]
+    names = [figure.name for figure in figures]
+    assert names[:2] == ["order", "pairs-picture"]
+    assert len(set(names)) == len(names)
     for figure in figures:
         assert all(re.search(r"<title>[^<]+</title><desc>[^<]+</desc>", s) for s in figure.svgs)
 
 
 def test_a_sheet_of_several_decisions() -> None:
     outputs = made_several()
+    joint = outputs.joint
+    assert joint is not None
     for who, figure in (("P-0000", "at most about 30 of 100"), ("P-0001", "or more of 100")):
-        document = joint_sheet(outputs, who, called="Ada", private=None)
+        document = joint_sheet(outputs, joint, who, called="Ada", private=None)
         text = "\n".join(f"{aside} {told}" for aside, told in text_lines(document))
         assert figure in text
         assert "Each of your decisions" in text
         assert "P-0002" not in as_html(document)
-    verdicts = outputs.summary["verdicts"] | {"statin": "group only"}
-    unordered = replace(outputs, summary=outputs.summary | {"verdicts": verdicts})
-    document = joint_sheet(unordered, "P-0000", called="Ada", private=None)
+    statin = replace(outputs.first, verdict="group only")
+    unordered = replace(outputs, decisions=(statin, *outputs.decisions[1:]))
+    document = joint_sheet(unordered, joint, "P-0000", called="Ada", private=None)
     assert "they cannot be compared with yours" in as_html(document)
 
 
@@ -97,5 +102,5 @@ def test_a_damaged_folder_is_said_to_be(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     (copy / "joint.parquet").write_bytes(b"no table")
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match="joint.parquet' cannot be read"):
         write_measurement_files(copy, ["html"])

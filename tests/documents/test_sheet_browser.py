@@ -13,7 +13,7 @@ import pytest
 from browsing import CHROMIUM, all_problems, launched
 from documents.made_several import DECISIONS, made_several
 from documents.many_physicians import many_physicians
-from intravar.documents.measurement.joint import joint_document
+from intravar.documents.measurement.report import report
 from intravar.documents.page import as_html
 from intravar.documents.sheet.sheet import sheet
 from intravar.publication.results import Published
@@ -40,15 +40,19 @@ def files(published: Published, tmp_path_factory: pytest.TempPathFactory) -> dic
     one = sheet(some, "P-0003-XYZ", called=HOSTILE, private="This sheet names a person.")
     made = made_several()
     labels = {DECISIONS[0]: "a long name " * 10, DECISIONS[2]: HOSTILE}
-    request = made.summary["request"] | {"words": {"labels": labels}}
+    joint = made.joint
+    assert joint is not None
     hostile = pl.col("physician").replace({"P-0003": "<img src=x onerror=alert(1)>" + "x" * 90})
     outputs = replace(
         made,
-        joint=made.joint.with_columns(hostile),
-        decisions=made.decisions.with_columns(hostile),
-        summary=made.summary | {"request": request},
+        joint=replace(
+            joint,
+            physicians=joint.physicians.with_columns(hostile),
+            by_physician=joint.by_physician.with_columns(hostile),
+        ),
+        request=replace(made.request, labels=tuple(labels.items())),
     )
-    pages = {"sheet": as_html(one, width="sheet"), "several": as_html(joint_document(outputs))}
+    pages = {"sheet": as_html(one, width="sheet"), "several": as_html(report(outputs))}
     for name, page in pages.items():
         (folder / f"{name}.html").write_text(page, "utf-8")
     return {name: folder / f"{name}.html" for name in pages}

@@ -9,7 +9,7 @@ with sheets) the writer decides.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from markupsafe import Markup
@@ -268,6 +268,40 @@ def walk(blocks: Sequence[Block]) -> Iterator[Block | Card]:
                 yield from walk(card.blocks)
         elif isinstance(block, Annex | SideBySide):
             yield from walk(block.blocks)
+
+
+def within(blocks: Sequence[Block], at: int) -> list[Block]:
+    """Return blocks that stand in a document more than once, under names of their own.
+
+    Parameters
+    ----------
+    blocks
+        Of one decision.
+    at
+        Which of several it is. Headings lose their places in the list of sections, and tables
+        cannot be sorted.
+
+    Examples
+    --------
+    >>> within([Heading("Rule", 1, "rule", "Rule")], 2)
+    [Heading(text='Rule', level=2, anchor='', short='')]
+    """
+    made: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Heading):
+            made.append(Heading(block.text, block.level + 1))
+        elif isinstance(block, Figure):
+            made.append(replace(block, name=f"{block.name}-{at}"))
+        elif isinstance(block, Table):
+            made.append(replace(block, name=f"{block.name} {at}", interactive=False))
+        elif isinstance(block, Cards):
+            cards = [replace(card, blocks=within(card.blocks, at)) for card in block.cards]
+            made.append(Cards(cards))
+        elif isinstance(block, Annex | SideBySide):
+            made.append(replace(block, blocks=within(block.blocks, at)))
+        else:
+            made.append(block)
+    return made
 
 
 def tables(document: Document) -> list[Table]:

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from intravar.documents.blocks import Document
 from intravar.documents.measurement.handover import PAGE, pages
-from intravar.documents.measurement.joint import joint_document
 from intravar.documents.measurement.report import report
-from intravar.documents.measurement.several_handover import several_page, stored_several
 from intravar.documents.packages import check_packages
 from intravar.documents.pdf import paper_size
 from intravar.publication.files import read_published
-from intravar.publication.folders import add_files, read_several
+from intravar.publication.folders import add_files
 
 #: What each format gives.
 MEASUREMENT_FORMATS = {
@@ -50,12 +48,8 @@ def write_measurement_files(
     check_packages(formats)
     size = paper_size(paper)
     path = Path(folder)
-    if read_several(path):
-        outputs = stored_several(path)
-        document, html = joint_document(outputs), several_page(outputs)
-    else:
-        published = read_published(path)
-        document, html = report(published), pages(published)
+    published = read_published(path)
+    document, html = report(published), pages(published)
     made: dict[str, bytes] = {}
     for name in formats:
         made |= html if name == "html" else {f"report.{name}": written(document, name, size)}

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import joblib
@@ -33,6 +34,7 @@ from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import in_their_words, result_table, scores_of
+from intravar.measurement.together import measured_together
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
@@ -93,7 +95,8 @@ def measure(
         A path, a URL of a database or a frame, see :func:`intravar.sources.read_source`; or the
         TOML file of a request.
     request
-        What to measure, and how.
+        What to measure, and how. Several decisions, with commas between, are measured each on its
+        own and all together.
     progress
         Told how it goes on.
     means
@@ -112,7 +115,11 @@ def measure(
     8
     """
     named, own = _by_name(options)
-    return measured(*resolved(source, request, named), progress or Nobody(), means, own=own)
+    place, asked = resolved(source, request, named)
+    tell, means = progress or Nobody(), means or Means()
+    if len(asked.decisions) > 1:
+        return measured_together(place, asked, tell, means, partial(measured, own=own))
+    return measured(place, asked, tell, means, own=own)
 
 
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:

@@ -17,14 +17,13 @@ from intravar.documents.workbook import as_xlsx
 from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
-from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE
-from intravar.publication.files import files_of, parquet_bytes, read_published
+from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE, file_of
+from intravar.publication.files import files_of, parquet_bytes
 from intravar.publication.folders import (
     checked_out,
     private_folder,
     write_folders,
 )
-from intravar.publication.outputs import Outputs, outputs_from
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 
@@ -48,7 +47,7 @@ def write_measurement(
     key: str | os.PathLike[str] | bytes | None = None,
     pairs_in_report: bool = False,
     replace: bool = False,
-) -> Outputs:
+) -> Published:
     """Write what may be handed on to a folder, and what may not to a private one beside it.
 
     Parameters
@@ -69,20 +68,28 @@ def write_measurement(
 
     Returns
     -------
-    Outputs
+    Published
         What was written for others.
     """
     source = measurement.check.source
-    path = checked_out(out, measurement.request, source, replace=replace)
-    listed = measurement.table["physician"].cast(pl.String).to_list()
+    together = measurement.together
+    request = measurement.request if together is None else together.request
+    path = checked_out(out, request, source, replace=replace)
+    listed = _physicians(measurement)
     pseudonyms = pseudonyms_of(listed, private_folder(path), key)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
     published = published_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, published, names) if pairs_in_report else None
-    public = _public_files(published, pairs)
-    public[REQUEST] = measurement.request.to_toml(from_folder(source, path)).encode()
+    public = files_of(published) | pages(published, pairs)
+    public[REQUEST] = request.to_toml(from_folder(source, path)).encode()
     write_folders(path, public, _private_files(measurement, pseudonyms))
-    return outputs_from(published)
+    return published
+
+
+def _physicians(measurement: Measurement) -> list[str]:
+    """Return everybody who has patients in any decision."""
+    listed = [each.table["physician"].cast(pl.String) for each in measurement.decisions.values()]
+    return pl.concat(listed).unique(maintain_order=True).to_list()
 
 
 def from_folder(source: str, folder: Path) -> str | None:
@@ -111,14 +118,17 @@ def pseudonyms_of(
 
 
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
-    return {
-        **key_files(pseudonyms),
-        FIGURES_FILE: parquet_bytes(_exact(measurement)),
-        CASES_FILE: parquet_bytes(cases_of(measurement)),
-        PATIENTS_FILE: parquet_bytes(patients_of(measurement)),
-        PAIRS_FILE: parquet_bytes(review_pairs_of(measurement)),
-        "README.txt": measurement.request.words.fill(PRIVATE_NOTE).encode(),
-    }
+    note = measurement.request.words.fill(PRIVATE_NOTE)
+    files = key_files(pseudonyms) | {"README.txt": note.encode()}
+    for at, each in enumerate(measurement.decisions.values()):
+        for name, table in {
+            FIGURES_FILE: _exact(each),
+            CASES_FILE: cases_of(each),
+            PATIENTS_FILE: patients_of(each),
+            PAIRS_FILE: review_pairs_of(each),
+        }.items():
+            files[file_of(name, at)] = parquet_bytes(table)
+    return files
 
 
 def key_files(pseudonyms: Pseudonyms) -> dict[str, bytes]:
@@ -133,10 +143,6 @@ def key_files(pseudonyms: Pseudonyms) -> dict[str, bytes]:
 
 def _exact(measurement: Measurement) -> pl.DataFrame:
     return measurement.table.with_columns(pl.col("physician").cast(pl.String))
-
-
-def _public_files(published: Published, pairs: Mapping[str, Any] | None) -> dict[str, bytes]:
-    return files_of(published) | pages(published, pairs)
 
 
 def pages(published: Published, pairs: Mapping[str, Any] | None = None) -> dict[str, bytes]:
@@ -161,15 +167,14 @@ def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
-    reportable = {row.physician for row in published.first.rows if row.reportable}
-    cases, patients = cases_of(measurement), patients_of(measurement)
-    return {
-        shown: side_by_side(cases, patients, name, most=PAIRS_IN_PAGE).to_dicts()
-        for name, shown in sorted(names.items(), key=lambda item: item[1])
-        if shown in reportable
-    }
-
-
-def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
-    """Read what a stored measurement hands on."""
-    return outputs_from(read_published(folder))
+    found = {}
+    for decision in published.decisions:
+        measured = measurement.decisions[decision.decision]
+        cases, patients = cases_of(measured), patients_of(measured)
+        reportable = {row.physician for row in decision.rows if row.reportable}
+        told = "" if published.joint is None else f", {published.words.label(decision.decision)}"
+        for name, shown in sorted(names.items(), key=lambda item: item[1]):
+            if shown in reportable:
+                rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
+                found[f"{shown}{told}"] = rows.to_dicts()
+    return found

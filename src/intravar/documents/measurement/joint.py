@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
 from intravar.documents.blocks import (
@@ -26,67 +23,83 @@ from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_fi
 from intravar.documents.sheet.sheet import COMMENT, NOT_COMPARED, TITLE
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.bands import Band
-from intravar.publication.several_outputs import NOT_SHOWN, SeveralOutputs, joint_lines
+from intravar.publication.joint import NOT_SHOWN, joint_lines
+from intravar.publication.results import DecisionRow, Joint, JointRow, Published, rows_of
 from intravar.wording import Words, capital
 
 
-def joint_document(outputs: SeveralOutputs) -> Document:
-    """Return what several decisions say together, as a document."""
-    summary, words = outputs.summary, outputs.words
-    verdicts = "; ".join(
-        f"{words.label(name)}: {verdict}" for name, verdict in summary["verdicts"].items()
-    )
-    lines = [f"{capital(line)}." for line in joint_lines(summary, words)]
-    folders = ", ".join(summary["folders"].values())
-    blocks: list[Block] = [
+def joint_blocks(published: Published, joint: Joint) -> list[Block]:
+    """Return what several decisions say together."""
+    words = published.words
+    lines = [f"{capital(line)}." for line in joint_lines(joint, words)]
+    leaks = [
+        words.fill(
+            "'{column}' may give the decision {decision} away: {why}.",
+            column=leak.column,
+            decision=words.label(each.decision),
+            why=leak.why,
+        )
+        for each in published.decisions
+        for leak in each.leaks
+    ]
+    return [
         Note("Several decisions together.", " ".join(lines[:1]), "care"),
-        Bullets([*lines[1:], f"What the data support of each decision by itself: {verdicts}."]),
+        *(Note("Possible leak.", line, "alarm") for line in leaks),
+        Bullets(
+            [
+                *lines[1:],
+                *(
+                    f"{words.label(each.decision)} by itself: {each.verdict}: "
+                    f"{'; '.join(each.verdict_reasons)}."
+                    for each in published.decisions
+                ),
+            ]
+        ),
         Heading("The decisions together", 1, "together", "Together"),
-        _together(outputs),
+        _together(words, joint),
         Heading("Each decision", 1, "each", "Each decision"),
-        *_decisions_figure(outputs),
-        _each(outputs),
+        *_decisions_figure(words, joint),
+        _each(words, joint),
         Heading("Which decisions go together", 1, "pairs", "Which go together"),
-        *_pairs_figure(outputs),
-        _pairs(outputs),
+        *_pairs_figure(words, joint),
+        _pairs(words, joint),
         Heading("What the figure does not mean", 1, "believe", "Trust"),
         Bullets(not_meant(words)),
-        Paragraph(
-            f"Source: {summary['source']}. Each decision by itself is in a folder of its own: "
-            f"{folders}."
-        ),
     ]
-    about = words.fill(
-        "{n} · decisions {decisions}, in this order · intravar {version}",
-        n=words.counted(summary["n_physicians"]),
-        decisions=", ".join(words.label(name) for name in summary["decisions"]),
-        version=summary["version"],
+
+
+def joint_about(published: Published) -> str:
+    """Return the line under the title."""
+    words = published.words
+    return words.fill(
+        "{n} · decisions {decisions}, in this order · {source} · intravar {version}",
+        n=words.counted(max(each.n_physicians for each in published.decisions)),
+        decisions=", ".join(words.label(each.decision) for each in published.decisions),
+        source=published.source,
+        version=published.version,
     )
-    usual = words.fill("How consistently do {deciders} decide about comparable {cases}?")
-    return Document(words.title or usual, about, blocks)
 
 
-def _of_hundred(row: Mapping[str, Any], name: str) -> str:
+def _of_hundred(value: float | None, band: str | None) -> str:
     """Write a share as a number of 100, or the range that stands in its place."""
-    if row[name] is not None:
-        return f"{100 * row[name]:.0f}"
-    return Band.of_text(row["band"]).of_hundred if row.get("band") else "–"
+    if value is not None:
+        return f"{100 * value:.0f}"
+    return Band.of_text(band).of_hundred if band else "–"
 
 
 def _hundred(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f}"
 
 
-def _interval(row: Mapping[str, Any], low: str, high: str) -> str:
-    return "–" if row[low] is None else f"{100 * row[low]:.0f} to {100 * row[high]:.0f}"
+def _interval(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}"
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _together(outputs: SeveralOutputs) -> Table:
-    words = outputs.words
+def _together(words: Words, joint: Joint) -> Table:
     caption = words.fill(
         "Differ: of 100 pairs of comparable {cases}, so many get different decisions in at least "
         "one. Apart: as if decisions did not look at each other. Differences: their expected "
@@ -96,34 +109,33 @@ def _together(outputs: SeveralOutputs) -> Table:
     )
     rows = [
         [
-            str(row["physician"]),
-            _of_hundred(row, "differ"),
-            _interval(row, "differ_low", "differ_high"),
-            _hundred(row["differ_apart"]),
-            _number(row["n_differences"]),
+            row.physician,
+            _of_hundred(row.differ, row.band),
+            _interval(row.differ_low, row.differ_high),
+            _hundred(row.differ_apart),
+            _number(row.n_differences),
         ]
-        for row in outputs.joint.iter_rows(named=True)
+        for row in rows_of(joint.physicians, JointRow)
     ]
     heads = [words.decider, "differ", "95 % interval", "apart", "differences"]
     return plain_table("Together", caption, heads, rows, shares=(1.5, 1.3, 1.2, 1, 1.1))
 
 
-def _each(outputs: SeveralOutputs) -> Table:
-    words = outputs.words
+def _each(words: Words, joint: Joint) -> Table:
     caption = words.fill(
         "Of 100 pairs, decided differently: by itself, an upper limit. Across: an estimate that "
         "knows the other decisions. Given: among {cases} also alike in the decisions before it."
     )
     rows = [
         [
-            str(row["physician"]),
-            words.label(row["decision"]),
-            _of_hundred(row, "discordance"),
-            _interval(row, "low", "high"),
-            _hundred(row["across"]),
-            _hundred(row["given"]),
+            row.physician,
+            words.label(row.decision),
+            _of_hundred(row.discordance, row.band),
+            _interval(row.low, row.high),
+            _hundred(row.across),
+            _hundred(row.given),
         ]
-        for row in outputs.decisions.iter_rows(named=True)
+        for row in rows_of(joint.by_physician, DecisionRow)
     ]
     heads = [words.decider, "decision", "of 100 pairs", "95 % interval", "across", "given"]
     return plain_table(
@@ -131,8 +143,7 @@ def _each(outputs: SeveralOutputs) -> Table:
     )
 
 
-def _pairs(outputs: SeveralOutputs) -> Table:
-    words = outputs.words
+def _pairs(words: Words, joint: Joint) -> Table:
     caption = words.fill(
         "Together: share of {cases} who got both; expected: the share that the record explains. "
         "Correlation of what it leaves unexplained. Steadiness: correlation over {deciders} of how "
@@ -140,39 +151,42 @@ def _pairs(outputs: SeveralOutputs) -> Table:
     )
     rows = [
         [
-            f"{words.label(row['first'])}, {words.label(row['second'])}",
-            *(_number(row[name]) for name in ("together", "expected", "correlation")),
-            f"{_number(row['low'])} to {_number(row['high'])}",
-            _number(row["steadiness"]),
+            f"{words.label(row.first)}, {words.label(row.second)}",
+            *(_number(each) for each in (row.together, row.expected, row.correlation)),
+            f"{_number(row.low)} to {_number(row.high)}",
+            _number(row.steadiness),
         ]
-        for row in outputs.summary["pairs"]
+        for row in joint.pairs
     ]
     heads = ["decisions", "together", "expected", "correlation", "95 % interval", "steadiness"]
     return plain_table("Pairs", caption, heads, rows, shares=(2.5, 1, 1, 1.1, 1.4, 1.1))
 
 
-def _decisions_figure(outputs: SeveralOutputs) -> list[Figure]:
+def _decisions_figure(words: Words, joint: Joint) -> list[Figure]:
     """Return every decision over all: by itself, and given those before it."""
-    words = outputs.words
-    rows = [row for row in outputs.summary["by_decision"] if row["discordance"] is not None]
+    rows = [
+        (words.label(row.decision), row.discordance, row.given)
+        for row in joint.decisions
+        if row.discordance is not None
+    ]
     if not rows:
         return []
     title = words.fill("How consistent all {deciders} together are in each decision")
     told = "; ".join(
-        f"{words.label(row['decision'])}: {_hundred(row['discordance'])}"
-        + ("" if row["given"] is None else f", given those before it {_hundred(row['given'])}")
-        for row in rows
+        f"{name}: {_hundred(value)}"
+        + ("" if given is None else f", given those before it {_hundred(given)}")
+        for name, value, given in rows
     )
 
     def plot(width: int) -> Plot:
-        names = [words.label(row["decision"]) for row in rows]
-        most = 105 * max(row["discordance"] for row in rows)
+        most = 105 * max(value for _, value, _ in rows)
+        names = [name for name, _, _ in rows]
         drawn = row_plot(names, most, width, "decided differently, of 100 pairs")
-        for position, row in enumerate(rows, 1):
+        for position, (name, value, given) in enumerate(rows, 1):
             at = drawn.at(position)
-            drawn.point((100 * row["discordance"], at), f"{names[position - 1]}: by itself")
-            if row["given"] is not None:
-                drawn.point((100 * row["given"], at), "given those before it", "hollow")
+            drawn.point((100 * value, at), f"{name}: by itself")
+            if given is not None:
+                drawn.point((100 * given, at), "given those before it", "hollow")
         return drawn
 
     svgs = [plot(width).svg(title, f"{told}.") for width in (WIDE, NARROW)]
@@ -180,57 +194,60 @@ def _decisions_figure(outputs: SeveralOutputs) -> list[Figure]:
     return [Figure("order", title, f"{told}.", "", svgs, key)]
 
 
-def _pairs_figure(outputs: SeveralOutputs) -> list[Figure]:
+def _pairs_figure(words: Words, joint: Joint) -> list[Figure]:
     """Return which decisions are taken together more, or less, than the record explains."""
-    words = outputs.words
-    rows = [row for row in outputs.summary["pairs"] if row["correlation"] is not None]
+    rows = [
+        (f"{words.label(row.first)}, {words.label(row.second)}", row)
+        for row in joint.pairs
+        if row.correlation is not None
+    ]
     if len(rows) < 2:
         return []
-    names = [f"{words.label(row['first'])}, {words.label(row['second'])}" for row in rows]
+    names = [name for name, _ in rows]
     title = "Which decisions go together more than the record explains"
-    told = "; ".join(
-        f"{name}: {row['correlation']:.2f}" for name, row in zip(names, rows, strict=True)
-    )
+    told = "; ".join(f"{name}: {_number(row.correlation)}" for name, row in rows)
     svgs = []
     for width in (WIDE, NARROW):
         plot = row_plot(names, 1.0, width, "correlation of what is left unexplained")
-        for position, row in enumerate(rows, 1):
+        for position, (name, row) in enumerate(rows, 1):
             at = plot.at(position)
-            low, high, value = (max(row[end], 0.0) for end in ("low", "high", "correlation"))
+            low, high, value = (
+                max(end or 0.0, 0.0) for end in (row.low, row.high, row.correlation)
+            )
             plot.interval(at, low, high, upright=False)
-            plot.point((value, at), f"{names[position - 1]}: {row['correlation']:.2f}")
+            plot.point((value, at), f"{name}: {_number(row.correlation)}")
         svgs.append(plot.svg(title, f"{told}."))
     return [Figure("pairs-picture", title, f"{told}.", "", svgs)]
 
 
 def joint_sheet(
-    outputs: SeveralOutputs, physician: str, *, called: str, private: str | None
+    published: Published, joint: Joint, physician: str, *, called: str, private: str | None
 ) -> Document:
     """Return the sheet of a decider for several decisions."""
-    summary, words = outputs.summary, outputs.words
-    (row,) = outputs.joint.filter(pl.col("physician") == physician).to_dicts()
-    figure, sentence = _own_figure(row, len(summary["decisions"]), words)
-    number = row["n_differences"]
+    words = published.words
+    row = _own_row(joint, physician)
+    figure, sentence = _own_figure(row, len(published.decisions), words)
+    number = row.n_differences
     facts = [
-        ("the figure of all together", _hundred(summary["differ"])),
-        ("your figure, as if decisions did not look at each other", _hundred(row["differ_apart"])),
+        ("the figure of all together", _hundred(joint.differ)),
+        ("your figure, as if decisions did not look at each other", _hundred(row.differ_apart)),
         ("decisions that differ, expected", "–" if number is None else f"{number:.2f}"),
     ]
     about = words.fill(
         "For {who} alone · decisions: {decisions} · {n} measured",
         who=called,
-        decisions=", ".join(words.label(name) for name in summary["decisions"]),
-        n=words.counted(summary["n_physicians"]),
+        decisions=", ".join(words.label(each.decision) for each in published.decisions),
+        n=words.counted(joint.physicians.height),
     )
     blocks: list[Block] = [
         *([Note("Private.", private, "alarm")] if private else []),
         Heading("Your figure", 1, "figure", "Your figure"),
         Note(figure, sentence, "figure"),
-        *_peers(row, outputs),
+        *_peers(row, published, joint),
         KeyFigures([(words.fill(name), value) for name, value in facts if value != "–"]),
         Heading("Each of your decisions"),
         rows_figure(
-            _own_decisions(outputs, physician),
+            _own_decisions(words, joint, physician),
             "own-decisions",
             "Each of your decisions",
             "Each decision by itself; upper limits, as if the others were not known.",
@@ -244,11 +261,33 @@ def joint_sheet(
     return Document(words.title or TITLE, about, blocks)
 
 
-def _own_figure(row: Mapping[str, Any], n_decisions: int, words: Words) -> tuple[str, str]:
+def _own_row(joint: Joint, physician: str) -> JointRow:
+    """Return the row of a decider; beyond the sample of a large table there is none."""
+    rows = rows_of(joint.physicians.filter(pl.col("physician") == physician), JointRow)
+    if rows:
+        return rows[0]
+    return JointRow(
+        physician=physician,
+        differ=None,
+        differ_low=None,
+        differ_high=None,
+        differ_apart=None,
+        n_differences=None,
+        n_differences_low=None,
+        n_differences_high=None,
+        band=None,
+        reportable=False,
+        reason="it was not among those that a large table is learned from",
+    )
+
+
+def _own_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
     """Return the joint figure in large letters, and the sentence that goes with it."""
     differ = f"get different decisions in at least one of {n_decisions}"
-    if row["differ"] is not None:
-        value, low, high = (_hundred(row[name]) for name in ("differ", "differ_low", "differ_high"))
+    if row.differ is not None:
+        value, low, high = (
+            _hundred(each) for each in (row.differ, row.differ_low, row.differ_high)
+        )
         return f"at most about {value} of 100", words.fill(
             "Of 100 pairs of comparable {cases} of yours, at most about {value} {differ}; the 95 % "
             "interval goes from {low} to {high}.",
@@ -257,46 +296,44 @@ def _own_figure(row: Mapping[str, Any], n_decisions: int, words: Words) -> tuple
             low=low,
             high=high,
         )
-    if row["band"]:
-        return f"{Band.of_text(row['band']).of_hundred} of 100", words.fill(
+    if row.band:
+        return f"{Band.of_text(row.band).of_hundred} of 100", words.fill(
             "Of 100 pairs of comparable {cases} of yours, so many {differ}. It is shown as a "
             "range, because an exact value could reveal small numbers of {cases}, or too little is "
             "known.",
             differ=differ,
         )
-    return "no figure", f"There is no figure for all decisions together: {row['reason']}."
+    return "no figure", f"There is no figure for all decisions together: {row.reason}."
 
 
-def _peers(row: Mapping[str, Any], outputs: SeveralOutputs) -> list[Block]:
-    if row["differ"] is None:
+def _peers(row: JointRow, published: Published, joint: Joint) -> list[Block]:
+    if row.differ is None or row.differ_low is None or row.differ_high is None:
         return []
-    if set(outputs.summary["verdicts"].values()) & set(UNRANKED):
+    if any(each.verdict in UNRANKED for each in published.decisions):
         return [Paragraph(NOT_COMPARED, quiet=True)]
-    others = outputs.joint.filter(pl.col("physician") != row["physician"])["differ"]
-    own = Own(*(100 * row[name] for name in ("differ", "differ_low", "differ_high")))
+    others = joint.physicians.filter(pl.col("physician") != row.physician)["differ"]
+    own = Own(100 * row.differ, 100 * row.differ_low, 100 * row.differ_high)
     axis = "of 100 pairs, decided differently in at least one decision"
     peers = [100 * value for value in others.drop_nulls().to_list()]
-    made = among_peers(own, peers, outputs.words, axis)
+    made = among_peers(own, peers, published.words, axis)
     return [Paragraph(made, quiet=True) if isinstance(made, str) else made]
 
 
-def _own_decisions(outputs: SeveralOutputs, physician: str) -> list[SheetRow]:
+def _own_decisions(words: Words, joint: Joint, physician: str) -> list[SheetRow]:
     """Return every decision of a decider, in the order in which they are taken."""
-    mine = {
-        row["decision"]: row
-        for row in outputs.decisions.filter(pl.col("physician") == physician).to_dicts()
-    }
-    whole = {row["decision"]: row["discordance"] for row in outputs.summary["by_decision"]}
+    own = joint.by_physician.filter(pl.col("physician") == physician)
+    mine = {row.decision: row for row in rows_of(own, DecisionRow)}
     rows = []
-    for name in outputs.summary["decisions"]:
-        row, all_together = mine.get(name, {}), whole.get(name)
-        known = row.get("discordance") is not None and row.get("low") is not None
+    for whole in joint.decisions:
+        row = mine.get(whole.decision)
+        ends = () if row is None else (row.discordance, row.low, row.high)
+        known = [100 * each for each in ends if each is not None]
         rows.append(
             SheetRow(
-                outputs.words.label(name),
-                Own(*(100 * row[end] for end in ("discordance", "low", "high"))) if known else None,
-                None if all_together is None else 100 * all_together,
-                Band.of_text(row["band"]).of_hundred if row.get("band") else "not shown",
+                words.label(whole.decision),
+                Own(*known) if len(known) == 3 else None,
+                None if whole.discordance is None else 100 * whole.discordance,
+                Band.of_text(row.band).of_hundred if row and row.band else "not shown",
             )
         )
     return rows

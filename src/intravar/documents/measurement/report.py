@@ -24,10 +24,12 @@ from intravar.documents.blocks import (
     SideBySide,
     Table,
     plain_table,
+    within,
 )
 from intravar.documents.caveats import not_meant
 from intravar.documents.measurement import deciders, group, rule, trust
 from intravar.documents.measurement.first import first_screen, verdict_note, with_figure
+from intravar.documents.measurement.joint import joint_about, joint_blocks
 from intravar.documents.measurement.strata import strata_section
 from intravar.documents.measurement.table import decider_table
 from intravar.estimators.registry import described
@@ -96,23 +98,34 @@ def report(published: Published, pairs: Mapping[str, Any] | None = None) -> Docu
     pairs
         Cases behind the scores per decider, for whoever asked; they make it patient-level.
     """
-    words, decision = published.words, published.first
+    words = published.words
     usual = words.fill("How consistently do {deciders} decide about comparable {cases}?")
-    blocks = sections(published, decision)
+    if published.joint is None:
+        told_of, blocks = about(published, published.first), sections(published, published.first)
+    else:
+        told_of, blocks = joint_about(published), joint_blocks(published, published.joint)
+        for at, each in enumerate(published.decisions, 1):
+            own = within(sections(published, each), at)
+            blocks.append(Annex(f"{words.label(each.decision)} by itself", own))
     if pairs:
         told = words.fill("This page shows single {cases}, because it was asked for.")
         note = Note(told, "Keep it where the data are.", "alarm")
         blocks = [note, *blocks, *_pairs(pairs, words)]
-    return Document(words.title or usual, about(published, decision), blocks)
+    return Document(words.title or usual, told_of, blocks)
 
 
 def table_document(published: Published) -> Document:
     """Return the table of deciders alone, with all its columns, as a document."""
     words, decision = published.words, published.first
     title = f"All {words.counted(decision.n_physicians)}"
-    note = verdict_note(decision, words)
-    table = decider_table(decision, words)
-    return Document(title, about(published, decision), [note, table])
+    blocks: list[Block] = []
+    for at, each in enumerate(published.decisions, 1):
+        own: list[Block] = [verdict_note(each, words), decider_table(each, words)]
+        if published.joint is not None:
+            own = [Heading(words.label(each.decision)), *within(own, at)]
+        blocks += own
+    told_of = about(published, decision) if published.joint is None else joint_about(published)
+    return Document(title, told_of, blocks)
 
 
 def _pairs(pairs: Mapping[str, Any], words: Words) -> list[Block]:

@@ -13,7 +13,6 @@ import polars as pl
 from intravar.documents.blocks import Block, Document
 from intravar.documents.measurement.handover import FIGURES_FILE
 from intravar.documents.measurement.joint import joint_sheet
-from intravar.documents.measurement.several_handover import stored_several
 from intravar.documents.packages import check_packages
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
@@ -24,9 +23,7 @@ from intravar.ledger import Ledger
 from intravar.publication.addressing import Addresses
 from intravar.publication.explain import measurement_folders
 from intravar.publication.files import read_published, safe_csv
-from intravar.publication.folders import private_folder, read_several
-from intravar.publication.results import Published
-from intravar.publication.several_outputs import SeveralOutputs
+from intravar.publication.results import JointRow, Published, rows_of
 from intravar.wording import Words
 from intravar.writing import check_writable, make_folder, make_private, write_private
 
@@ -89,17 +86,14 @@ def write_sheets(
     """
     check_packages(formats)
     size = paper_size(paper)
-    if read_several(Path(folder)) is not None:
-        path, private = Path(folder), private_folder(Path(folder).resolve())
-        if cases or exact:
-            raise InputError(
-                f"{option('cases')} and {option('exact')} show one decision; ask for them of the "
-                "folder of one decision"
-            )
-    else:
-        path, private = measurement_folders(folder)
+    path, private = measurement_folders(folder)
     target = _target(None if out is None else Path(out), path, private, exact=exact)
-    source = _Source.of(path)
+    source = _Source(read_published(path))
+    if source.published.joint is not None and (cases or exact):
+        raise InputError(
+            f"{option('cases')} and {option('exact')} show one decision, and several were "
+            "measured; measure the one that is meant by itself"
+        )
     known = Addresses.of(source.everybody, private)
     figures = _figures(private, path) if exact else {}
     chosen = source.with_figure if physician is None else [known.found(physician)]
@@ -128,12 +122,7 @@ def write_sheets(
 class _Source(NamedTuple):
     """What sheets are made from: one decision, or several together."""
 
-    published: Published | SeveralOutputs
-
-    @classmethod
-    def of(cls, path: Path) -> _Source:
-        """Read a stored measurement."""
-        return cls(read_published(path) if read_several(path) is None else stored_several(path))
+    published: Published
 
     @property
     def words(self) -> Words:
@@ -143,21 +132,19 @@ class _Source(NamedTuple):
     @property
     def everybody(self) -> list[str]:
         """All deciders, as published."""
-        if isinstance(self.published, SeveralOutputs):
-            return [str(name) for name in self.published.joint["physician"].to_list()]
-        return [row.physician for row in self.published.first.rows]
+        listed = [row.physician for each in self.published.decisions for row in each.rows]
+        return sorted(set(listed))
 
     @property
     def with_figure(self) -> list[str]:
         """Those who have a figure or a range."""
-        if isinstance(self.published, SeveralOutputs):
-            known = self.published.joint.filter(pl.col("reportable") | pl.col("band").is_not_null())
-            return [str(name) for name in known["physician"].to_list()]
+        if self.published.joint is not None:
+            rows = rows_of(self.published.joint.physicians, JointRow)
+            return [row.physician for row in rows if row.reportable or row.band]
         return [row.physician for row in self.published.first.rows if has_figure(row)]
 
     def surprising(self, path: Path, shown: str) -> Sequence[Block]:
         """Return the surprising decisions of a decider."""
-        assert isinstance(self.published, Published)
         return surprising(path, shown, self.published.first.decision, self.words)
 
     def sheet(
@@ -170,8 +157,9 @@ class _Source(NamedTuple):
         exact: Mapping[str, Any] | None,
     ) -> Document:
         """Return the sheet of a decider."""
-        if isinstance(self.published, SeveralOutputs):
-            return joint_sheet(self.published, shown, called=called, private=private)
+        joint = self.published.joint
+        if joint is not None:
+            return joint_sheet(self.published, joint, shown, called=called, private=private)
         return sheet(
             self.published, shown, called=called, cases=cases, private=private, exact=exact
         )
