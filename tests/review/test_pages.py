@@ -6,9 +6,12 @@ from pathlib import Path
 import openpyxl
 
 from intravar import documents, review
-from intravar.publication.results import Review
+from intravar.documents.sheet.sheet import facts
+from intravar.publication.results import Review, ReviewFigure
 from intravar.publication.review_words import review_lines, review_sentence
+from intravar.request import Request
 from intravar.review.store import read_stored, write_stored
+from made_published import made_published
 from read_files import text_of
 from review_folders import stored_world
 
@@ -49,3 +52,17 @@ def test_a_review_reaches_every_document(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(world.out / "report.xlsx")
     cells = [str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row]
     assert any(sentence in cell for cell in cells)
+
+
+def test_a_sheet_tells_the_own_figure_only_where_it_is_published() -> None:
+    decision = made_published(["P-1"], Request(physician="a", decision="b")).first
+    row, words = decision.rows[0], Request(physician="a", decision="b").words
+
+    def told(review: Review | None) -> list[str]:
+        every = facts(row, replace(decision, review=review), words)
+        return [value for name, value in every if "reviewers" in name]
+
+    assert told(None) == []
+    assert told(TOLD) == ["13 of 100"]
+    own = replace(TOLD, physicians={"P-1": ReviewFigure(0.2, 0.1, 0.3)})
+    assert told(own) == ["20 of 100"]

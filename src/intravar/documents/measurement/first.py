@@ -20,6 +20,7 @@ from intravar.measurement.sentences import MAY_BE_READ, explained_sentence
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.group_words import differences_line
 from intravar.publication.results import Decision
+from intravar.publication.review_words import review_sentence
 from intravar.publication.shown_location import location_lines
 from intravar.wording import Words, agree, capital
 
@@ -74,7 +75,14 @@ def _leaks(decision: Decision, words: Words) -> list[Block]:
 
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
-    """Return the group's figure in a sentence, and how sure it is."""
+    """Return the group's figure in a sentence, and how sure it is; a review comes first."""
+    told, sure = _by_record(decision, words)
+    if decision.review is None:
+        return told, sure
+    return review_sentence(decision.review, words).rstrip("."), f"{told}. {sure}" if sure else ""
+
+
+def _by_record(decision: Decision, words: Words) -> tuple[str, str]:
     group = decision.group
     if group is None or group.discordance is None:
         return "No figure can be given.", ""
