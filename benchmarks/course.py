@@ -9,9 +9,11 @@ import polars as pl
 
 import intravar
 from intravar.arrays import FloatArray, IntArray
+from intravar.estimators.evidence import Evidence
 from intravar.measurement.course import course_of, subgroups
 from intravar.measurement.strata import Strata
 from intravar.preparation.check import checked
+from intravar.preparation.prepare import Prepared
 from intravar.publication.strata_words import SURE, published_strata
 from intravar.request import Request
 from intravar.study.cohort import Cohort
@@ -50,12 +52,12 @@ def _draw(name: str, draw: int) -> dict[str, float]:
     if name.startswith("drift"):
         day = f"before/after {pl.select(FIRST_DAY + pl.duration(days=MIDDLE)).item()}"
         prepared = checked(table, Request(date="seen", period=day, **asked)).prepared
-        course = course_of(prepared, 0)
+        course = course_of(prepared, *_fitted(prepared), 0)
         assert course is not None
         strata, stratum, changed = course.strata, late, float(course.rule_changed)
     else:
         prepared = checked(table.drop("seen"), Request(by="male", **asked)).prepared
-        found = subgroups(prepared, 0)
+        found = subgroups(prepared, _fitted(prepared)[1])
         assert found is not None
         strata, stratum = found, cohort.covariates["male"].to_numpy().astype(np.int64)
     return _held(strata, _truth(cohort, stratum)) | {"changed": changed}
@@ -84,6 +86,11 @@ def _truth(cohort: Cohort, stratum: IntArray) -> FloatArray:
     ).otherwise(1 - share)
     summed = both.group_by("physician").agg(change.sum().alias("change")).sort("physician")
     return summed["change"].to_numpy()
+
+
+def _fitted(prepared: Prepared) -> tuple[intravar.Predictability, Evidence]:
+    model = intravar.Predictability().fit_observed(prepared.observed)
+    return model, model.evidence(prepared.observed)
 
 
 def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -19,6 +20,19 @@ def _learned_on_disk(pytestconfig: pytest.Config) -> Iterator[None]:
     """Learn the same predictions once for all files and processes, and for the next run."""
     with kept(pytestconfig.rootpath / ".pytest_cache" / "learned"):
         yield
+
+
+@pytest.fixture
+def methods_as_before() -> Iterator[None]:
+    """Forget methods of their own that tests and examples introduce."""
+    from intravar.estimators import DESCRIBED, METHODS
+
+    tables: tuple[dict[str, Any], ...] = (METHODS, DESCRIBED)
+    before = [dict(each) for each in tables]
+    yield
+    for known, earlier in zip(tables, before, strict=True):
+        for name in set(known) - set(earlier):
+            del known[name]
 
 
 @pytest.fixture(scope="module")

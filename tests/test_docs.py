@@ -34,6 +34,7 @@ def blocks(file: Path) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(
     "file", [file for file in FILES if blocks(file)], ids=lambda file: str(file.relative_to(ROOT))
 )
+@pytest.mark.usefixtures("methods_as_before")
 def test_examples_run(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__example__"}

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,10 +138,11 @@ def test_everything_that_is_handed_on_speaks_their_words(
         assert usual_nouns(re.sub(r"\bphysician\s+hospital\b", "", told)) == []
         assert "Stroke & <i>care</i>" in text
         assert "systolic <script>" in text
-    lines = [*outputs.summary["lines"].values(), *outputs.summary["verdict_reasons"]]
-    lines += [*outputs.summary["warnings"], *outputs.checks["dropped"], outputs.checks["missing"]]
+    told_of = outputs.first
+    lines = [*told_of.verdict_reasons, *told_of.warnings]
+    lines += [*told_of.check.dropped, told_of.check.missing]
     assert usual_nouns("\n".join(lines)) == []
-    assert outputs.physicians.columns == [column.name for column in COLUMNS]
+    assert told_of.physicians.columns == [column.name for column in COLUMNS]
 
 
 def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:
@@ -155,8 +157,8 @@ def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:
         run(app, ["measure", source, *asked, "--out", out, "--method", "mahalanobis"]),
     ]
     said += [run(app, ["explain", out])]
-    names = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["lines"]
-    said += [run(app, ["explain", out, "--physician", next(iter(names))])]
+    names = pl.read_parquet(tmp_path / "out" / "physicians.parquet")["physician"]
+    said += [run(app, ["explain", out, "--physician", names[0]])]
     for result in said:
         assert result.exit_code in (0, endings.NOBODY_REPORTABLE), result.output
         rest = re.sub(r"^physician +hospital.*$", "", result.output, flags=re.MULTILINE)

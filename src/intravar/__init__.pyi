@@ -1,7 +1,6 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
 from .buckets.means import Means
 from .documents.measurement.handover import write_measurement
-from .documents.measurement.several_handover import write_several
 from .errors import InputError
 from .estimators.euclidean import Euclidean
 from .estimators.genetic_mahalanobis import GeneticMahalanobis
@@ -18,7 +17,6 @@ from .estimators.repeats import Repeats
 from .estimators.rf_proximity import RFProximity
 from .estimators.several import Several, several
 from .measurement.measure import measure
-from .measurement.measure_several import SeveralMeasured, measure_several
 from .measurement.result import Measurement
 from .preparation.check import check
 from .publication.compare import compare
@@ -52,7 +50,6 @@ __all__ = [
     "Request",
     "Scenario",
     "Several",
-    "SeveralMeasured",
     "Study",
     "Truth",
     "__version__",
@@ -62,7 +59,6 @@ __all__ = [
     "explain",
     "fit_methods",
     "measure",
-    "measure_several",
     "noise",
     "omop_patients",
     "oracle",
@@ -71,5 +67,4 @@ __all__ = [
     "several",
     "simulate",
     "write_measurement",
-    "write_several",
 ]

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from intravar.errors import THEIRS, InputError, option
@@ -97,6 +98,21 @@ class Words:
     def in_summary(cls, summary: Mapping[str, Any]) -> Words:
         """Return the words of a stored measurement; the usual ones where none were asked for."""
         return cls.of(summary.get("request", {}).get("words", {}))
+
+    def fill(self, template: str, /, **values: object) -> str:
+        """Fill a sentence: `{decider}`, `{deciders}`, `{case}` and the like, and values by name.
+
+        Beside these there are `{Decider}` and so on at the beginning of a sentence, `{a_decider}`
+        with its article, `{deciders_own}` (physicians'), `{decided_for}`, `{decided_against}`,
+        `{say_yes}`, `{says_yes}` and `{rate_of_yes}`.
+
+        Examples
+        --------
+        >>> umpires = Words(decider="umpire", deciders="umpires", decision="strike")
+        >>> umpires.fill("{A_decider} {says_yes} in {share} of 100", share=40)
+        'An umpire decides for strike in 40 of 100'
+        """
+        return template.format_map(_fields(self) | values)
 
     def said(self, text: str) -> str:
         """Say a sentence of ours in these words."""
@@ -193,6 +209,55 @@ class Words:
             if str(told) == str(error):
                 raise
             raise told from error
+
+
+@cache
+def _fields(words: Words) -> dict[str, object]:
+    """Return what templates may name."""
+    found: dict[str, object] = {}
+    for name in ("decider", "deciders", "case", "cases"):
+        word: str = getattr(words, name)
+        found[name] = word
+        found[name.capitalize()] = capital(word)
+        found[f"{name}_own"] = f"{word}'" if word.endswith("s") else f"{word}'s"
+    for name in ("decider", "case"):
+        found[f"a_{name}"] = with_article(str(found[name]))
+        found[f"A_{name}"] = capital(with_article(str(found[name])))
+    it = "" if words.decision is None else f" {words.decision}"
+    found |= {f"decided_{way}": f"decided {way}{it}" for way in ("for", "against")}
+    found |= {
+        "say_yes": f"decide for{it}" if it else "say yes",
+        "says_yes": f"decides for{it}" if it else "says yes",
+        "rate_of_yes": f"rate of{it}" if it else 'rate of "yes"',
+    }
+    return found
+
+
+def with_article(word: str) -> str:
+    """Put "a" or "an" before a word.
+
+    Examples
+    --------
+    >>> with_article("umpire"), with_article("unit"), with_article("hospital")
+    ('an umpire', 'a unit', 'a hospital')
+    """
+    return f"a{'n' if _VOWEL.match(word) else ''} {word}"
+
+
+def capital(text: str) -> str:
+    """Return a text that begins with a capital."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def agree(n: int, one: str, several: str) -> str:
+    """Return the form of a word that goes with a number.
+
+    Examples
+    --------
+    >>> f"1 of 43 {agree(1, 'has', 'have')}"
+    '1 of 43 has'
+    """
+    return one if n == 1 else several
 
 
 #: The words of whoever asks for none.

@@ -28,7 +28,7 @@ SOON = 0.3
 def strokes(path: Path) -> None:
     """Write a table with what real ones have: names with spaces, missing values, a leak, a ;."""
     random = np.random.default_rng(5)
-    n, teams = 480, 8
+    n, teams = 400, 8
     age = random.integers(40, 95, n)
     severity = random.integers(0, 30, n)
     late = random.random(n) < 0.3
@@ -86,7 +86,7 @@ def seen(tmp_path: Path) -> Iterator[Seen]:
     tables = tmp_path / "intravar-results" / "tables"
     tables.mkdir(parents=True)
     # The example, smaller: it is made only if it is not there.
-    cohort = intravar.simulate("stress-two-camps", n_patients=600, n_physicians=6)
+    cohort = intravar.simulate("stress-two-camps", n_patients=300, n_physicians=4)
     cohort.to_polars().write_csv(tables / "example.csv")
     command = [sys.executable, "-m", "intravar", "app", str(tmp_path), "--no-browser"]
     app = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -129,7 +129,7 @@ def go_with_the_example(seen: Seen) -> None:
     page = seen.page
     page.goto(seen.address)
     assert "token" not in page.url
-    seen.look()
+    seen.look(narrow=False)
     seen.press("Open the example")
     page.locator("#choices").wait_for(timeout=WAIT)
     assert page.get_by_label("Who decides", exact=True).input_value() == "physician"
@@ -161,7 +161,7 @@ def choose_strokes(seen: Seen, tmp_path: Path) -> None:
     seen.look()
     seen.press("Check these choices")
     page.get_by_text("These columns may give the decision away").wait_for(timeout=WAIT)
-    seen.look()
+    seen.look(narrow=False)
     seen.press("Leave the ticked columns out")
     page.get_by_text("Nothing has been measured").wait_for(timeout=WAIT)
     assert page.get_by_role("alert").count() == 0
@@ -190,7 +190,7 @@ def take_home(seen: Seen, tmp_path: Path) -> None:
     seen.look(narrow=False)
     seen.press("I may see them")
     page.get_by_text("PATIENT-LEVEL").wait_for(timeout=WAIT)
-    seen.look()
+    seen.look(narrow=False)
     page.get_by_role("link", name="Back to the result").click()
 
 

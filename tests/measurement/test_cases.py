@@ -13,7 +13,7 @@ from intravar import InputError
 from intravar.estimators.repeats import Repeats
 from intravar.measurement.repeated import SeenTwice
 from intravar.measurement.verdict import Level
-from intravar.publication.outputs import outputs_of
+from intravar.publication.disclosure import published_of
 from intravar.publication.shown_repeats import hidden_repeats, shown_repeats
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -63,7 +63,7 @@ def test_contradictions_are_counted(readings: pl.DataFrame, found: intravar.Meas
 
 
 def test_few_cases_seen_once_hide_how_many_were_seen_twice(found: intravar.Measurement) -> None:
-    outputs = outputs_of(found, {name: name for name in "abc"})
+    outputs = published_of(found, {name: name for name in "abc"}).first
     shown = dict(outputs.physicians.select("physician", "n_repeats").iter_rows())
     assert shown["b"] is None  # four of eighty images were seen once
 
@@ -83,11 +83,11 @@ def test_a_measurement_says_how_much_it_bears(found: intravar.Measurement) -> No
     assert found.verdict in get_args(Level)
     assert found.group is not None
     assert found.group.low <= found.group.discordance <= found.group.high
-    summary = outputs_of(found, {name: name for name in "abc"}).summary
-    assert summary["verdict"] == found.verdict
-    assert set(summary["group"]) >= {"discordance", "high", "spread", "differences"}
+    decision = published_of(found, {name: name for name in "abc"}).first
+    assert decision.verdict == found.verdict
+    assert decision.group is not None
     if found.verdict in ("group only", "not interpretable"):
-        assert outputs_of(found, {n: n for n in "abc"}).physicians["rank"].null_count() == 3
+        assert decision.physicians["rank"].null_count() == 3
 
 
 def test_a_reader_with_many_repeats_is_shown() -> None:

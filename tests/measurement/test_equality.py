@@ -14,6 +14,7 @@ import intravar
 from intravar import Cohort, Measurement
 from intravar.estimators import Observed, make_estimator
 from intravar.measurement import halves
+from intravar.panels import in_content_order
 from omop_writer import DRUG, covariates_of, omop_frames, write_csv_folder
 from postgres import server, write_table
 
@@ -43,7 +44,7 @@ def in_order(cohort: Cohort) -> Observed:
     columns = sorted(cohort.covariate_names)
     table = cohort.to_polars().sort("physician", *columns, "decision")
     given = Observed.of(table.select(columns), table["decision"], table["physician"])
-    return given.in_canonical_order()[0]
+    return in_content_order(given)[0]
 
 
 def measured(source: Any, **options: Any) -> Measurement:

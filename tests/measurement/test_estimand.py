@@ -17,7 +17,7 @@ from intravar.measurement.estimand import (
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import RULE_FOUND, Verdict
 from intravar.publication import group_lines
-from intravar.publication.outputs import outputs_of
+from intravar.publication.disclosure import published_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -75,13 +75,10 @@ def test_without_a_rule_any_two_patients_are_compared() -> None:
     )
     assert found.judged is not None
     assert found.judged.rule_found < RULE_FOUND
-    outputs = outputs_of(found, {name: name for name in "abc"})
+    decision = published_of(found, {name: name for name in "abc"}).first
     told = "pairs of any two patients of a judge, since nothing recorded tells them apart"
-    assert outputs.summary["compared"] == told
-    summary = outputs.summary
-    assert outputs.decision is not None
-    group = outputs.decision.group
-    lines = group_lines(group, 3, summary["claim"], found.request.words, told)
+    assert decision.compared == told
+    lines = group_lines(decision.group, 3, decision.claim, found.request.words, told)
     assert f"All 3 judges together: of 100 {told}, at most" in lines[0]
     no_rule = Verdict("group only", (), 0.0)
     assert compared_in(RepeatedCases(*np.ones((2, 3), int)), no_rule) == "cases seen twice"

@@ -9,6 +9,7 @@ import pytest
 import intravar
 from intravar.estimators import METHODS, Estimator, Observed, default_method
 from intravar.estimators.evidence import EligibleRates
+from intravar.estimators.registry import described
 from intravar.inference import Interval
 from intravar.latent.anchors import Anchors
 
@@ -69,3 +70,43 @@ def test_it_measures_by_default_and_all_it_knows_is_written(tmp_path: Path) -> N
     assert "p high" in (tmp_path / "out" / "physicians.html").read_text()
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Anchor mass of the latent rule: 25 % of the eligible are surely so" in page
+
+
+class PlainRate(Estimator):
+    """Two of a physician's patients, drawn without looking: the fewest lines a method takes."""
+
+    name = "plain-rate"
+    label = "Plain rate"
+    idea = "how often two patients of one physician are decided differently"
+    supervised = False
+
+    def __init__(self, *, added: float = 0.0) -> None:
+        self.added = added
+
+    def _fit(self, observed: Observed) -> None:
+        rate = np.array([observed.decision[panel].mean() for panel in observed.panels])
+        self.score_ = 2 * rate * (1 - rate) + self.added
+        self.reason_ = [None] * len(rate)
+
+
+@pytest.mark.usefixtures("methods_as_before")
+def test_a_method_of_ones_own_measures_as_it_was_given(tmp_path: Path) -> None:
+    table = intravar.simulate("score2", n_patients=300, n_physicians=6).to_polars()
+    columns = {"physician": "physician", "decision": "decision"}
+    found = intravar.measure(table, **columns, method=PlainRate(added=0.01))
+    beside = intravar.measure(table, **columns, method="euclidean", methods=[PlainRate()])
+    assert found.method == "plain-rate"
+    rates = table.group_by("physician").agg(r=pl.col("decision").cast(pl.Float64).mean())
+    expected = rates.select("physician", score=2 * pl.col("r") * (1 - pl.col("r")) + 0.01)
+    joined = found.physicians.with_columns(pl.col("physician").cast(pl.String)).join(
+        expected.with_columns(pl.col("physician").cast(pl.String)), on="physician"
+    )
+    np.testing.assert_allclose(joined["discordance"], joined["score"])
+    assert list(beside.fitted) == ["euclidean", "plain-rate"]
+    intravar.write_measurement(found, tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_documents_of_an_unknown_method_are_refused() -> None:
+    with pytest.raises(intravar.InputError, match="'plain-rate' is not one of intravar's"):
+        described("plain-rate")

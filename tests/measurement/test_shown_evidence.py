@@ -11,10 +11,9 @@ from rich.console import Console
 import intravar
 from intravar import Measurement
 from intravar.cli.explain import _print_cases
+from intravar.wording import USUAL
 
 pytestmark = pytest.mark.usefixtures("learned_once")
-
-ASKED = {"request": {"columns": {"decision": "statin"}}}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +68,7 @@ def test_in_sixty_columns() -> None:
     alone |= {"covariate": "age", "decided_for": "30", "decided_against": None, "difference": None}
     rows = [*(line | each for each in beside), line | alone | {"predicted": 0.02}]
     out = io.StringIO()
-    _print_cases(Console(file=out, width=60, highlight=False), pl.DataFrame(rows), ASKED)
+    _print_cases(Console(file=out, width=60, highlight=False), pl.DataFrame(rows), "statin", USUAL)
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("PATIENT-LEVEL")
     assert max(len(each) for each in lines) <= 60
@@ -79,5 +78,5 @@ def test_in_sixty_columns() -> None:
     assert "2. Data row 9, statin: yes; predicted was no, with 98 of 100." in text
     assert "Nobody alike was decided the other way." in text
     nothing = io.StringIO()
-    _print_cases(Console(file=nothing, width=60), pl.DataFrame(rows).clear(), ASKED)
+    _print_cases(Console(file=nothing, width=60), pl.DataFrame(rows).clear(), "statin", USUAL)
     assert "No such decision" in nothing.getvalue()

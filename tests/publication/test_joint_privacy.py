@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import intravar
-from intravar.measurement.measure_several import SeveralMeasured
+from intravar.measurement.together import Together
 from intravar.publication.bands import Band
-from intravar.publication.joint_bands import combinations_of, may_be_told
-from intravar.publication.outputs import Outputs, outputs_of
-from intravar.publication.several_outputs import SeveralOutputs, several_outputs
+from intravar.publication.disclosure import published_of
+from intravar.publication.joint import combinations_of, may_be_told, published_joint
+from intravar.publication.results import Decision, Joint
 from intravar.publication.suppression import is_few, is_small
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -143,8 +143,8 @@ def test_three_decisions(cells: list[int], cell: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def found() -> SeveralMeasured:
-    return intravar.measure_several(
+def measured() -> intravar.Measurement:
+    return intravar.measure(
         COHORT.to_polars(),
         physician="physician",
         decision="decision,decision_2",
@@ -154,18 +154,19 @@ def found() -> SeveralMeasured:
 
 
 @pytest.fixture(scope="module")
-def alone(found: SeveralMeasured) -> dict[str, Outputs]:
+def found(measured: intravar.Measurement) -> Together:
+    assert measured.together is not None
+    return measured.together
+
+
+@pytest.fixture(scope="module")
+def alone(measured: intravar.Measurement, found: Together) -> tuple[Decision, ...]:
     names = {name: name for name in found.predicted.physician.to_list()}
     secrets = dict(zip(names, (0.1, 0.4, 0.6, 0.9), strict=True))
-    return {
-        name: outputs_of(each, names, lambda name: secrets.get(name, 0.5))
-        for name, each in found.measurements.items()
-    }
+    return published_of(measured, names, lambda name: secrets.get(name, 0.5)).decisions
 
 
-def published(
-    found: SeveralMeasured, alone: dict[str, Outputs], cells: Table | None = None
-) -> SeveralOutputs:
+def published(found: Together, alone: tuple[Decision, ...], cells: Table | None = None) -> Joint:
     """Publish with so many of the first physician's patients in every combination."""
     predicted = found.predicted
     if cells is not None:
@@ -175,34 +176,34 @@ def published(
         decided[mine[: len(combination)]] = np.column_stack([combination & 1, combination >> 1])
         found = replace(found, predicted=replace(predicted, decided=decided))
     names = {name: name for name in predicted.physician.to_list()}
-    return several_outputs(found, names, alone, {})
+    return published_joint(found, names, alone)
 
 
-def first(outputs: SeveralOutputs) -> list[Any]:
-    name = outputs.joint["physician"][0]
-    tables = (outputs.joint, outputs.decisions, outputs.pairs)
+def first(outputs: Joint) -> list[Any]:
+    name = outputs.physicians["physician"][0]
+    tables = (outputs.physicians, outputs.by_physician, outputs.pairs_by_physician)
     return [table.filter(pl.col("physician") == name).rows() for table in tables]
 
 
 def test_a_small_combination_takes_numbers_away_and_leaves_a_band(
-    found: SeveralMeasured, alone: dict[str, Outputs]
+    found: Together, alone: tuple[Decision, ...]
 ) -> None:
     n = int((found.predicted.code == 0).sum())
     many = (n - 60, 20, 20, 20)
     shown = published(found, alone, many)
-    row = shown.joint.row(0, named=True)
+    row = shown.physicians.row(0, named=True)
     assert row["reportable"]
     assert row["band"] is None
     assert row["differ"] is not None
-    assert shown.pairs["correlation"].null_count() < shown.pairs.height
+    assert shown.pairs_by_physician["correlation"].null_count() < shown.pairs_by_physician.height
     few = [first(published(found, alone, (n - 40 - both, 20, 20, both))) for both in range(12)]
     assert all(each == few[0] for each in few)  # nothing follows of how many got both
     hidden = published(found, alone, (n - 43, 20, 20, 3))
-    row = hidden.joint.row(0, named=True)
+    row = hidden.physicians.row(0, named=True)
     assert {row[name] for name in row if "differ" in name} == {None}
     singles = [
         each.physicians.filter(pl.col("physician") == row["physician"]).row(0, named=True)
-        for each in alone.values()
+        for each in alone
     ]
     ends = [
         (each["discordance"],) * 2
@@ -211,11 +212,11 @@ def test_a_small_combination_takes_numbers_away_and_leaves_a_band(
         for each in singles
     ]
     assert row["band"].startswith(("at most", f"{int(100 * max(e[0] for e in ends)) / 100:.2f}"))
-    of_this = hidden.decisions.filter(pl.col("physician") == row["physician"])
+    of_this = hidden.by_physician.filter(pl.col("physician") == row["physician"])
     assert of_this["given"].null_count() == of_this.height
 
 
-def test_combinations_are_counted(found: SeveralMeasured) -> None:
+def test_combinations_are_counted(found: Together) -> None:
     predicted = found.predicted
     counts = combinations_of(predicted.decided, predicted.code, 4)
     for who, both in product(range(4), range(4)):
@@ -226,15 +227,19 @@ def test_combinations_are_counted(found: SeveralMeasured) -> None:
 
 
 def test_figures_of_all_are_no_finer_than_what_two_dozen_patients_move(
-    found: SeveralMeasured, alone: dict[str, Outputs]
+    found: Together, alone: tuple[Decision, ...]
 ) -> None:
-    summary = published(found, alone).summary
-    for name in ("differ", "differ_low", "differ_high", "differ_apart"):
-        assert round(summary[name] / 0.05, 6) == round(summary[name] / 0.05)
-    assert summary["differ_low"] < summary["differ"] < summary["differ_high"]
+    joint = published(found, alone)
+    value, low, high, apart = joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart
+    assert value is not None
+    assert low is not None
+    assert high is not None
+    for each in (value, low, high, apart or 0.0):
+        assert round(each / 0.05, 6) == round(each / 0.05)
+    assert low < value < high
     assert COHORT.truth is not None
     outcomes = COHORT.truth.outcomes
     assert outcomes is not None
     two = outcomes[:, :4] + outcomes[:, 4:]  # whatever the third decision was
     truth = float((1 - (two**2).sum(axis=1)).mean())
-    assert summary["differ_low"] <= truth <= summary["differ_high"]
+    assert low <= truth <= high

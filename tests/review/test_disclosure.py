@@ -111,9 +111,28 @@ def test_a_review_is_published_in_blocks(world: World) -> None:
     assert min(np.diff([0, *at])) >= BLOCK
     assert 1 < len(at) <= 4
     # One answer changed afterwards changes nothing that is published.
-    review.answer(world.out, pairs[0].pair, "unsure")
-    assert not review.read(world.out).published
-    assert _published(world) == seen[-1][1]
+    for word, reason in (("unsure", ""), ("different", "tried before")):
+        review.answer(world.out, pairs[0].pair, word, reason=reason)
+        assert not review.read(world.out).published
+        assert _published(world) == seen[-1][1]
+
+
+def test_publishing_that_was_cut_short_is_done_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    review.draw(world.out, pairs=120)
+    _answer_all(world)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "add_files", full)
+        with pytest.raises(OSError, match="No space"):
+            review.read(world.out)
+    assert _published(world) is None
+    assert review.read(world.out).published
+    assert _published(world) is not None
 
 
 def test_what_is_published_has_its_fields_and_no_counts(world: World) -> None:

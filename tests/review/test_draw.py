@@ -265,3 +265,15 @@ def _z(guess: np.ndarray, different: np.ndarray) -> float:  # type: ignore[type-
     one, other = guess[different], guess[~different]
     error = np.sqrt(one.var() / len(one) + other.var() / len(other))
     return float((one.mean() - other.mean()) / max(error, 1e-9))
+
+
+def test_pairs_that_are_added_are_of_both_kinds_as_before(tmp_path: Path) -> None:
+    """Were one kind used up, the numbers of the others would tell how they were decided."""
+    world = stored_world(tmp_path, n_physicians=4, n_each=60)
+    review.draw(world.out, pairs=40)
+    review.draw(world.out, more=500)
+    kinds = list(_kinds(world).values())
+    assert 40 < len(kinds) < 120
+    assert abs(np.mean(kinds[:40]) - np.mean(kinds[40:])) < 0.03
+    with pytest.raises(InputError, match="none are left"):
+        review.draw(world.out, more=60)

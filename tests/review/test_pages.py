@@ -6,10 +6,12 @@ from pathlib import Path
 import openpyxl
 
 from intravar import documents, review
-from intravar.documents.sheet.sheet_words import facts
-from intravar.publication.results import Review
+from intravar.documents.sheet.sheet import facts
+from intravar.publication.results import Review, ReviewFigure
 from intravar.publication.review_words import review_lines, review_sentence
+from intravar.request import Request
 from intravar.review.store import read_stored, write_stored
+from made_published import made_published
 from read_files import text_of
 from review_folders import stored_world
 
@@ -53,18 +55,14 @@ def test_a_review_reaches_every_document(tmp_path: Path) -> None:
 
 
 def test_a_sheet_tells_the_own_figure_only_where_it_is_published() -> None:
-    row = {"physician": "P-1", "n_patients": 80, "rank": None, "reliability": None}
-    summary = {"group": None, "verdict": "group only"}
-    own = {"P-1": {"discordance": 0.2, "low": 0.1, "high": 0.3}}
-    told = facts(
-        row,
-        summary | {"review": {"discordance": 0.13, "physicians": own}},
-        {"decision_share": None},
-    )
-    assert ("yours, among pairs that reviewers found comparable", "20 of 100") in told
-    told = facts(
-        row, summary | {"review": {"discordance": 0.13, "physicians": {}}}, {"decision_share": None}
-    )
-    assert [value for name, value in told if "reviewers" in name] == ["13 of 100"]
-    told = facts(row, summary | {"review": None}, {"decision_share": None})
-    assert not [name for name, _ in told if "reviewers" in name]
+    decision = made_published(["P-1"], Request(physician="a", decision="b")).first
+    row, words = decision.rows[0], Request(physician="a", decision="b").words
+
+    def told(review: Review | None) -> list[str]:
+        every = facts(row, replace(decision, review=review), words)
+        return [value for name, value in every if "reviewers" in name]
+
+    assert told(None) == []
+    assert told(TOLD) == ["13 of 100"]
+    own = replace(TOLD, physicians={"P-1": ReviewFigure(0.2, 0.1, 0.3)})
+    assert told(own) == ["20 of 100"]

@@ -7,14 +7,17 @@ import binascii
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from intravar.errors import InputError
-from intravar.publication.folders import SUMMARY, private_folder, read_summary
+from intravar.publication.files import SUMMARY, read_published
+from intravar.publication.folders import private_folder
+from intravar.publication.results import Published
 from intravar.writing import make_folder, make_private_folder
 
 #: Endings of files that are offered as tables; a request's file holds all choices.
@@ -151,13 +154,10 @@ class Places:
         found = list(_measured_in(place)) if place.is_dir() else []
         return sorted(found, key=lambda each: each.when, reverse=True)
 
-    def opened(self, key: str) -> tuple[Path, dict[str, Any]]:
-        """Return the folder of an address and its summary, of one decision or several."""
+    def opened(self, key: str) -> tuple[Path, Published]:
+        """Return the folder of an address and what it publishes, of one decision or several."""
         folder = self.allowed(path_of(key))
-        summary = _stored(folder)
-        if summary is None:
-            raise InputError(f"'{folder}' is not the folder of a measurement; choose another")
-        return folder, summary
+        return folder, read_published(folder)
 
     def new_result(self, name: str) -> Path:
         """Return a folder for a new result that is not taken, named nearly as asked."""
@@ -172,13 +172,14 @@ class Places:
     def room_for(self, size: int) -> None:
         """Refuse an upload that the disk has no room for."""
         make_private_folder(self.results)
-        free = shutil.disk_usage(self.results).free
-        if size > free - LEFT_FREE:
-            raise InputError(
-                f"the file has {size_words(size)} and the disk of '{self.results}' has "
-                f"{size_words(free)} left; make room, or choose the file from the list instead of "
-                "copying it"
-            )
+        for place in (self.results, tempfile.gettempdir()):  # it passes through the latter
+            free = shutil.disk_usage(place).free
+            if size > free - LEFT_FREE:
+                raise InputError(
+                    f"the file has {size_words(size)} and the disk of '{place}' has "
+                    f"{size_words(free)} left; make room, or choose the file from the list instead "
+                    "of copying it"
+                )
 
     def tables(self) -> Path:
         """Return the private folder of uploaded tables."""
@@ -208,17 +209,17 @@ def _measured_in(folder: Path) -> Iterator[Measured]:
             continue
         stored = _stored(path)
         if stored is not None:
-            listed = stored["decisions"]
-            verdict = str(listed[0].get("verdict", "")) if len(listed) == 1 else SEVERAL
-            yield Measured(path, path.name, _when(path), verdict, len(listed) > 1)
+            several = len(stored.decisions) > 1
+            verdict = SEVERAL if several else stored.first.verdict
+            yield Measured(path, path.name, _when(path), verdict, several)
 
 
-def _stored(folder: Path) -> dict[str, Any] | None:
+def _stored(folder: Path) -> Published | None:
     """Return what a folder says of its measurement; None where there is none that can be read."""
-    stored = read_summary(folder)
-    listed = None if stored is None else stored.get("decisions")
-    usable = isinstance(listed, list) and all(isinstance(each, dict) for each in listed) and listed
-    return stored if usable else None
+    try:
+        return read_published(folder)
+    except InputError:
+        return None
 
 
 def _when(path: Path) -> str:

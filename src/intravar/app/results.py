@@ -15,7 +15,6 @@ from intravar.app.rendering import screen
 from intravar.app.tables import desk_of
 from intravar.errors import InputError
 from intravar.request import read_request
-from intravar.wording import Words
 
 #: What can be downloaded of a measurement.
 DOWNLOADS = {
@@ -33,15 +32,14 @@ async def result(request: Request) -> Response:
     """Show the page as it is published, and what can be done with it."""
     desk = desk_of(request)
     key = request.path_params["key"]
-    folder, summary = desk.places.opened(key)
+    folder, published = desk.places.opened(key)
     others = [each for each in desk.places.measurements(folder.parent) if each.folder != folder]
     return screen(
         "result",
         key=key,
         folder=folder,
-        summary=summary,
-        several=len(summary["decisions"]) > 1,
-        words=Words.in_summary(summary),
+        several=len(published.decisions) > 1,
+        words=published.words,
         page=f"{desk.sealed(key)}/report.html",
         downloads=DOWNLOADS,
         physicians=_physicians(folder),
@@ -55,7 +53,7 @@ def _physicians(folder: Path) -> list[str]:
     for name in ("physicians.csv", "joint.csv"):
         if (folder / name).is_file():
             with (folder / name).open(encoding="utf-8-sig", newline="") as file:
-                return [row["physician"] for row in csv.DictReader(file)]
+                return sorted({row["physician"] for row in csv.DictReader(file)})
     return []
 
 
@@ -137,9 +135,9 @@ async def explain(request: Request) -> Response:
     """Show the cases behind a physician, once the user has read what this shows."""
     desk = desk_of(request)
     key = request.path_params["key"]
-    folder, summary = desk.places.opened(key)
-    if len(summary["decisions"]) > 1:
-        raise InputError("this holds several decisions together; open one of them and ask there")
+    folder, published = desk.places.opened(key)
+    if len(published.decisions) > 1:
+        raise InputError("this holds several decisions together; measure one of them and ask there")
     asked: dict[str, Any] = dict(request.query_params)
     if request.method == "POST":
         asked = dict(await request.form())
@@ -157,5 +155,5 @@ async def explain(request: Request) -> Response:
         physicians=physicians,
         physician=physician,
         found=found,
-        words=Words.in_summary(summary),
+        words=published.words,
     )

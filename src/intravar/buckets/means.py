@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from intravar.buckets.limits import parse_memory
@@ -43,6 +44,13 @@ class Means:
         if self.kept_in is None:
             return folder_for_now()
         return make_private_folder(self.kept_in / "rows")
+
+    def of(self, decision: str) -> Means:
+        """Return the same for one of several decisions, with a folder of its own."""
+        if self.kept_in is None:
+            return self
+        name = hashlib.sha256(decision.encode()).hexdigest()[:8]
+        return replace(self, folder=self.kept_in.with_name(f"{self.kept_in.name}-{name}"))
 
     def check(self) -> None:
         """Refuse what cannot be, before anything is done."""

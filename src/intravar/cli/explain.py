@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import intravar
 from intravar import cli, publication
 from intravar.cli.options import Json
-from intravar.errors import InputError
-from intravar.wording import Words
 from intravar.writing import checked_target, privacy_words, whole_file, write_private
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
+
+    from intravar.publication import Decision
+    from intravar.wording import Words
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +37,9 @@ def explain(
     most: Annotated[
         int, typer.Option("--pairs", help="Cases to show, the most telling first.")
     ] = 5,
+    decision: Annotated[
+        str | None, typer.Option("--decision", help="Which one, where several were measured.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write them to this CSV file instead.")
     ] = None,
@@ -50,21 +54,19 @@ def explain(
     path, _ = publication.measurement_folders(folder)
     if out is not None:
         checked_target(out)
-    summary = publication.read_summary(path) or {}
-    console = cli.Console(highlight=False)
+    published = publication.read_published(path)
+    listed = [each.decision for each in published.decisions]
+    found = published.decisions[publication.chosen_decision(listed, decision)]
+    words, console = published.words, cli.Console(highlight=False)
     if physician is None:
-        if not {"importance", "tree"} <= set(summary.get("rule") or ()) or "request" not in summary:
-            raise InputError(
-                f"the measurement in '{folder}' is damaged or of another version; measure again"
-            )
         if as_json:
-            typer.echo(json.dumps(summary["rule"], indent=1))
+            typer.echo(json.dumps(publication.plain(found.rule), indent=1))
         else:
-            _print_rule(console, summary)
+            _print_rule(console, found, words)
         return
-    with Words.in_summary(summary).in_errors():
-        table = intravar.explain(folder, physician, most=most)
-    warning = Words.in_summary(summary).said(publication.WARNING)
+    with words.in_errors():
+        table = intravar.explain(folder, physician, most=most, decision=decision)
+    warning = words.said(publication.WARNING)
     if out is not None:
         with whole_file(out) as beside:
             write_private(beside, f"# {warning}\n{publication.safe_csv(table)}".encode())
@@ -72,40 +74,34 @@ def explain(
     elif as_json:
         typer.echo(json.dumps({"warning": warning, "pairs": table.to_dicts()}, indent=1))
     else:
-        _print_cases(console, table, summary)
+        _print_cases(console, table, found.decision, words)
 
 
-def _print_rule(console: Console, summary: dict[str, Any]) -> None:
-    rule, words = summary["rule"], Words.in_summary(summary)
-    positive = words.decision or summary["request"]["columns"]["decision"]
+def _print_rule(console: Console, decision: Decision, words: Words) -> None:
+    rule, positive = decision.rule, words.decision or decision.decision
     console.print("What the decisions depend on (loss of AUC when shuffled):")
-    for row in rule["importance"][:8]:
-        bar = "█" * round(20 * max(0.0, row["importance"]) / _largest(rule["importance"]))
-        name = words.label(row["covariate"])
-        console.print(cli.Text(f"  {row['importance']:6.3f} {bar} {name}"))
+    largest = max((row.importance for row in rule.importance), default=0.0) or 1.0
+    for row in rule.importance[:8]:
+        bar = "█" * round(20 * max(0.0, row.importance) / largest)
+        console.print(cli.Text(f"  {row.importance:6.3f} {bar} {words.label(row.covariate)}"))
     console.print()
     console.print(cli.Text(f"A short tree, by the share of '{positive}':"))
     leaves = cli.Table.grid(padding=(0, 2))
     leaves.add_column(justify="right", no_wrap=True)
     leaves.add_column(overflow="fold")
-    for leaf in rule["tree"]:
-        leaves.add_row(leaf["words"], cli.Text(leaf["when"]))
+    for leaf in rule.tree:
+        leaves.add_row(leaf.words, cli.Text(leaf.when))
     console.print(leaves)
     console.print()
     told = "It describes what the physicians did on the whole, not what is right."
     console.print(cli.Text(words.said(told)))
 
 
-def _largest(rows: list[dict[str, Any]]) -> float:
-    return max((row["importance"] for row in rows), default=0) or 1.0
-
-
-def _print_cases(console: Console, table: pl.DataFrame, summary: dict[str, Any]) -> None:
-    words = Words.in_summary(summary)
+def _print_cases(console: Console, table: pl.DataFrame, decision: str, words: Words) -> None:
     console.print(cli.Text(words.said(publication.WARNING), style="bold red"))
     if not table.height:
         console.print(cli.Text(words.said(publication.NO_CASES)))
-    decision, most = summary["request"]["columns"]["decision"], 2 if console.width < 80 else 3
+    most = 2 if console.width < 80 else 3
     for case in publication.cases_shown(table, decision, words, most):
         console.print()
         console.print(cli.Text(case.heading))

@@ -12,8 +12,9 @@ import intravar
 from intravar import buckets, cli, measurement, publication, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
+from intravar.cli.joint import print_joint
 from intravar.cli.options import Json
-from intravar.cli.together import measure_together
+from intravar.errors import theirs
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from intravar.cli.steps import StepLines, StepProgress
     from intravar.measurement.result import Measurement
-    from intravar.publication import Outputs
+    from intravar.publication import Decision, Published
     from intravar.wording import Words
 
 #: Physicians that are printed; all are in the files.
@@ -68,33 +69,25 @@ def measure(
     Results for others to read go to the folder of --out, under pseudonyms and without small
     counts. What must stay with you (the key, the pairs) goes to a private folder beside it.
     Exit code 4: nobody can be reported one by one; all files are written.
-    Several decisions are measured together; each also gets a folder with its name behind.
+    Several decisions are measured each by itself and all together.
     Interrupted on a large table, the same command goes on where it was.
     """
     publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
         publication.read_key(key)
     compile_beside()
-    if len(request.decisions) > 1:
-        written: dict[str, Any] = {
-            "show_names": show_names,
-            "key": key,
-            "pairs_in_report": pairs_in_report,
-            "replace": replace,
-        }
-        steps = steps_shown(quiet=quiet, verbose=verbose, piped=piped)
-        measure_together(source, request, out, written, steps, quiet=quiet, as_json=as_json)
-        return
     with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
         means = buckets.Means(engine, workers, memory, publication.unfinished_folder(out))
+        kept = [means, *(means.of(name) for name in request.decisions)]
         try:
             found = intravar.measure(source, request, progress=progress, means=means)
         except KeyboardInterrupt:
-            if means.kept_in is not None and means.kept_in.is_dir():
-                progress.note(KEPT.format(folder=means.kept_in))
+            for each in kept:
+                if each.kept_in is not None and each.kept_in.is_dir():
+                    progress.note(KEPT.format(folder=each.kept_in))
             raise
         progress.step("writing the report")
-        outputs = intravar.write_measurement(
+        published = intravar.write_measurement(
             found,
             out,
             show_names=show_names,
@@ -102,16 +95,17 @@ def measure(
             pairs_in_report=pairs_in_report,
             replace=replace,
         )
-        buckets.clear_unfinished(means)
+        for each in kept:
+            buckets.clear_unfinished(each)
     if as_json:
-        rows = outputs.physicians.to_dicts()
-        typer.echo(json.dumps(outputs.summary | {"physicians": rows}, default=str))
+        tables = {name: rows.to_dicts() for name, rows in publication.tables_of(published).items()}
+        typer.echo(json.dumps(publication.plain(published) | tables, default=str))
     else:
         console = cli.Console(highlight=False, quiet=quiet)
-        _print_all(console, found, outputs, out)
+        _print_all(console, found, published, out)
         if verbose:
             print_request(console, request, found.seconds)
-    if not outputs.summary["n_reportable"] + outputs.summary["n_banded"]:
+    if not any(each.n_reportable + each.n_banded for each in published.decisions):
         raise typer.Exit(endings.NOBODY_REPORTABLE)
 
 
@@ -122,10 +116,20 @@ def steps_shown(*, quiet: bool, verbose: bool, piped: bool) -> StepProgress | St
     return cli.StepProgress(cli.Console(stderr=True, highlight=False, quiet=quiet), every=verbose)
 
 
-def _print_all(console: Console, found: Measurement, outputs: Outputs, out: Path) -> None:
-    _print_results(console, outputs)
-    print_leaks(console, found.check.leak_lines(), found.request.words)
-    for warning in found.warnings:
+def _print_all(console: Console, found: Measurement, published: Published, out: Path) -> None:
+    words, joint = published.words, published.joint
+    if joint is not None:
+        print_joint(console, joint, words)
+    for each in published.decisions:
+        if joint is not None:
+            console.print()
+            console.print(cli.Text(f"{words.label(each.decision)} by itself", style="bold"))
+        _print_results(console, each, words)
+    for name, measured in found.decisions.items():
+        leaks = measured.check.leak_lines()
+        named = [f"{words.label(name)}: {line}" for line in leaks] if joint is not None else leaks
+        print_leaks(console, named, words)
+    for warning in dict.fromkeys(line for each in published.decisions for line in each.warnings):
         console.print(cli.Text(f"warning: {warning}"))
     console.print()
     console.print(cli.Text(f"report: {out / 'report.html'}"), soft_wrap=True)
@@ -137,12 +141,12 @@ def _print_all(console: Console, found: Measurement, outputs: Outputs, out: Path
     )
 
 
-def _print_results(console: Console, outputs: Outputs) -> None:
-    table, summary, words = outputs.physicians, outputs.summary, outputs.words
-    verdict = cli.Text(summary["verdict"].upper(), style="bold")
-    console.print(verdict.append(f": {'; '.join(summary['verdict_reasons'])}", style="not bold"))
+def _print_results(console: Console, decision: Decision, words: Words) -> None:
+    table = decision.physicians
+    verdict = cli.Text(decision.verdict.upper(), style="bold")
+    console.print(verdict.append(f": {'; '.join(decision.verdict_reasons)}", style="not bold"))
     console.print()
-    ranked = summary["n_ranked"] > 0
+    ranked = decision.n_ranked > 0
     told = _in_order(table.filter(table["reportable"] | table["band"].is_not_null()))
     if told.height:
         every = _headings(told, ranked=ranked)
@@ -153,24 +157,23 @@ def _print_results(console: Console, outputs: Outputs) -> None:
         console.print()
         if not ranked:
             console.print(cli.Text(words.said(NOT_RANKED)))
-        first = told.row(0, named=True)["physician"]
-        console.print(cli.Text(f"{first}: {outputs.summary['lines'][first]}"))
-        if summary["banded"] is not None:
-            console.print(cli.Text(f"{summary['banded']}."))
+        first = told.row(0, named=True)
+        line = measurement.in_words(first, decision.claim, words, theirs(decision.compared))
+        console.print(cli.Text(f"{first['physician']}: {line}"))
+        if decision.banded is not None:
+            console.print(cli.Text(f"{decision.banded}."))
     _print_reasons(console, table, words)
     console.print()
     for line in publication.group_lines(
-        outputs.decision.group if outputs.decision else None,
-        summary["n_physicians"],
-        summary["claim"],
-        words,
-        summary["compared"],
+        decision.group, decision.n_physicians, decision.claim, words, decision.compared
     ):
         console.print(cli.Text(line))
-    if summary["unrecorded"] is not None:
-        console.print(cli.Text(summary["unrecorded"]["words"]))
-    for part in ("by", "course"):
-        for line in (summary[part] or {}).get("lines", ()):
+    for line in publication.location_lines(decision.location, words):
+        console.print(cli.Text(line))
+    if decision.unrecorded is not None:
+        console.print(cli.Text(decision.unrecorded.words))
+    for part in (decision.by, decision.course):
+        for line in () if part is None else part.lines:
             console.print(cli.Text(line))
     if not told.height:
         nobody = f"No physician is reportable. {_bars(table['reason'].to_list())}"

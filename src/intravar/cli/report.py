@@ -41,7 +41,7 @@ def report(
 
     Of a measurement it reads what was published, never the private folder.
     """
-    if publication.read_summary(folder) or publication.read_several(folder):
+    if publication.is_published(folder):
         asked = study_report.parse_formats(formats, documents.MEASUREMENT_FORMATS)
         written = documents.write_measurement_files(folder, asked, paper)
     else:

@@ -115,6 +115,8 @@ def draw(
         typer.echo(json.dumps({"packet": str(out), "n_pairs": len(found)}))
         return
     cli.say(f"{len(found):,} pairs: {out}")
+    if more is None and len(found) < pairs:
+        cli.say(f"Fewer than {pairs:,}: there are no more.")
     cli.say("Open review.html, or fill in answers-R1.xlsx or answers-R1.csv.")
     cli.say(_words(folder).said(review.NOTE))
     if told := privacy_words(out):

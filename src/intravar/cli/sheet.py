@@ -26,11 +26,15 @@ def sheet(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What 'intravar measure --out' wrote.")
     ],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the sheets.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the sheets; needed but with --exact.")
+    ] = None,
     physician: Annotated[
         str | None, typer.Option("--physician", help="Whose sheet: pseudonym, or name.")
     ] = None,
-    everybody: Annotated[bool, typer.Option("--all", help="A sheet for every physician.")] = False,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="A sheet for every physician with a figure.")
+    ] = False,
     formats: Annotated[
         str | None,
         typer.Option(
@@ -45,19 +49,33 @@ def sheet(
         bool,
         typer.Option("--cases", help="Add surprising decisions; patient-level, FOLDER is private."),
     ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Exact figures where a range is published; into the private folder."
+        ),
+    ] = False,
     paper: Annotated[str, typer.Option("--paper", help="a4 or letter.")] = "a4",
     as_json: Json = False,
 ) -> None:
     """Write one printable page per physician, for that physician alone.
 
     Own figure among unnamed peers, what it does not mean, space for a comment. Files are named by
-    pseudonym; key.json in the private folder tells whom to hand them to.
+    pseudonym, or by name where names are shown; sheets.csv lists them for a mail merge, key.xlsx in
+    the private folder tells who is who.
     """
     if (physician is None) == (not everybody):
         raise InputError("name one with --physician, or ask for everybody's sheet with --all")
     asked = _formats(formats)
     written = documents.write_sheets(
-        folder, out, physician=physician, formats=asked, names=names, cases=cases, paper=paper
+        folder,
+        out,
+        physician=physician,
+        formats=asked,
+        names=names,
+        cases=cases,
+        exact=exact,
+        paper=paper,
     )
     if as_json:
         typer.echo(json.dumps([str(path) for path in written.files]))
@@ -68,7 +86,7 @@ def sheet(
         cli.say(WITHOUT_PDF, err=True)
     if cases:
         cli.say(publication.WARNING, err=True)
-    if written.private and (words := privacy_words(out)):
+    if written.private and (words := privacy_words(written.files[0].parent)):
         cli.say(words, err=True)
 
 

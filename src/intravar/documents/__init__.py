@@ -1,4 +1,4 @@
-"""Pages that open offline: of a study, and of a measurement."""
+"""What people read: one tree of blocks, four writers, charts, the report and the sheets."""
 
 import lazy_loader as lazy
 

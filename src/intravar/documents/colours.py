@@ -1,4 +1,4 @@
-"""The colours that every page shares, on white and on black."""
+"""The colours that every page and chart shares, on white and on black."""
 
 from __future__ import annotations
 
@@ -24,6 +24,30 @@ INKS = {
     "accent": Look("#0b5c8f", "#7cc0f2"),
     "alarm": Look("#9b1c1c", "#ffb4b4"),
     "alarm-ground": Look("#fdecec", "#3a1719"),
+}
+#: What is shown first, second and so on in a picture; how grave a verdict is, and its ground.
+LOOKS = {
+    "one": Look("#0b62a4", "#69b3f0"),
+    "two": Look("#c77400", "#f0b04f"),
+    "three": Look("#7a7f87", "#9aa3ad"),
+    "four": Look("#aa3333", "#f08a8a"),
+    "shade-0": Look("#e1edf7", "#1d3040"),
+    "shade-1": Look("#c3dbee", "#244560"),
+    "shade-2": Look("#a0c6e3", "#2c5b80"),
+    "shade-3": Look("#7bb0d8", "#3572a0"),
+    "shade-4": Look("#5498ca", "#428abf"),
+    "shade-5": Look("#3381ba", "#569fd6"),
+    "on-one": Look("#ffffff", "#10141a"),
+    "on-two": Look("#1c1c1e", "#10141a"),
+    "good": Look("#13653a", "#8fdcae"),
+    "good-ground": Look("#e8f5ed", "#14291c"),
+    "care": Look("#7a4a00", "#f3c775"),
+    "care-ground": Look("#fdf3e2", "#2f2512"),
+    "figure": Look("#0b5c8f", "#7cc0f2"),
+    "figure-ground": Look("#f7f7f9", "#1e1e23"),
+    "comment": Look("#56565c", "#a9a9b2"),
+    "comment-ground": Look("#ffffff", "#16161a"),
+    "card": Look("#f7f7f9", "#1e1e23"),
 }
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 

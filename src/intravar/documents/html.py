@@ -10,26 +10,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from jinja2.ext import Extension
-from jinja2.lexer import Token, TokenStream
 from markupsafe import Markup
 
 from intravar.documents.colours import INKS, Look, style_of
-from intravar.wording import USUAL, Words
 
 _BASE = "intravar.documents"
-# In the text of a template: what programs read, not people.
-_FOR_PROGRAMS = re.compile(
-    r"(\b(?:id|class|for|href|name|scope|role|type|aria-(?:describedby|labelledby|controls)"
-    r'|data-[\w-]+)="[^"]*|<code>[^<]*)'
-)
 
 
 def render_html(
@@ -37,11 +28,11 @@ def render_html(
     name: str,
     content: Mapping[str, Any],
     *,
-    filters: Mapping[str, Callable[..., str]] | None = None,
+    filters: Mapping[str, Callable[..., Any]] | None = None,
     looks: Mapping[str, Look] | None = None,
     libraries: Sequence[str] = (),
     parts: Sequence[str] = (),
-    words: Words = USUAL,
+    scripts: Sequence[str] | None = None,
 ) -> str:
     """Return a page that extends `base.html.j2`.
 
@@ -62,49 +53,33 @@ def render_html(
     parts
         Which styles and scripts of the folder the page has, `PART.css` and `PART.js`; those of
         its own name by default.
-    words
-        What whoever asked calls things; the template's own text is said in them, and `said` says
-        what else is ours.
+    scripts
+        Which scripts, where these are others than the styles.
     """
     style = style_of(INKS | dict(looks or {}))
-    style += _text(_BASE, "base.css") + _text(_BASE, "charts.css")
+    style += template_text("base.css") + template_text("charts.css")
     own = parts or (name,)
-    style += "".join(_text(package, f"{part}.css") for part in own)
-    script = _text(_BASE, "base.js") + "".join(_text(package, f"{part}.js") for part in own)
-    scripts = [*libraries, script]
+    style += "".join(template_text(f"{part}.css", package) for part in own)
+    own = own if scripts is None else scripts
+    script = template_text("base.js") + "".join(
+        template_text(f"{part}.js", package) for part in own
+    )
+    every = [*libraries, script]
     page: str = (
-        _environment(package, filters or {}, words)
+        _environment(package, filters or {})
         .get_template(f"{name}.html.j2")
         .render(
             dict(content),
-            policy=policy(scripts, [style]),
+            policy=policy(every, [style]),
             style=Markup(style),
-            scripts=[Markup(script) for script in scripts],
+            scripts=[Markup(script) for script in every],
             version=version("intravar"),
         )
     )
     return page
 
 
-class _TheirWords(Extension):
-    """Says the text of a template, never its data, in the words of whoever asked."""
-
-    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
-        """Pass the template on, its text in other words."""
-        words = self.environment.globals["words"]
-        escaped = words.escaped() if isinstance(words, Words) else USUAL
-        for token in stream:
-            if token.type == "data":
-                parts = _FOR_PROGRAMS.split(token.value)
-                parts[::2] = [escaped.said(part) for part in parts[::2]]
-                yield Token(token.lineno, token.type, "".join(parts))
-            else:
-                yield token
-
-
-def _environment(
-    package: str, filters: Mapping[str, Callable[..., str]], words: Words
-) -> Environment:
+def _environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Environment:
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader(_BASE)]),
         autoescape=True,
@@ -112,9 +87,7 @@ def _environment(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update({"said": words.said, **filters})
-    environment.globals["words"] = words
-    environment.add_extension(_TheirWords)
+    environment.filters.update(filters)
     return environment
 
 
@@ -152,5 +125,6 @@ def script_json(data: Any) -> Markup:
     return Markup(text)
 
 
-def _text(package: str, name: str) -> str:
+def template_text(name: str, package: str = _BASE) -> str:
+    """Return a template's text."""
     return files(package).joinpath("templates", name).read_text("utf-8")

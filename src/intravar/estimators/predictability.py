@@ -176,8 +176,9 @@ class Predictability(CommonEstimator):
         common = min(n, MOST_COMMON) * (2.7e-4 + 1.55e-5 * seen + passed)
         personal = n * (7e-5 + 2.2e-6 * seen + passed)
         other = 3.2e-5 + 1.25e-6 * seen + passed
-        alone = 0.8 + deals * (common + personal + 4e-3 * len(size.panels))
-        return Work(alone, copies=10.0, held=1_500, other=other)
+        folds = deals * (0.45 + common + personal + 4e-3 * len(size.panels))
+        # Folds are learned in threads, which wait for each other a little.
+        return Work(0.6 + 0.15 * folds, 0.85 * folds, copies=10.0, held=1_500, other=other)
 
     def _interval(self, level: float) -> Interval:
         return self._bound.interval(level)

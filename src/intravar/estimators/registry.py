@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from intravar.errors import unknown_name
+from intravar.errors import InputError, unknown_name
 from intravar.estimators.base import Estimator
 from intravar.estimators.euclidean import Euclidean
 from intravar.estimators.genetic_mahalanobis import GeneticMahalanobis
@@ -54,6 +54,23 @@ PREFERRED = ("predictability", "latent-rule")
 def default_method() -> str:
     """Return the method that measures a user's own data unless another is named."""
     return next(name for name in PREFERRED if name in METHODS)
+
+
+def introduce(method: Estimator) -> str:
+    """Let a method of one's own be asked for, and told about, by its name; return that."""
+    METHODS.setdefault(method.name, type(method))
+    DESCRIBED.setdefault(method.name, type(method))
+    return method.name
+
+
+def described(name: str) -> type[Estimator] | type[Repeats]:
+    """Return what can be told about a method, or say that it is not known here."""
+    if name not in DESCRIBED:
+        raise InputError(
+            f"method '{name}' is not one of intravar's; whoever measured with it can write the "
+            "documents, with `intravar.write_measurement` in the same program"
+        )
+    return DESCRIBED[name]
 
 
 def make_estimator(name: str, **parameters: Any) -> Estimator:

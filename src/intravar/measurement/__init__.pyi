@@ -1,3 +1,4 @@
 from .columns import by_name
+from .scores import in_words
 
-__all__ = ["by_name"]
+__all__ = ["by_name", "in_words"]

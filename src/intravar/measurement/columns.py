@@ -31,10 +31,9 @@ class ResultColumn:
         In files and frames; a physician's id keeps the type that it came with.
     digits
         To which it is rounded where it is handed on, and shown; None for what is not a fraction.
-    heading
-        Over it in a table.
-    words
-        What it means, in a line.
+    heading, words
+        Over it in a table, and what it means in a line: templates for
+        :meth:`intravar.wording.Words.fill`.
     shown
         When it is handed on.
     """
@@ -68,24 +67,24 @@ COLUMNS = (
         "physician",
         pl.String,
         None,
-        "physician",
+        "{decider}",
         "who decided; a pseudonym in what is handed on",
         "always",
     ),
-    ResultColumn("n_patients", pl.Int64, None, "patients", "patients of the physician", "always"),
+    ResultColumn("n_patients", pl.Int64, None, "{cases}", "{cases} of the {decider}", "always"),
     ResultColumn(
         "discordance",
         pl.Float64,
         3,
         "discordance",
-        "probability that two comparable patients get different decisions",
+        "probability that two comparable {cases} get different decisions",
     ),
     ResultColumn(
         "band",
         pl.String,
         None,
         "band",
-        "where it lies, when the number itself would give a small count away",
+        "where it lies, when an exact value could reveal small numbers of {cases}",
         "always",
     ),
     ResultColumn("low", pl.Float64, 3, "low", "lower end of its 95 % interval"),
@@ -95,7 +94,7 @@ COLUMNS = (
         pl.Float64,
         3,
         "shrunken",
-        "drawn towards the mean of all, the more the less is known",
+        "pulled towards the average, more so with few {cases}",
     ),
     ResultColumn(
         "identified_low",
@@ -105,7 +104,7 @@ COLUMNS = (
         "lowest level that fits the data as well, where levels differ in that",
     ),
     ResultColumn("identified_high", pl.Float64, 3, "level to", "highest level that fits as well"),
-    ResultColumn("rate", pl.Float64, 3, "rate", "share of the patients decided for", "rates"),
+    ResultColumn("rate", pl.Float64, 3, "rate", "share of the {cases} {decided_for}", "rates"),
     ResultColumn(
         "explained",
         pl.Float64,
@@ -123,12 +122,12 @@ COLUMNS = (
         pl.Float64,
         2,
         "in close calls",
-        "share of the discordance that lies in patients who could be decided either way",
+        "share of the discordance that lies in {cases} that could be decided either way",
         "close",
     ),
-    ResultColumn("p_high", pl.Float64, 3, "p high", "how often eligible patients are decided for"),
+    ResultColumn("p_high", pl.Float64, 3, "p high", "how often eligible {cases} are {decided_for}"),
     ResultColumn(
-        "p_low", pl.Float64, 3, "p low", "how often the other patients are decided for", "others"
+        "p_low", pl.Float64, 3, "p low", "how often the other {cases} are {decided_for}", "others"
     ),
     ResultColumn("discrimination", pl.Float64, 3, "discrimination", "p_high less p_low", "others"),
     ResultColumn(
@@ -136,14 +135,14 @@ COLUMNS = (
         pl.Float64,
         3,
         "expected",
-        "what the average colleague would score on the same patients",
+        "what the average colleague would score on the same {cases}",
     ),
     ResultColumn(
         "gain",
         pl.Float64,
         3,
         "own rule",
-        "how much better the physician's own rule predicts than that of all, in nats a patient",
+        "how much better the {decider_own} own rule predicts than that of all, in nats a {case}",
     ),
     ResultColumn(
         "contradiction",
@@ -161,18 +160,18 @@ COLUMNS = (
     ),
     ResultColumn("n_repeats", pl.Int64, None, "seen twice", "cases seen twice, to tens", "repeats"),
     ResultColumn(
-        "n_pairs", pl.Int64, None, "pairs", "pairs of comparable patients behind it", "always"
+        "n_pairs", pl.Int64, None, "pairs", "pairs of comparable {cases} behind it", "always"
     ),
     ResultColumn(
         "reliability",
         pl.Float64,
         3,
         "reliability",
-        "share of the score's variance that is real difference between physicians",
+        "share of the score's variance that is real difference between {deciders}",
         "always",
     ),
     ResultColumn(
-        "rank", pl.Float64, 1, "rank", "expected rank; 1 is the most consistent physician"
+        "rank", pl.Float64, 1, "rank", "expected rank; 1 is the most consistent {decider}"
     ),
     ResultColumn("rank_low", pl.Int64, None, "rank low", "lower end of the rank's interval"),
     ResultColumn("rank_high", pl.Int64, None, "rank high", "upper end of the rank's interval"),

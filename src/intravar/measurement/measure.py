@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import joblib
 import numpy as np
+from sklearn.base import clone
 
 from intravar.buckets.going_through import limits_of
 from intravar.buckets.means import Means
@@ -17,6 +20,7 @@ from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.noise import noise_of
 from intravar.estimators.predictability import Predictability
+from intravar.estimators.registry import introduce
 from intravar.estimators.work import Size
 from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
@@ -30,6 +34,7 @@ from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import in_their_words, result_table, scores_of
+from intravar.measurement.together import measured_together
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
@@ -90,7 +95,8 @@ def measure(
         A path, a URL of a database or a frame, see :func:`intravar.sources.read_source`; or the
         TOML file of a request.
     request
-        What to measure, and how.
+        What to measure, and how. Several decisions, with commas between, are measured each on its
+        own and all together.
     progress
         Told how it goes on.
     means
@@ -98,6 +104,7 @@ def measure(
         that was ended goes on. The result does not depend on it.
     **options
         The fields of a :class:`intravar.Request`, on their own or in place of the request's.
+        `method` and `methods` also take estimators, with settings or of one's own.
 
     Examples
     --------
@@ -107,7 +114,27 @@ def measure(
     >>> found.physicians.height
     8
     """
-    return measured(*resolved(source, request, options), progress or Nobody(), means)
+    named, own = _by_name(options)
+    place, asked = resolved(source, request, named)
+    tell, means = progress or Nobody(), means or Means()
+    if len(asked.decisions) > 1:
+        return measured_together(place, asked, tell, means, partial(measured, own=own))
+    return measured(place, asked, tell, means, own=own)
+
+
+def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:
+    """Return options in which methods are named, and the estimators that were given themselves."""
+    named, own = dict(options), dict[str, Estimator]()
+    for key in ("method", "methods"):
+        given = named.get(key)
+        listed = [given] if isinstance(given, str | Estimator) or given is None else list(given)
+        for each in listed:
+            if isinstance(each, Estimator):
+                own[introduce(each)] = each
+        names = tuple(each.name if isinstance(each, Estimator) else each for each in listed)
+        if own:
+            named[key] = names[0] if key == "method" else tuple(filter(None, names))
+    return named, own
 
 
 def measured(
@@ -117,6 +144,7 @@ def measured(
     means: Means | None = None,
     *,
     whole: bool = False,
+    own: Mapping[str, Estimator] | None = None,
 ) -> Measurement:
     """Measure the physicians of a table as a request says.
 
@@ -126,13 +154,20 @@ def measured(
         See :func:`measure`.
     whole
         Whether everybody is learned from, however many they are.
+    own
+        Estimators by name that are used as they were given, with their settings.
     """
     with request.words.in_errors():
-        return _measured(source, request, tell, means or Means(), whole)
+        return _measured(source, request, tell, means or Means(), whole, own or {})
 
 
 def _measured(
-    source: Any, request: Request, tell: Listener, means: Means, whole: bool
+    source: Any,
+    request: Request,
+    tell: Listener,
+    means: Means,
+    whole: bool,
+    own: Mapping[str, Estimator],
 ) -> Measurement:
     words = request.words
     names = chosen_methods(request)
@@ -158,7 +193,7 @@ def _measured(
         expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
         tell.step(f"measuring with {name}{count}", expected)
         begun = time.perf_counter()
-        fitted[name], caught = fit_method(name, prepared.observed, request.seed)
+        fitted[name], caught = fit_method(name, prepared.observed, request.seed, own.get(name))
         seconds[name] = time.perf_counter() - begun
         said += caught
     tell.step("looking for the rule in the data", 8)
@@ -299,10 +334,13 @@ def chosen_methods(request: Request) -> list[str]:
     return names
 
 
-def fit_method(name: str, observed: Observed, seed: int) -> tuple[Fitted, list[str]]:
-    """Fit a method; return it, and what it warned about."""
-    estimator = make_estimator(name)
-    _set_if_taken(estimator, "random_state", seed)
+def fit_method(
+    name: str, observed: Observed, seed: int, given: Estimator | None = None
+) -> tuple[Fitted, list[str]]:
+    """Fit a method, by its name or as it was given; return it, and what it warned about."""
+    estimator = make_estimator(name) if given is None else clone(given)
+    if given is None:
+        _set_if_taken(estimator, "random_state", seed)
     # Threads change the time and nothing else; over a small table most wait for each other.
     if observed.n_patients >= MANY_PATIENTS or isinstance(estimator, Predictability):
         _set_if_taken(estimator, "n_jobs", joblib.cpu_count())

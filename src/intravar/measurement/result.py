@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,9 @@ from intravar.measurement.unrecorded import Unrecorded
 from intravar.measurement.verdict import Verdict
 from intravar.preparation.check import Check
 from intravar.request import Request
+
+if TYPE_CHECKING:
+    from intravar.measurement.together import Together
 
 #: Physicians that are named when a measurement prints itself.
 MOST_PRINTED = 20
@@ -112,6 +115,8 @@ class Measurement:
         What went less than well.
     seconds
         What the steps took.
+    together
+        All decisions, where several were asked for; the rest is of the first of them.
     """
 
     request: Request
@@ -134,6 +139,14 @@ class Measurement:
     beyond_cases: BeyondCases | None = None
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    together: Together | None = None
+
+    @property
+    def decisions(self) -> Mapping[str, Measurement]:
+        """The measurement of every decision by its column; usually one."""
+        if self.together is not None:
+            return self.together.decisions
+        return {self.check.prepared.decision[0]: self}
 
     @property
     def method(self) -> str:
@@ -176,6 +189,9 @@ class Measurement:
         return handed_back(self.table, as_pandas=observed.as_pandas)
 
     def __repr__(self) -> str:
+        if self.together is not None:
+            each = [f"{name}\n{found!r}" for name, found in self.decisions.items()]
+            return "\n\n".join([self.together.joint.describe(), *each])
         lines = [self._headline()]
         first = self.table.head(MOST_PRINTED).iter_rows(named=True)
         claim, words = claim_of(self.main.evidence), self.request.words

@@ -51,14 +51,20 @@ def at_most(value: float, high: float) -> str:
     return f"at most {hundredths(value)} (95 % sure: at most {hundredths(high)})"
 
 
-def about(value: float, low: float, high: float, *, limit: bool) -> str:
+def about(value: float, low: float | None, high: float | None, *, limit: bool) -> str:
     """Say a figure with its uncertainty: an upper limit has no lower end.
+
+    Some methods have no intervals.
 
     Examples
     --------
+    >>> about(0.21, None, None, limit=False)
+    'about 21'
     >>> about(0.21, 0.19, 0.24, limit=False), about(0.21, 0.1, 0.24, limit=True)
     ('about 21 [19, 24]', 'at most 21 (95 % sure: at most 24)')
     """
+    if low is None or high is None:
+        return f"{'at most' if limit else 'about'} {hundredths(value)}"
     if limit:
         return at_most(value, high)
     return f"about {hundredths(value)} [{hundredths(low)}, {hundredths(high)}]"

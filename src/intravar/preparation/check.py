@@ -99,7 +99,7 @@ class Check:
             f"{words.counted(self.panels.table.height)}, {self.panels.n_measurable:,} of whom can "
             "be measured",
             f"{len(covariates)} covariates: {', '.join(words.label(name) for name in covariates)}",
-            f"measuring with {self.method} will take {self.cost.in_words()}",
+            f"measuring with {self.method} will take {self.cost.here().in_words()}",
             *(f"possible leak: {line}" for line in self.leak_lines()),
             *self.same_lines(),
         ]
@@ -256,7 +256,11 @@ def _of_table(
         prepared,
         panel_sizes(prepared.observed, request.min_panel),
         method,
-        estimate_cost(Size.of(prepared.observed), METHODS.get(method)),
+        estimate_cost(
+            Size.of(prepared.observed),
+            METHODS.get(method),
+            periods=prepared.period is not None,
+        ),
     )
 
 

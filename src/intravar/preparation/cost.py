@@ -7,8 +7,10 @@ what a measurement took beside its forecast.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -23,10 +25,34 @@ READ_EACH, READ_EACH_VALUE = 1.5e-5, 1e-6
 #: Patients whose halves are measured at the most, and below which that is done three times.
 MOST_HALVED, FEW_PATIENTS = 60_000, 4_000
 #: What half of the patients teach takes so much of what all of them take.
-NOISE_MORE = 0.6
+HALVES_MORE = 0.4
 #: Memory of the interpreter and its libraries, of a process that reads, and of its values, in MB.
 BASE_MB = 420.0
 READER_MB, READER_VALUE_MB = 350.0, 0.5
+
+
+#: Processor seconds of :func:`pace`'s task, on the machine and at the time when those of halves and
+#: of what lies around a fit were taken. That machine was busy; idle ones were not tried.
+USUAL_PACE = 0.019
+
+
+@cache
+def pace() -> float:
+    """Return how many times as long this machine takes, now, as the one that was measured on.
+
+    A tenth of a second or two: sorting, small products and plain Python, as a measurement has them.
+    """
+    random = np.random.default_rng(0)
+    values, small = random.random(100_000), random.random((60, 40, 40))
+    taken = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        np.sort(values)
+        np.linalg.inv(small + np.eye(40))
+        sum(number * number for number in range(150_000))
+        np.exp(-values).sum()
+        taken.append(time.perf_counter() - begun)
+    return float(np.median(taken)) / USUAL_PACE
 
 
 @dataclass(frozen=True)
@@ -35,6 +61,10 @@ class Cost:
 
     seconds: float
     memory_mb: float
+
+    def here(self) -> Cost:
+        """Return what it takes on this machine, as it is now."""
+        return replace(self, seconds=self.seconds * pace())
 
     def in_words(self) -> str:
         """Say it in a line.
@@ -54,16 +84,31 @@ class Cost:
         return f"about {time} and {memory}"
 
 
-def estimate_cost(size: Size, method: type[Estimator] | None) -> Cost:
-    """Estimate time and memory of a measurement with one method; None stands for mere counting."""
+def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool = False) -> Cost:
+    """Estimate time and memory of a measurement with one method; None stands for mere counting.
+
+    Parameters
+    ----------
+    size
+        Of the table.
+    method
+        The method that measures.
+    periods
+        Whether periods are compared, for which predictions are learned twice more.
+    """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
     # The method measures the whole and both halves; noise is taken apart on the way.
-    halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
-    splits = 3 if n <= FEW_PATIENTS else 1
-    shared = method is Predictability
-    noise = (NOISE_MORE if shared else 1 + NOISE_MORE) * time_of_fit(size, Predictability)
-    seconds = own + splits * halves + noise + _around(n, p)
+    once = _in_one_thread(size)
+    if method is Predictability:
+        # Halves are read by what the whole taught, and serve noise as well.
+        more = HALVES_MORE * own
+    else:
+        halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
+        more = (3 if n <= FEW_PATIENTS else 1) * halves + (1 + HALVES_MORE) * once
+    if periods:
+        more += (2 + HALVES_MORE) * once
+    seconds = own + more + _around(n, p)
     return Cost(float(seconds), _memory_mb(size, method))
 
 
@@ -80,10 +125,14 @@ def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
         The method that measures.
     """
     n, p = size.n_patients, size.n_covariates
-    halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
-    some = _of(size, min(n, MOST_COMMON))
-    noise = (1 + NOISE_MORE) * time_of_fit(some, Predictability)
-    learned = time_of_fit(size, method) + halves + noise + _around(n, p)
+    own = time_of_fit(size, method)
+    if method is Predictability:
+        more = HALVES_MORE * own
+    else:
+        some = _of(size, min(n, MOST_COMMON))
+        more = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
+        more += (1 + HALVES_MORE) * _in_one_thread(some)
+    learned = own + more + _around(n, p)
     processors = os.cpu_count() or 1
     others = time_of_others(size, n_patients, method)
     readers = processors * (READER_MB + READER_VALUE_MB * p)
@@ -103,6 +152,12 @@ def time_of_fit(size: Size, method: type[Estimator] | None) -> float:
     return work.alone + work.shared / min(2, os.cpu_count() or 1)
 
 
+def _in_one_thread(size: Size) -> float:
+    """Return the seconds in which predictions are learned beside a method."""
+    work = Predictability.work(size)
+    return work.alone + work.shared
+
+
 def _of(size: Size, n_patients: int) -> Size:
     """Return the size of a part of the patients."""
     share = n_patients / max(size.n_patients, 1)
@@ -111,7 +166,7 @@ def _of(size: Size, n_patients: int) -> Size:
 
 def _around(n_patients: int, n_covariates: int) -> float:
     """Return the seconds of the rule, the diagnostics, reasons not recorded and writing."""
-    return float(2.0 + 3e-5 * min(n_patients, 30_000) * np.sqrt(n_covariates))
+    return float(4.0 + 5e-5 * min(n_patients, 30_000) * np.sqrt(n_covariates))
 
 
 def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[float, float]:

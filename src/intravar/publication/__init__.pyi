@@ -1,19 +1,18 @@
 from .case_words import NO_CASES, NOBODY_ALIKE, cases_shown
 from .check_words import check_lines, column_rows, published_check, unmeasurable
 from .compare import decisions_in_both
-from .explain import WARNING, measurement_folders
-from .files import plain, read_published, safe_csv
+from .explain import WARNING, chosen_decision, measurement_folders
+from .files import is_published, plain, read_published, safe_csv, tables_of
 from .folders import (
     checked_out,
     private_folder,
-    read_several,
-    read_summary,
     unfinished_folder,
 )
 from .group_words import group_lines
-from .outputs import Outputs
+from .joint import NOT_SHOWN, joint_lines
 from .pseudonyms import Pseudonyms, read_key
-from .several_outputs import NOT_SHOWN, SeveralOutputs, joint_lines
+from .results import Decision, DecisionRow, Joint, JointRow, Published, rows_of
+from .shown_location import location_lines
 from .suppression import shown
 
 __all__ = [
@@ -21,26 +20,32 @@ __all__ = [
     "NOT_SHOWN",
     "NO_CASES",
     "WARNING",
-    "Outputs",
+    "Decision",
+    "DecisionRow",
+    "Joint",
+    "JointRow",
     "Pseudonyms",
-    "SeveralOutputs",
+    "Published",
     "cases_shown",
     "check_lines",
     "checked_out",
+    "chosen_decision",
     "column_rows",
     "decisions_in_both",
     "group_lines",
+    "is_published",
     "joint_lines",
+    "location_lines",
     "measurement_folders",
     "plain",
     "private_folder",
     "published_check",
     "read_key",
     "read_published",
-    "read_several",
-    "read_summary",
+    "rows_of",
     "safe_csv",
     "shown",
+    "tables_of",
     "unfinished_folder",
     "unmeasurable",
 ]

@@ -49,6 +49,11 @@ class Addresses:
         key = private / KEY_FILE
         return cls(published, read_names(key) if readable(key) else {})
 
+    @property
+    def shows_names(self) -> bool:
+        """Whether what was handed on names people."""
+        return any(name in self.published for name in self.names.values())
+
     def found(self, given: str) -> str:
         """Return what a physician is called in what was handed on, from a name or a pseudonym."""
         given = as_known(given, [*self.published, *self.names, *self.names.values()])

@@ -91,6 +91,20 @@ class Band:
         )
 
     @property
+    def of_hundred(self) -> str:
+        """The band as a number of 100.
+
+        Examples
+        --------
+        >>> Band(0.0, 0.25).of_hundred, Band(0.1, 0.35).of_hundred, Band(0.1, 0.5).of_hundred
+        ('at most 25', '10 to 35', '10 or more')
+        """
+        if self.low == 0:
+            return f"at most {100 * self.high:.0f}"
+        low, high = f"{100 * self.low:.0f}", f"{100 * self.high:.0f}"
+        return f"{low} or more" if self.high >= MOST else f"{low} to {high}"
+
+    @property
     def middle(self) -> float:
         """What stands for the score where all are counted together."""
         return (self.low + self.high) / 2

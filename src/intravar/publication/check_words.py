@@ -20,6 +20,8 @@ from intravar.publication.suppression import (
 
 #: Different values beyond which their number comes close to that of the rows.
 MOST_DISTINCT = 100
+#: A number of rows that is not told.
+SOME = "some"
 
 
 def check_lines(check: Check) -> list[str]:
@@ -49,8 +51,17 @@ def check_lines(check: Check) -> list[str]:
     return [*(said(line) for line in lines), *(f"read with {note}" for note in check.notes)]
 
 
-def published_check(check: Check) -> PublishedCheck:
-    """Return what was found as it may be handed on, without small counts."""
+def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
+    """Return what was found as it may be handed on, without small counts.
+
+    Parameters
+    ----------
+    check
+        With everything in it.
+    several
+        Whether other decisions are told beside it: how many miss a decision would follow by
+        subtraction then.
+    """
     total, hidden = _rounded_total(check)
     name, positive, negative = check.prepared.decision
     said = check.request.words.said
@@ -66,10 +77,10 @@ def published_check(check: Check) -> PublishedCheck:
         decision=DecisionColumn(name, positive, negative),
         decision_share=_share(check),
         covariates=tuple(check.prepared.covariates),
-        columns=column_rows(check),
+        columns=column_rows(check, several=several),
         missing_policy=check.prepared.missing,
-        missing=said(_missing_line(check)),
-        dropped=tuple(said(line) for line in _dropped_lines(check)),
+        missing=said(_missing_line(check, several=several)),
+        dropped=tuple(said(line) for line in _dropped_lines(check, several=several)),
         leaks=published_leaks(check),
         method=check.method,
         estimated_seconds=round(check.cost.seconds, 1),
@@ -111,9 +122,10 @@ def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict
     return rows
 
 
-def column_rows(check: Check) -> tuple[Column, ...]:
+def column_rows(check: Check, *, several: bool = False) -> tuple[Column, ...]:
     """Return one row per column: its use, kind, missing values and a note."""
     rows = []
+    several = several and check.request.smallest_cell > 1
     for report in check.prepared.columns:
         distinct = report.n_distinct
         many = distinct is not None and distinct >= MOST_DISTINCT
@@ -122,7 +134,9 @@ def column_rows(check: Check) -> tuple[Column, ...]:
                 column=report.column,
                 use=report.use,
                 kind=report.kind,
-                missing=shown_part(
+                missing=SOME
+                if several and report.n_missing
+                else shown_part(
                     report.n_missing or 0, check.prepared.n_rows, check.request.smallest_cell
                 ),
                 distinct=f"{MOST_DISTINCT}+" if many else distinct,
@@ -178,15 +192,16 @@ def _decision_line(check: Check) -> str:
     return f"decision '{name}': {100 * share:.0f} % are '{positive}'"
 
 
-def _missing_line(check: Check) -> str:
+def _missing_line(check: Check, *, several: bool = False) -> str:
     policy, filled = check.prepared.missing, check.prepared.filled
     smallest = check.request.smallest_cell
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)
-        return f"--missing drop cost {shown(dropped, smallest)} patients"
+        cost = SOME if several and dropped and smallest > 1 else shown(dropped, smallest)
+        return f"--missing drop cost {cost} patients"
     if not filled:
         return "none among the covariates"
-    few = any(is_small(count, smallest) for count in filled.values())
+    few = several or any(is_small(count, smallest) for count in filled.values())
     count = "some" if few else f"{sum(filled.values()):,}"
     how = (
         "filled with the median and marked in columns of their own; categories get a level"
@@ -196,8 +211,10 @@ def _missing_line(check: Check) -> str:
     return f"--missing {policy}: {count} cells in {len(filled)} covariates {how}"
 
 
-def _dropped_lines(check: Check) -> list[str]:
+def _dropped_lines(check: Check, *, several: bool = False) -> list[str]:
+    smallest = check.request.smallest_cell
+    several = several and smallest > 1
     return [
-        f"{shown(count, check.request.smallest_cell)} rows because {reason}"
+        f"{SOME if several and count else shown(count, smallest)} rows because {reason}"
         for reason, count in check.prepared.dropped.items()
     ]

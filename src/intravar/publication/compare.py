@@ -16,10 +16,11 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray
-from intravar.errors import InputError, option, unknown_name
+from intravar.errors import InputError, option
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.strata import MATTERS
+from intravar.publication.explain import chosen_decision
 from intravar.publication.files import read_published
 from intravar.publication.folders import private_folder
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
@@ -139,15 +140,8 @@ def decisions_in_both(
 
 
 def _chosen(published: Published, decision: str | None) -> Decision:
-    if decision is None and len(published.decisions) == 1:
-        return published.first
-    for each in published.decisions:
-        if each.decision == decision:
-            return each
     listed = [each.decision for each in published.decisions]
-    if decision is None:
-        raise InputError(f"several decisions were measured; name one of {', '.join(listed)}")
-    raise unknown_name("decision", decision, listed, remedy=", ".join(listed))
+    return published.decisions[chosen_decision(listed, decision)]
 
 
 def _meeting(

@@ -19,10 +19,12 @@ from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import RANKS, claim_of, in_their_words
 from intravar.measurement.strata import Strata as MeasuredStrata
 from intravar.measurement.verdict import UNRANKED
+from intravar.publication.across import HiddenAcross, hidden_across
 from intravar.publication.check_words import published_check, published_leaks
 from intravar.publication.folders import shown_source
 from intravar.publication.group_words import published_group
 from intravar.publication.hiding import hidden_parts
+from intravar.publication.joint import published_joint
 from intravar.publication.publish import ShownScores, shown_scores
 from intravar.publication.results import (
     Decision,
@@ -73,22 +75,34 @@ def published_of(
         From a name to a number between 0 and 1 that nobody can tell, the same at every run; see
         :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
     """
+    together = measurement.together
+    across = {} if together is None else hidden_across(together)
+    decisions = tuple(
+        _decision(name, each, names, secret, across.get(name))
+        for name, each in measurement.decisions.items()
+    )
     return Published(
         version=version("intravar"),
         source=shown_source(measurement.check.source),
-        request=measurement.request,
-        decisions=(decision_of(measurement, names, secret),),
+        request=measurement.request if together is None else together.request,
+        decisions=decisions,
+        joint=None if together is None else published_joint(together, names, decisions),
     )
 
 
-def decision_of(
+def _decision(
+    name: str,
     measurement: Measurement,
     names: Mapping[str, str],
-    secret: Callable[[str], float] | None = None,
+    secret: Callable[[str], float] | None,
+    across: HiddenAcross | None,
 ) -> Decision:
-    """Return what may be handed on of one decision; see :func:`published_of`."""
+    """Return what may be handed on of one decision; see :func:`published_of`.
+
+    What several decisions would tell together is hidden in each.
+    """
     words = measurement.request.words
-    shown = _shown_scores(measurement, secret)
+    shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]
     scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
     physicians = _named(main.table, names).sort("physician")
@@ -98,11 +112,11 @@ def decision_of(
             pl.lit(None, physicians.schema[name]).alias(name) for name in RANKS
         )
     group = published_group(measurement, _group(measurement, main, secret), main.measured)
-    hidden = _hidden_strata(measurement, main)
+    hidden = _hidden_strata(measurement, main, across)
     strata, changes = _strata(measurement, hidden, names)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
     return Decision(
-        decision=measurement.request.decision,
+        decision=name,
         verdict=measurement.verdict,
         verdict_reasons=measurement.judged.reasons if measurement.judged else (),
         method=measurement.method,
@@ -127,7 +141,7 @@ def decision_of(
         warnings=tuple(measurement.warnings),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
         check=replace(
-            published_check(measurement.check),
+            published_check(measurement.check, several=across is not None),
             source=shown_source(measurement.check.source),
             n_patients=main.n_patients,
             decision_share=_share(measurement, main),
@@ -148,7 +162,9 @@ def _asked(measurement: Measurement) -> dict[str, MeasuredStrata]:
     return {name: strata for name, strata in found.items() if strata is not None}
 
 
-def _hidden_strata(measurement: Measurement, published: ShownScores) -> dict[str, set[str]]:
+def _hidden_strata(
+    measurement: Measurement, published: ShownScores, across: HiddenAcross | None
+) -> dict[str, set[str]]:
     """Tell of whom subgroups and periods may not be told."""
     every = measurement.main.scores.physician.cast(pl.String).to_list()
     shown = {every[position] for position in published.measured.tolist()}
@@ -160,7 +176,9 @@ def _hidden_strata(measurement: Measurement, published: ShownScores) -> dict[str
     }
     smallest = measurement.request.smallest_cell
     return {
-        dealt: (set(every) - shown) | unsafe_physicians(strata, panels, smallest)
+        dealt: (set(every) - shown)
+        | unsafe_physicians(strata, panels, smallest)
+        | (set() if across is None else across.strata[dealt])
         for dealt, strata in _asked(measurement).items()
     }
 
@@ -176,7 +194,9 @@ def _strata(
 
 
 def _shown_scores(
-    measurement: Measurement, secret: Callable[[str], float] | None
+    measurement: Measurement,
+    secret: Callable[[str], float] | None,
+    across: HiddenAcross | None,
 ) -> dict[str, ShownScores]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
@@ -185,6 +205,8 @@ def _shown_scores(
         hidden_parts(each.scores, each.evidence, request.smallest_cell)
         for each in measurement.fitted.values()
     ]
+    if across is not None:
+        parts.append(across.parts)
     no_size = np.any([each.size for each in parts], axis=0)
     n_patients = measurement.main.scores.n_patients
     blurred: Mapping[str, FloatArray] = {}
@@ -192,6 +214,8 @@ def _shown_scores(
     if seen is not None:
         blurred = shown_repeats(seen, n_patients, request.smallest_cell)
         no_repeats = no_size | hidden_repeats(seen, n_patients, request.smallest_cell)
+        if across is not None:
+            no_repeats |= across.repeats
     names = measurement.main.scores.physician.cast(pl.String).to_list()
     return {
         name: shown_scores(

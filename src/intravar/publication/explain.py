@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from intravar.errors import InputError, option, unknown_name
 from intravar.measurement.explanation import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.addressing import as_known
-from intravar.publication.folders import private_folder, read_several, read_summary
+from intravar.publication.files import is_published, read_published
+from intravar.publication.folders import private_folder
 from intravar.publication.pseudonyms import KEY_FILE, read_names
 
 CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
@@ -22,7 +24,11 @@ WARNING = "PATIENT-LEVEL: single patients can be recognised from this; keep it w
 
 
 def explain(
-    measurement: Measurement | str | os.PathLike[str], physician: Any, *, most: int = 5
+    measurement: Measurement | str | os.PathLike[str],
+    physician: Any,
+    *,
+    most: int = 5,
+    decision: str | None = None,
 ) -> pl.DataFrame:
     """Return the decisions behind a physician's score, beside patients alike decided otherwise.
 
@@ -37,6 +43,8 @@ def explain(
         The name; or the pseudonym, if the measurement is stored.
     most
         Cases to show, those that tell most first; pairs by how close they are.
+    decision
+        Which one, where several were measured.
 
     Returns
     -------
@@ -46,6 +54,8 @@ def explain(
         decided otherwise stands alone. The result is patient-level.
     """
     if isinstance(measurement, Measurement):
+        measured = measurement.decisions
+        measurement = measured[list(measured)[chosen_decision(list(measured), decision)]]
         names = measurement.table["physician"].cast(pl.String).to_list()
         name = as_known(str(physician), names)
         if name not in names:
@@ -53,10 +63,12 @@ def explain(
         patients = patients_of(measurement)
         _refuse_beyond(name, patients)
         return side_by_side(cases_of(measurement), patients, name, most=most)
-    _, private = measurement_folders(measurement)
+    path, private = measurement_folders(measurement)
+    listed = [each.decision for each in read_published(path).decisions]
+    at = chosen_decision(listed, decision)
     try:
-        cases = pl.read_parquet(private / CASES_FILE)
-        patients = pl.read_parquet(private / PATIENTS_FILE)
+        cases = pl.read_parquet(private / file_of(CASES_FILE, at))
+        patients = pl.read_parquet(private / file_of(PATIENTS_FILE, at))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"the cases of '{measurement}' are kept in '{private}', which cannot be read; explain "
@@ -65,6 +77,32 @@ def explain(
     name = _real_name(private, str(physician), patients)
     _refuse_beyond(name, patients, str(physician))
     return side_by_side(cases, patients, name, most=most)
+
+
+def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
+    """Return the place of a decision among those that were measured."""
+    if decision is None and len(listed) == 1:
+        return 0
+    if decision in listed:
+        return list(listed).index(str(decision))
+    if decision is None:
+        raise InputError(
+            f"several decisions were measured; name one of {', '.join(listed)} with "
+            f"{option('decision')}"
+        )
+    raise unknown_name("decision", decision, listed, remedy=", ".join(listed))
+
+
+def file_of(name: str, at: int) -> str:
+    """Return the private file of a decision: the first has the plain name.
+
+    Examples
+    --------
+    >>> file_of("cases.parquet", 0), file_of("cases.parquet", 1)
+    ('cases.parquet', 'cases-2.parquet')
+    """
+    stem, _, suffix = name.rpartition(".")
+    return name if at == 0 else f"{stem}-{at + 1}.{suffix}"
 
 
 def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None) -> None:
@@ -80,11 +118,7 @@ def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None)
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
     """Return the folder of a measurement and the private one beside it."""
     path = Path(folder)
-    several = read_several(path)
-    if several is not None:
-        listed = ", ".join(f"'{path.with_name(name)}'" for name in several["folders"].values())
-        raise InputError(f"'{path}' holds several decisions together; name one of {listed}")
-    if read_summary(path) is None:
+    if not is_published(path):
         raise InputError(
             f"'{path}' is not the folder of a measurement; name what 'intravar measure --out' wrote"
         )

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import polars as pl
 
 from intravar.publication.files import CHECKS, DIAGNOSTICS, KINDS, SUMMARY
-from intravar.publication.results import Check, Diagnostics, Joint, Published
+from intravar.publication.results import Check, Diagnostics, Published
 from intravar.request import Request
 
 _HEAD = {"schema": "a fixed number", "what": "a fixed word"}
@@ -57,20 +57,6 @@ FIELDS: dict[str, Mapping[str, str]] = {
     SUMMARY: _HEAD | dict(_declared(Published, "")),
     CHECKS: _HEAD | dict(_declared(Check, "decisions[]")),
     DIAGNOSTICS: _HEAD | dict(_declared(Diagnostics, "decisions[]")),
-    "several.json": {
-        "what": "a fixed word",
-        "version": "of intravar",
-        "source": "name of the file, or the address without a password",
-        "request.*": "what the user asked for",
-        "decisions[]": "name of a column",
-        "folders.*": "name of a folder",
-        "verdicts.*": "one of five words",
-        "n_physicians": "all physicians",
-        **{
-            path.replace("decisions[]", "by_decision[]"): rule
-            for path, rule in _declared(Joint, "")
-        },
-    },
 }
 
 

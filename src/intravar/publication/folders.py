@@ -17,19 +17,17 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option
+from intravar.publication.files import read_asked
 from intravar.request import Request
 from intravar.writing import check_writable, whole_file, write_private
 
 Kind = Literal["measurement", "private"]
 LISTING = "intravar.json"
-SUMMARY = "summary.json"
-#: The same of several decisions together.
-SEVERAL = "several.json"
 #: The pairs of a review and the answers, in the private folder.
 REVIEW_FILE = "review.json"
 #: Files that systems put into folders by themselves.
@@ -148,12 +146,12 @@ def _digest(content: bytes) -> str:
 
 
 def _refuse_other_request(path: Path, request: Request, source: str) -> None:
-    stored = read_summary(path) or read_several(path)
+    stored = read_asked(path)
     if stored is None:
         return
-    before = stored.get("request")
-    other = request.differences(before if isinstance(before, dict) else {})
-    if source and stored.get("source") != shown_source(source):
+    before, asked = stored
+    other = request.differences(asked)
+    if source and before != shown_source(source):
         other = ["source", *other]
     if other:
         raise InputError(
@@ -171,24 +169,6 @@ def shown_source(source: str) -> str:
     ('patients.csv', 'postgresql://ann@host/db')
     """
     return source if "://" in source else Path(source).name
-
-
-def read_summary(path: Path) -> dict[str, Any] | None:
-    """Return the summary of a measurement's folder; None where there is none."""
-    return _read_stored(path / SUMMARY, "measurement")
-
-
-def read_several(path: Path) -> dict[str, Any] | None:
-    """Return the summary of the folder of several decisions; None where there is none."""
-    return _read_stored(path / SEVERAL, "several")
-
-
-def _read_stored(file: Path, what: str) -> dict[str, Any] | None:
-    try:
-        found = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and found.get("what") == what else None
 
 
 def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, bytes]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from intravar.errors import theirs
 from intravar.measurement.result import Measurement
+from intravar.measurement.sentences import close_calls_sentence
 from intravar.publication.group_words import step_over_all
 from intravar.publication.results import KindOfPatients, Location
 from intravar.publication.rounding import coarse
 from intravar.publication.suppression import part_is_safe
+from intravar.wording import USUAL, Words
 
 
 def published_location(measurement: Measurement) -> Location | None:
@@ -26,3 +29,28 @@ def published_location(measurement: Measurement) -> Location | None:
     return Location(
         coarse(found.close_patients, step), coarse(found.close_discordance, step), tuple(kinds)
     )
+
+
+def location_lines(location: Location | None, words: Words = USUAL) -> list[str]:
+    """Say where the discordance lies.
+
+    Examples
+    --------
+    >>> kind = KindOfPatients("age > 80", 0.2, 0.4, 0.36)
+    >>> for line in location_lines(Location(0.27, 0.84, (kind,))):
+    ...     print(line)
+    84 % of the discordance lies in close calls, the 27 % of patients who could be decided either \
+way.
+    Most of it lies where age > 80: 20 % of patients, 40 % of the discordance.
+    """
+    if location is None or location.close_patients is None:
+        return []
+    lines = [close_calls_sentence(location.close_patients, location.close_discordance or 0.0)]
+    for number, kind in enumerate(location.kinds):
+        head = "Most of it lies where" if number == 0 else "Much of it lies where"
+        shares = (100 * (each or 0.0) for each in (kind.patients, kind.discordance))
+        patients, discordance = (f"{each:.0f} %" for each in shares)
+        lines.append(
+            f"{head} {theirs(kind.when)}: {patients} of patients, {discordance} of the discordance."
+        )
+    return [words.said(line) for line in lines]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -155,37 +155,39 @@ def draw_pairs(frame: pl.DataFrame, n: int, random: np.random.Generator, design:
     design
         What there is already; without pairs, what is asked for.
     """
-    drawn = {(min(p.row_a, p.row_b), max(p.row_a, p.row_b)) for p in design.pairs}
-    indexed = frame.with_row_index("at").with_columns(
-        pl.min_horizontal("first", "second").alias("one"),
-        pl.max_horizontal("first", "second").alias("two"),
-    )
-    before = np.array(
-        [pair in drawn for pair in indexed.select("one", "two").iter_rows()], dtype=np.bool_
-    )
+    place = {_key(*rows): at for at, rows in enumerate(frame.select("first", "second").iter_rows())}
+    old = [place[_key(p.row_a, p.row_b)] for p in design.pairs]
+    before = np.zeros(frame.height, dtype=np.bool_)
+    before[old] = True
     taken = [
-        _systematic(frame, kind, share_of_kind, before, random, each=design.each)
-        for kind, share_of_kind in _of_each_kind(frame, n, before).items()
+        _systematic(frame, kind, n_of_kind, before, random, each=design.each)
+        for kind, n_of_kind in _of_each_kind(frame, n, before).items()
     ]
-    chosen = random.permutation(np.concatenate(taken))
-    everything = np.concatenate([np.flatnonzero(before), chosen])
-    probability = _probabilities(frame, everything, each=design.each)
-    old = [_again(p, probability) for p in design.pairs]
-    new = _packed(frame, chosen, probability, random, design, len(old))
-    return Design((*old, *new), design.each, design.n_reviewers, design.twice, design.show)
+    new = random.permutation(np.concatenate(taken))
+    chance = _probabilities(frame, [*old, *new.tolist()], each=design.each)
+    again = [replace(p, probability=c) for p, c in zip(design.pairs, chance, strict=False)]
+    added = _packed(frame[new], chance[len(old) :], random, design, len(old))
+    return replace(design, pairs=(*again, *added))
 
 
 def _of_each_kind(frame: pl.DataFrame, n: int, before: np.ndarray[Any, Any]) -> dict[bool, int]:
-    """Return how many pairs of each kind are added."""
-    left = {
-        kind: int(((frame["different"] == kind).to_numpy() & ~before).sum())
-        for kind in (True, False)
-    }
-    wanted = round(share_different() * n)
-    first = min(wanted, left[True])
+    """Return how many pairs of each kind are added.
+
+    Pairs that are added later have the same share of both kinds as those before, even if that
+    makes them fewer: otherwise a pair's number would tell how it was decided.
+    """
+    different = frame["different"].to_numpy()
+    left = {kind: int(((different == kind) & ~before).sum()) for kind in (True, False)}
+    if before.any():
+        share = float(different[before].mean())
+        room = [left[True] / share] if share > 0 else []
+        room += [left[False] / (1 - share)] if share < 1 else []
+        n = min(n, *(int(each + 1e-9) for each in room))
+        first = round(share * n)
+        return {True: min(first, left[True]), False: min(n - first, left[False])}
+    first = min(round(share_different() * n), left[True])
     second = min(n - first, left[False])
-    first = min(n - second, left[True])
-    return {True: first, False: second}
+    return {True: min(n - second, left[True]), False: second}
 
 
 def _systematic(
@@ -241,66 +243,37 @@ def _evenly(
     return np.asarray(at[np.argsort(np.array(turn), kind="stable")[:n]])
 
 
-def _probabilities(frame: pl.DataFrame, chosen: IntArray, *, each: bool) -> dict[int, float]:
+def _probabilities(frame: pl.DataFrame, chosen: Sequence[int], *, each: bool) -> list[float]:
     """Return the probability with which every chosen pair came into the whole sample."""
     by = ["different", "physician"] if each else ["different"]
-    sample = frame[chosen].group_by(by).agg(pl.len().alias("n"))
-    table = (
-        frame.with_row_index("at")
-        .with_columns(pl.col("weight").sum().over(by).alias("total"))[chosen]
-        .join(sample, on=by)
-        .with_columns((pl.col("n") * pl.col("weight") / pl.col("total")).clip(0, 1).alias("chance"))
-    )
-    rows = frame.with_row_index("at")[chosen].select("at", "first", "second")
-    key = {at: _key(one, two) for at, one, two in rows.iter_rows()}
-    return {key[at]: chance for at, chance in table.select("at", "chance").iter_rows()}
+    totals = frame.group_by(by).agg(pl.col("weight").sum().alias("total"))
+    sample = frame[list(chosen)].join(totals, on=by, how="left", maintain_order="left")
+    chance = (pl.len().over(by) * pl.col("weight") / pl.col("total")).clip(0, 1)
+    return sample.select(chance.alias("chance"))["chance"].to_list()
 
 
-def _key(one: int, two: int) -> int:
-    """Return a number for a pair, whoever stands first."""
-    return min(one, two) << 40 | max(one, two)
-
-
-def _again(pair: DrawnPair, probability: Mapping[int, float]) -> DrawnPair:
-    return DrawnPair(
-        pair.pair,
-        pair.row_a,
-        pair.row_b,
-        pair.physician,
-        pair.different,
-        probability[_key(pair.row_a, pair.row_b)],
-        pair.weight,
-        pair.reviewers,
-    )
+def _key(one: int, two: int) -> tuple[int, int]:
+    """Return the same for a pair, whoever stands first."""
+    return min(one, two), max(one, two)
 
 
 def _packed(
-    frame: pl.DataFrame,
-    chosen: IntArray,
-    probability: Mapping[int, float],
+    pairs: pl.DataFrame,
+    chance: Sequence[float],
     random: np.random.Generator,
     design: Design,
-    skip: int,
+    n_before: int,
 ) -> list[DrawnPair]:
     """Give new pairs their names, sides and reviewers, all of it by lot."""
-    who = _assigned(len(chosen), design, random)
-    swapped = random.random(len(chosen)) < 0.5
+    who = _assigned(pairs.height, design, random)
+    swapped = random.random(pairs.height) < 0.5
     found = []
-    for number, row in enumerate(frame[chosen].iter_rows(named=True)):
-        rows = (row["first"], row["second"])
-        a, b = rows[::-1] if swapped[number] else rows
-        found.append(
-            DrawnPair(
-                f"P{skip + number + 1:04d}",
-                a,
-                b,
-                row["physician"],
-                row["different"],
-                probability[_key(a, b)],
-                row["weight"],
-                who[number],
-            )
-        )
+    for number, row in enumerate(pairs.iter_rows(named=True)):
+        a, b = ("second", "first") if swapped[number] else ("first", "second")
+        name = f"P{n_before + number + 1:04d}"
+        whose, kind, weight = row["physician"], row["different"], row["weight"]
+        drawn = (row[a], row[b], whose, kind, chance[number], weight, who[number])
+        found.append(DrawnPair(name, *drawn))
     return found
 
 

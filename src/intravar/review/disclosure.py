@@ -157,26 +157,26 @@ def _safe(group: IntArray, counts: list[FloatArray], smallest: int) -> BoolArray
     return np.asarray(safe[group])
 
 
-def changed(before: Mapping[str, float | None], now: Mapping[str, float | None]) -> int:
-    """Count the pairs that are judged otherwise than when figures were told last.
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> int:
+    """Count the pairs that are answered otherwise than when figures were told last.
 
     Examples
     --------
-    >>> changed({"P1": 1.0}, {"P1": 0.0, "P2": 1.0})
+    >>> changed({"P1": "comparable"}, {"P1": "different", "P2": "unsure"})
     2
     """
     return sum(before.get(pair) != now.get(pair) for pair in {**before, **now})
 
 
 def why_not_yet(
-    before: Mapping[str, float | None], now: Mapping[str, float | None], left: int, smallest: int
+    before: Mapping[str, str], now: Mapping[str, str], left: int, smallest: int
 ) -> str | None:
     """Say why figures are not told now; None where they are.
 
     Parameters
     ----------
     before, now
-        Judgements by pair when figures were told last, and now.
+        Answers and reasons by pair when figures were told last, and now.
     left
         Pairs without an answer.
     smallest
@@ -185,9 +185,11 @@ def why_not_yet(
     if smallest <= 1:
         return None
     new = changed(before, now)
+    if before and not new:
+        return None  # the same figures again, where writing them was cut short
     if new < BLOCK:
         return (
-            f"{new} pairs are new or judged otherwise since figures were published, and it takes "
+            f"{new} pairs are new or answered otherwise since figures were published, and it takes "
             f"{BLOCK}: fewer would tell how a single pair was decided"
         )
     if 0 < left < BLOCK:

@@ -134,7 +134,10 @@ def draw(
         batch = f"{len(design.pairs)}+{n}"
         found = draw_pairs(opened.pairs, n, opened.random("review", batch), design)
         if len(found.pairs) == len(design.pairs):
-            raise InputError(f"all {len(found.pairs):,} pairs were drawn; there are no more")
+            raise InputError(
+                f"no more pairs can be added to the {len(found.pairs):,} that were drawn: of one "
+                "kind, decided differently or alike, none are left"
+            )
         told = _told_besides(opened, found, source)
         answers = stored.answers if more is not None else {}
         published = stored.published if more is not None else {}

@@ -12,7 +12,7 @@ from intravar.publication.files import SUMMARY, files_of
 from intravar.publication.folders import add_files
 from intravar.publication.rounding import coarse
 from intravar.publication.suppression import is_few
-from intravar.review.agreement import by_pair, judgement
+from intravar.review.agreement import by_pair
 from intravar.review.disclosure import Kind, Told, publishable, why_not_yet
 from intravar.review.estimate import JudgedCounts, counted
 from intravar.review.reading import Judged, Review, judged_pairs
@@ -25,17 +25,19 @@ NOT_ENOUGH = "so few pairs stand behind the figure that any rounding would revea
 
 def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
     """Publish what a review found, if it may be; return the review with what came of it."""
-    judgements = {pair: judgement(given) for pair, given in by_pair(stored.answers).items()}
     smallest = opened.smallest_cell
-    known = {pair: value for pair, value in judgements.items() if value is not None}
-    why = why_not_yet(stored.published, known, found.n_left, smallest)
+    now = {
+        pair: "; ".join(f"{each.answer} {each.reason}" for each in given)
+        for pair, given in by_pair(stored.answers).items()
+    }
+    why = why_not_yet(stored.published, now, found.n_left, smallest)
     if why is not None:
         return replace(found, why_not=why)
     told = published_review(opened, stored, found)
     if told is None:
         return replace(found, why_not=NOT_ENOUGH)
-    # First what was published, then the figures: an interruption between hides, it does not tell.
-    write_stored(opened.private, replace(stored, published=known))
+    # First the answers, then the figures: cut short between, the next reading tells the same.
+    write_stored(opened.private, replace(stored, published=now))
     decision = replace(opened.published.first, review=told)
     files = files_of(replace(opened.published, decisions=(decision,)))
     add_files(opened.out, {SUMMARY: files[SUMMARY]})

@@ -79,14 +79,14 @@ class Stored:
     answers
         Of every reviewer, by pair.
     published
-        The judgements from which the published figures were made, by pair.
+        The answers from which the published figures were made, by pair.
     """
 
     design: Design | None = None
     called: Mapping[int, str] = field(default_factory=dict)
     shown: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
-    published: Mapping[str, float | None] = field(default_factory=dict)
+    published: Mapping[str, str] = field(default_factory=dict)
 
     def as_bytes(self) -> bytes:
         """Return what is written to the private folder."""
@@ -178,6 +178,9 @@ class Folder:
 def open_folder(folder: str | os.PathLike[str]) -> Folder:
     """Open a stored measurement for review."""
     out, private = measurement_folders(folder)
+    published = read_published(out)
+    if published.joint is not None:
+        raise InputError(f"'{out}' holds several decisions; measure the one to review by itself")
     try:
         pairs = pl.read_parquet(private / PAIRS_FILE)
         patients = pl.read_parquet(private / PATIENTS_FILE)
@@ -186,7 +189,7 @@ def open_folder(folder: str | os.PathLike[str]) -> Folder:
             f"the pairs of '{out}' are kept in '{private}', which cannot be read; review where the "
             "measurement was made, or measure again with this version"
         ) from error
-    return Folder(out, private, read_published(out), pairs, patients)
+    return Folder(out, private, published, pairs, patients)
 
 
 def read_stored(private: Path) -> Stored:

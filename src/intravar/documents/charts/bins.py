@@ -66,6 +66,7 @@ def histogram(
     *,
     step: float = STEP,
     reach: float = 0.0,
+    unit: float = 1.0,
 ) -> Plot:
     """Plot how many have which share, with room above the bars for a mark.
 
@@ -83,19 +84,22 @@ def histogram(
         Width of a bin.
     reach
         How far the axis goes at least.
+    unit
+        What a share of 1 is on the axis: 100 for "of 100".
     """
     bins = in_bins(values, step)
     most = max(each.number for each in bins)
-    plot = Plot(width, x=(0, max(reach, *(each.high for each in bins))), y=(0, 1.15 * most))
+    right = max(reach, *(unit * each.high for each in bins))
+    plot = Plot(width, x=(0, right), y=(0, 1.15 * most))
     plot.axes(*names)
     for each in bins:
-        hint = f"{_ends(each.low, each.high)}: {counted(each.number)}"
-        plot.bar((each.low, each.high), (0, each.number), hint, "fill")
+        hint = f"{_ends(each.low, each.high, unit)}: {counted(each.number)}"
+        plot.bar((unit * each.low, unit * each.high), (0, each.number), hint, "fill")
     return plot
 
 
-def _ends(low: float, high: float) -> str:
-    return f"{low:.2f} to {'' if high == 1 else 'below '}{high:.2f}"
+def _ends(low: float, high: float, unit: float) -> str:
+    return f"{unit * low:.3g} to {'' if high == 1 else 'below '}{unit * high:.3g}"
 
 
 class PlaneBin(NamedTuple):
@@ -134,13 +138,15 @@ def on_plane(sizes: FloatArray, shares: FloatArray) -> list[PlaneBin]:
     ]
 
 
-def add_plane(plot: Plot, bins: Sequence[PlaneBin], unit: str, counted: Counted) -> None:
+def add_plane(
+    plot: Plot, bins: Sequence[PlaneBin], unit: str, counted: Counted, scale: float = 1.0
+) -> None:
     """Add the bins to a plot, the more there are in one the darker."""
     for each in bins:
         size = f"{each.first:,}" if each.first == each.last else f"{each.first:,} to {each.last:,}"
-        hint = f"{size} {unit}, {_ends(each.low, each.high)}: {counted(each.number)}"
+        hint = f"{size} {unit}, {_ends(each.low, each.high, scale)}: {counted(each.number)}"
         x = max(each.first - 0.5, plot.x[0]), min(each.last + 0.5, plot.x[1])
-        y = each.low, min(each.high, plot.y[1])
+        y = scale * each.low, min(scale * each.high, plot.y[1])
         plot.bar(x, y, hint, f"shade-{each.shade}")
 
 

@@ -1,5 +1,1 @@
-"""The page of a measurement."""
-
-from intravar.documents.measurement.measurement_page import render_page
-
-__all__ = ["render_page"]
+"""The document of a measurement: its first screen, charts, table and sections."""

@@ -7,28 +7,34 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import polars as pl
 
-from intravar.documents.measurement.measurement_page import ANNEX, render_annex, render_page
-from intravar.errors import InputError
+from intravar.documents.blocks import Document, plain_table
+from intravar.documents.measurement.report import report, table_document
+from intravar.documents.packages import lacking
+from intravar.documents.page import as_html
+from intravar.documents.workbook import as_xlsx
 from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
-from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE
-from intravar.publication.files import files_of, parquet_bytes, read_published
+from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE, file_of
+from intravar.publication.files import files_of, parquet_bytes
 from intravar.publication.folders import (
     checked_out,
     private_folder,
     write_folders,
 )
-from intravar.publication.outputs import Outputs, outputs_from
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 
 PAGE = "report.html"
+#: The page of the table alone, with all columns.
+ANNEX = "physicians.html"
 REQUEST = "request.toml"
-PRIVATE_NOTE = "Patient-level data and the key of the pseudonyms. Do not hand this folder on.\n"
+#: Exact figures of everybody, in the private folder.
+FIGURES_FILE = "figures.parquet"
+PRIVATE_NOTE = "{Case}-level data and the key of the pseudonyms. Do not hand this folder on.\n"
+PRIVATE_KEY = "Private: it tells who is who."
 #: Cases of a physician that are embedded in the page on request.
 PAIRS_IN_PAGE = 2
 
@@ -41,7 +47,7 @@ def write_measurement(
     key: str | os.PathLike[str] | bytes | None = None,
     pairs_in_report: bool = False,
     replace: bool = False,
-) -> Outputs:
+) -> Published:
     """Write what may be handed on to a folder, and what may not to a private one beside it.
 
     Parameters
@@ -62,20 +68,28 @@ def write_measurement(
 
     Returns
     -------
-    Outputs
+    Published
         What was written for others.
     """
     source = measurement.check.source
-    path = checked_out(out, measurement.request, source, replace=replace)
-    listed = measurement.table["physician"].cast(pl.String).to_list()
+    together = measurement.together
+    request = measurement.request if together is None else together.request
+    path = checked_out(out, request, source, replace=replace)
+    listed = _physicians(measurement)
     pseudonyms = pseudonyms_of(listed, private_folder(path), key)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
     published = published_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, published, names) if pairs_in_report else None
-    public = _public_files(published, pairs)
-    public[REQUEST] = measurement.request.to_toml(from_folder(source, path)).encode()
+    public = files_of(published) | pages(published, pairs)
+    public[REQUEST] = request.to_toml(from_folder(source, path)).encode()
     write_folders(path, public, _private_files(measurement, pseudonyms))
-    return outputs_from(published)
+    return published
+
+
+def _physicians(measurement: Measurement) -> list[str]:
+    """Return everybody who has patients in any decision."""
+    listed = [each.table["physician"].cast(pl.String) for each in measurement.decisions.values()]
+    return pl.concat(listed).unique(maintain_order=True).to_list()
 
 
 def from_folder(source: str, folder: Path) -> str | None:
@@ -104,55 +118,63 @@ def pseudonyms_of(
 
 
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
-    return {
-        KEY_FILE: pseudonyms.as_json().encode(),
-        CASES_FILE: parquet_bytes(cases_of(measurement)),
-        PATIENTS_FILE: parquet_bytes(patients_of(measurement)),
-        PAIRS_FILE: parquet_bytes(review_pairs_of(measurement)),
-        "README.txt": measurement.request.words.said(PRIVATE_NOTE).encode(),
-    }
-
-
-def _public_files(published: Published, pairs: Mapping[str, Any] | None) -> dict[str, bytes]:
-    outputs, files = outputs_from(published), files_of(published)
-    files[PAGE] = render_page(outputs, None if pairs is None else dict(pairs)).encode()
-    files[ANNEX] = render_annex(outputs).encode()
+    note = measurement.request.words.fill(PRIVATE_NOTE)
+    files = key_files(pseudonyms) | {"README.txt": note.encode()}
+    for at, each in enumerate(measurement.decisions.values()):
+        for name, table in {
+            FIGURES_FILE: _exact(each),
+            CASES_FILE: cases_of(each),
+            PATIENTS_FILE: patients_of(each),
+            PAIRS_FILE: review_pairs_of(each),
+        }.items():
+            files[file_of(name, at)] = parquet_bytes(table)
     return files
+
+
+def key_files(pseudonyms: Pseudonyms) -> dict[str, bytes]:
+    """Return the key of the pseudonyms as files; as a workbook too where one can be made."""
+    files = {KEY_FILE: pseudonyms.as_json().encode()}
+    if not lacking(["xlsx"]):
+        rows = sorted((shown, name) for name, shown in pseudonyms.by_name.items())
+        table = plain_table("Key", "", ["pseudonym", "name"], rows, words=(0, 1))
+        files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
+    return files
+
+
+def _exact(measurement: Measurement) -> pl.DataFrame:
+    return measurement.table.with_columns(pl.col("physician").cast(pl.String))
+
+
+def pages(published: Published, pairs: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+    """Return the page of a measurement and that of its table alone, by their names.
+
+    Parameters
+    ----------
+    published
+        What may be handed on; the pages show nothing else.
+    pairs
+        Cases behind the scores per decider, for whoever asked; they make the page patient-level.
+    """
+    words = published.words
+    links = ((ANNEX, "All columns"), ("physicians.csv", "As a table"))
+    return {
+        PAGE: as_html(report(published, pairs), words, links=links).encode(),
+        ANNEX: as_html(table_document(published), words, where="whole").encode(),
+    }
 
 
 def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
-    reportable = {row.physician for row in published.first.rows if row.reportable}
-    cases, patients = cases_of(measurement), patients_of(measurement)
-    return {
-        shown: side_by_side(cases, patients, name, most=PAIRS_IN_PAGE).to_dicts()
-        for name, shown in sorted(names.items(), key=lambda item: item[1])
-        if shown in reportable
-    }
-
-
-def stored_outputs(folder: str | os.PathLike[str]) -> Outputs:
-    """Read what a stored measurement hands on."""
-    return outputs_from(read_published(folder))
-
-
-def stored_pages(path: Path, outputs: Outputs) -> dict[str, bytes]:
-    """Return the page of a stored measurement and its annex by their names.
-
-    Both come from what was published. Pairs that were embedded in the page on request are not
-    published, and not in the new one.
-    """
-    try:
-        pages = {PAGE: render_page(outputs), ANNEX: render_annex(outputs)}
-    except (ValueError, KeyError, TypeError, AttributeError, jinja2.UndefinedError) as error:
-        raise damaged(path) from error
-    return {name: page.encode() for name, page in pages.items()}
-
-
-def damaged(path: Path) -> InputError:
-    """Say that what is stored cannot be used."""
-    return InputError(
-        f"the measurement in '{path}' is damaged or of another version; measure again"
-    )
+    found = {}
+    for decision in published.decisions:
+        measured = measurement.decisions[decision.decision]
+        cases, patients = cases_of(measured), patients_of(measured)
+        reportable = {row.physician for row in decision.rows if row.reportable}
+        told = "" if published.joint is None else f", {published.words.label(decision.decision)}"
+        for name, shown in sorted(names.items(), key=lambda item: item[1]):
+            if shown in reportable:
+                rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
+                found[f"{shown}{told}"] = rows.to_dicts()
+    return found

@@ -1,1 +1,1 @@
-"""One page for one physician, for that physician alone."""
+"""One page for one decider, for that decider alone."""

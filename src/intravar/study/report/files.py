@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from intravar.documents.charts import on_paper
-from intravar.documents.files.typesetting import drawn
+from intravar.documents.typesetting import drawn
 from intravar.errors import InputError, unknown_name
 from intravar.ledger import Ledger
 from intravar.study.report.figures import figures_of

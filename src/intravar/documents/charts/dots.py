@@ -1,0 +1,101 @@
+"""A dot for everybody along one axis, stacked where several lie together; some are labelled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from intravar.documents.charts.labels import text_width
+from intravar.documents.charts.plot import BOTTOM, RIGHT, Plot
+from intravar.text import shortened
+
+#: Letters of a label at the most.
+LONGEST = 30
+#: Pixels of a lane of labels, of the stack of dots, and the largest radius.
+LANE, STACK, RADIUS = 17, 84, 5.0
+
+
+class Dot(NamedTuple):
+    """A value, what it says when pointed at, how it looks, whom it stands for, and its label."""
+
+    value: float
+    hint: str = ""
+    kind: str = "point"
+    who: int | None = None
+    label: str = ""
+
+
+def dot_plot(
+    dots: Sequence[Dot], width: int, axis: str, *, ends: tuple[float, float], step: float = 1.0
+) -> Plot:
+    """Plot a dot for everybody, stacked in steps; labels stand above, none over another.
+
+    Parameters
+    ----------
+    dots
+        In any order.
+    width
+        Of the picture.
+    axis
+        What the values are.
+    ends
+        Of the axis.
+    step
+        Values that round to the same multiple of it stand above each other.
+
+    Examples
+    --------
+    >>> plot = dot_plot([Dot(3), Dot(3.2), Dot(9, label="Ada")], 350, "of 100", ends=(0, 10))
+    >>> len({part.split('cx="')[1].split('"')[0] for part in plot.parts if "<circle" in part})
+    2
+    """
+    dots = [dot._replace(label=shortened(dot.label, LONGEST)) for dot in dots]
+    lanes = _lanes([dot for dot in dots if dot.label], width, ends)
+    top = LANE * (max(lanes.values(), default=-1) + 1) + 6
+    places = Counter(round(dot.value / step) for dot in dots)
+    across = step / ((ends[1] - ends[0]) or 1) * (width - 2 * RIGHT)
+    most = max(places.values(), default=1)
+    radius = max(1.2, min(RADIUS, STACK / (2 * most), 0.48 * across))
+    pitch = min(2 * radius, (STACK - 2 * radius) / most)  # a stack of thousands is a line
+    height = round(top + pitch * most + 2 * radius + 8 + BOTTOM)
+    plot = Plot(width, height, x=ends, y=(0, 1), left=RIGHT, top=top)
+    plot.axes(axis, y_ticks=())
+    stacked: Counter[int] = Counter()
+    for dot in sorted(dots, key=lambda each: each.kind):
+        place = round(dot.value / step)
+        a, base = plot.place(min(max(place * step, ends[0]), ends[1]), 0)
+        b = round(base - stacked[place] * pitch - radius, 1)
+        stacked[place] += 1
+        if dot.label:
+            lane = 8 + LANE * lanes[dot]
+            line = '<line class="grid" x1="{a}" x2="{a}" y1="{t}" y2="{b}"/>'
+            plot.add(line, a=a, b=b, t=lane + 6)
+            left, anchor = _anchored(dot.label, a, width)
+            plot.write(dot.label, (left, lane), "label", anchor)
+        plot.mark((a, b), dot.hint, dot.kind, who=dot.who, radius=round(radius, 1))
+    return plot
+
+
+def _anchored(label: str, at: float, width: int) -> tuple[float, str]:
+    """Return where a label stands so that it does not leave the picture."""
+    half = text_width(label) / 2
+    if at - half < 2:
+        return 2.0, "start"
+    return (width - 2.0, "end") if at + half > width - 2 else (at, "middle")
+
+
+def _lanes(labelled: Sequence[Dot], width: int, ends: tuple[float, float]) -> dict[Dot, int]:
+    """Give every label a lane in which it does not run into another."""
+    taken: list[float] = []
+    found = {}
+    span = (ends[1] - ends[0]) or 1
+    for dot in sorted(labelled, key=lambda each: each.value):
+        at = RIGHT + (dot.value - ends[0]) / span * (width - 2 * RIGHT)
+        left, anchor = _anchored(dot.label, at, width)
+        wide = text_width(dot.label)
+        start = left - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
+        lane = next((n for n, end in enumerate(taken) if start > end + 8), len(taken))
+        taken[lane : lane + 1] = [start + wide]
+        found[dot] = lane
+    return found

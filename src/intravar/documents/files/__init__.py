@@ -1,1 +1,0 @@
-"""A measurement as files that people use: PDF, a workbook, a text to edit."""

@@ -1,0 +1,403 @@
+"""Charts of single deciders: a dot for each, each with its interval, and the funnel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import FloatArray
+from intravar.documents.blocks import Block, Figure, Paragraph
+from intravar.documents.charts.bins import (
+    MOST_SINGLE,
+    PlaneBin,
+    add_plane,
+    histogram,
+    on_plane,
+    shades_key,
+)
+from intravar.documents.charts.dots import Dot, dot_plot
+from intravar.documents.charts.plot import NARROW, WIDE, Plot
+from intravar.documents.charts.rows import row_plot
+from intravar.inference.funnel import INNER, OUTER, FunnelLimits, funnel_limits
+from intravar.measurement.verdict import UNRANKED
+from intravar.publication.results import Decision
+from intravar.wording import Words, agree, capital
+
+#: Marks up to which each says its numbers by itself; beyond, the script reads them off the table.
+MOST_HINTS = 300
+#: Deciders up to which each has an interval of its own; beyond, a band shows all of them.
+MOST_INTERVALS = 150
+BAND_STEPS = 60
+#: Marks of their own among very many: those beyond the limits, the farthest first.
+MOST_MARKS = 50
+#: Deciders named at each end of the order, and on the first screen.
+NAMED_ENDS, MOST_NAMED = 5, 6
+#: With fewer deciders, or with panels of nearly one size, a funnel says no more than a sentence.
+FUNNEL_FROM, FUNNEL_SIZES = 10, 1.3
+DISCORDANCE = "decided differently, of 100 pairs"
+
+
+def with_intervals(decision: Decision) -> pl.DataFrame:
+    """Return those of whom something is known, with their row in the table as `p`."""
+    return decision.physicians.with_row_index("p").drop_nulls(["low", "high"])
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """Those with a figure or a range from left to right, and whether that is an order."""
+
+    rows: list[dict[str, Any]]
+    ranked: bool
+
+    @property
+    def binned(self) -> bool:
+        """Whether there are too many for a mark each."""
+        return len(self.rows) > MOST_SINGLE
+
+    @property
+    def ranges(self) -> bool:
+        """Whether ranges of levels stand in the place of numbers."""
+        return any(row["discordance"] is None for row in self.rows)
+
+    def levels(self) -> FloatArray:
+        """Return the scores of 100; the middle of the range where the level is not determined."""
+        return np.array([100 * _level(row) for row in self.rows], dtype=float)
+
+    def typical(self) -> tuple[float, float, float]:
+        """Return the median score and the ends of an interval of median width around it."""
+        levels = self.levels()
+        low, high = (100 * np.array([row[end] for row in self.rows]) for end in ("low", "high"))
+        middle = float(np.median(levels))
+        below, above = float(np.median(levels - low)), float(np.median(high - levels))
+        return middle, max(middle - below, 0.0), min(middle + above, 100.0)
+
+
+def _level(row: dict[str, Any]) -> float:
+    if row["discordance"] is not None:
+        return float(row["discordance"])
+    return float(row["identified_low"] + row["identified_high"]) / 2
+
+
+def everyone(decision: Decision) -> Everyone | None:
+    """Return those with a figure: the most consistent first, if they can be ranked."""
+    table = with_intervals(decision)
+    known = table["rank"].null_count() < table.height
+    ranked = decision.verdict not in UNRANKED and known
+    order = ["shrunken", "rank", "physician"] if ranked else ["physician"]
+    rows = table.sort(order, nulls_last=True).to_dicts()
+    return Everyone(rows, ranked) if rows else None
+
+
+def hint(row: dict[str, Any]) -> str:
+    """Say one decider's figure in a few words."""
+    if row["discordance"] is None:
+        low, high = (round(100 * row[end]) for end in ("low", "high"))
+        return f"{row['physician']}: between {low} and {high} of 100"
+    about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
+    return f"{row['physician']}: {about} of 100 [{low}, {high}]"
+
+
+def dots(decision: Decision, words: Words) -> Figure | None:
+    """Return a dot for every decider, those who stand out with their names."""
+    data = everyone(decision)
+    if data is None or len(data.rows) < 2:
+        return None
+    funnel = funnel_of(decision)
+    out = set() if funnel is None or not data.ranked else {row["p"] for row in funnel.outside}
+    named = {row["p"] for row in funnel.outside[:MOST_NAMED]} if out and funnel else set()
+    if data.ranked and not out:
+        ranked = [row["p"] for row in data.rows if row["rank"] is not None]
+        named = {*ranked[:1], *ranked[-1:]}
+    levels = data.levels()
+    first, median, third = np.quantile(levels, (0.25, 0.5, 0.75)).tolist()
+    n = len(data.rows)
+    told = words.fill(
+        "{n} with a figure: the median is {median:.0f} of 100 pairs, half of them lie between "
+        "{first:.0f} and {third:.0f}, all between {low:.0f} and {high:.0f}.",
+        n=words.counted(n),
+        median=median,
+        first=first,
+        third=third,
+        low=levels.min(),
+        high=levels.max(),
+    )
+    title = words.fill("Every {decider} as a dot")
+    if data.binned:
+        svgs = [_distribution(data, width, words).svg(title, told) for width in (WIDE, NARROW)]
+        bars = (("fill", words.deciders), ("interval", "typical 95 % interval"))
+        return Figure(
+            "dots", words.fill("How many {deciders} have which figure"), told, "", svgs, bars
+        )
+    end = max(10.0, float(levels.max()) * 1.08)
+    marks = [
+        Dot(
+            float(level),
+            hint(row) if n <= MOST_HINTS else "",
+            "point out" if row["p"] in out else "point",
+            row["p"],
+            str(row["physician"]) if row["p"] in named else "",
+        )
+        for row, level in zip(data.rows, levels.tolist(), strict=True)
+    ]
+    svgs = [
+        dot_plot(marks, width, DISCORDANCE, ends=(0, end), step=max(end / 60, 0.5)).svg(title, told)
+        for width in (WIDE, NARROW)
+    ]
+    key = (("point", words.decider), ("point out", "stands out")) if out else ()
+    return Figure("dots", title, told, "", svgs, key)
+
+
+def intervals(decision: Decision, words: Words) -> Figure | None:
+    """Return estimate, interval and shrunken value of every decider, or the range of levels."""
+    data = everyone(decision)
+    if data is None:
+        return None
+    key: tuple[tuple[str, str], ...]
+    missing = decision.physicians.height - len(data.rows)
+    left_out = f"{missing:,} without a figure are not in it." if missing else ""
+    if data.binned:
+        title = words.fill("How many {deciders} have which discordance")
+        middle, low, high = data.typical()
+        reading = words.fill(
+            "Each bar counts the {deciders} in a step of 1 of 100. The line above is as long as a "
+            "typical 95 % interval: {deciders} who lie closer together are hard to tell apart. "
+            "{left_out}",
+            left_out=left_out,
+        )
+        told = words.fill(
+            "{n} counted by discordance: the median is {middle:.0f} of 100, and a 95 % interval "
+            "typically spans {span:.0f}.",
+            n=words.counted(len(data.rows)),
+            middle=middle,
+            span=high - low,
+        )
+        plots = [_distribution(data, width, words) for width in (WIDE, NARROW)]
+        key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
+    else:
+        title = words.fill("Every {decider} with the 95 % interval")
+        order = "the most consistent first" if data.ranked else "in the order of names"
+        why = "" if data.ranked else " The data do not support a ranking."
+        reading = f"{capital(order)}.{why} {left_out}"
+        told = words.fill(
+            "{n}, {order}, each with the estimate, its 95 % interval and the value pulled towards "
+            "the average. The table holds the numbers.",
+            n=words.counted(len(data.rows)),
+            order=order,
+        )
+        plots = [_each(data, width, words) for width in (WIDE, NARROW)]
+        key = _each_key(data)
+    svgs = [plot.svg(title, told) for plot in plots]
+    return Figure("physicians-picture", title, told, reading.strip(), svgs, key)
+
+
+def _each_key(data: Everyone) -> tuple[tuple[str, str], ...]:
+    few = len(data.rows) <= MOST_INTERVALS
+    unranked = data.ranked and any(row["rank"] is None for row in data.rows)
+    return (
+        *([] if data.ranges else [("point", "estimate")]),
+        *([("range", "levels that fit equally well")] if data.ranges else []),
+        *([("point unranked", "estimate, cannot be ranked")] if unranked else []),
+        *([("hollow", "pulled towards the average")] if few and not data.ranges else []),
+        ("interval", "95 % interval") if few else ("band", "95 % interval, of neighbours together"),
+    )
+
+
+def _each(data: Everyone, width: int, words: Words) -> Plot:
+    rows = data.rows
+    top = 100 * max(row["high"] for row in rows)
+    plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(100.0, top * 1.05)))
+    order = "most consistent first" if data.ranked else "by name"
+    plot.axes(f"{words.deciders}, {order}", "of 100 pairs", count=len(rows))
+    few = len(rows) <= MOST_INTERVALS
+    if not few:
+        plot.band(_band(rows))
+    radius = max(1.5, min(4.0, 0.35 * width / max(len(rows), 1)))
+    for position, row in enumerate(rows, 1):
+        if few:
+            plot.interval(position, 100 * row["low"], 100 * row["high"])
+        if row["discordance"] is None:
+            ends = 100 * row["identified_low"], 100 * row["identified_high"]
+            plot.interval(position, *ends, kind="range")
+            continue
+        told = hint(row) if len(rows) <= MOST_HINTS else ""
+        if few and row["shrunken"] is not None:
+            at = position, 100 * row["shrunken"]
+            plot.point(at, told, "hollow", who=row["p"], radius=radius)
+        kind = "point unranked" if data.ranked and row["rank"] is None else "point"
+        plot.point((position, 100 * row["discordance"]), told, kind, who=row["p"], radius=radius)
+    return plot
+
+
+def _band(rows: list[dict[str, Any]]) -> list[tuple[float, float, float]]:
+    """Return the mean interval of neighbours."""
+    low, high = (100 * np.array([row[end] for row in rows]) for end in ("low", "high"))
+    return [
+        (float(part.mean()) + 1, float(low[part].mean()), float(high[part].mean()))
+        for part in np.array_split(np.arange(len(rows)), BAND_STEPS)
+    ]
+
+
+def _distribution(data: Everyone, width: int, words: Words) -> Plot:
+    """Plot how many have which score, and how long an interval typically is."""
+    axis = f"{DISCORDANCE}{', middle of the range' if data.ranges else ''}"
+    middle, low, high = data.typical()
+    names = axis, words.fill("{deciders} per 1 of 100")
+    plot = histogram(data.levels() / 100, width, names, words.counted, reach=high, unit=100)
+    height = 0.95 * plot.y[1]
+    told = f"median {middle:.0f}, typical 95 % interval from {low:.0f} to {high:.0f}"
+    plot.interval(height, low, high, upright=False)
+    plot.point((middle, height), told)
+    plot.finder("discordance", 0.05 * plot.y[1])
+    return plot
+
+
+def order_ends(decision: Decision, words: Words) -> Figure | None:
+    """Return the ends of the order, where not everybody has a mark."""
+    data = everyone(decision)
+    if data is None or not data.binned or not data.ranked:
+        return None
+    ranked = [row for row in data.rows if row["rank"] is not None]
+    rows = ranked[:NAMED_ENDS] + ranked[max(NAMED_ENDS, len(ranked) - NAMED_ENDS) :]
+    title = "The ends of the order"
+    reading = (
+        "The most and the least consistent, each with the 95 % interval. Where intervals overlap, "
+        "who comes first is a guess."
+    )
+    told = f"The most consistent first: {'; '.join(map(hint, rows))}."
+    svgs = [_plot_ends(rows, width).svg(title, told) for width in (WIDE, NARROW)]
+    return Figure("ends", title, told, reading, svgs, (("interval", "95 % interval"),))
+
+
+def _plot_ends(rows: list[dict[str, Any]], width: int) -> Plot:
+    names = [str(row["physician"]) for row in rows]
+    top = 100 * max(row["high"] for row in rows)
+    plot = row_plot(names, min(100.0, top * 1.05), width, DISCORDANCE)
+    for position, row in enumerate(rows, 1):
+        at = plot.at(position)
+        plot.interval(at, 100 * row["low"], 100 * row["high"], upright=False)
+        if row["discordance"] is None:
+            ends = 100 * row["identified_low"], 100 * row["identified_high"]
+            plot.interval(at, *ends, upright=False, kind="range")
+        else:
+            plot.point((100 * row["discordance"], at), hint(row), who=row["p"])
+    return plot
+
+
+class Funnel(NamedTuple):
+    """Deciders by how much is known of them, and what they are held against."""
+
+    rows: list[dict[str, Any]]
+    by: str
+    limits: FunnelLimits
+    distance: FloatArray
+
+    @property
+    def outside(self) -> list[dict[str, Any]]:
+        """Those beyond the outer limits, the farthest first."""
+        order = np.argsort(-np.abs(self.distance), kind="stable")
+        return [self.rows[at] for at in order if abs(self.distance[at]) > OUTER]
+
+    @property
+    def binned(self) -> bool:
+        """Whether there are too many for a mark each."""
+        return len(self.rows) > MOST_SINGLE
+
+    @property
+    def alone(self) -> set[int]:
+        """The rows of the table that have a mark of their own among very many."""
+        return {row["p"] for row in self.outside[:MOST_MARKS]}
+
+    @property
+    def sizes(self) -> list[int]:
+        """How much is known of each: pairs, or patients."""
+        return [row[f"n_{self.by}"] for row in self.rows]
+
+    def bins(self) -> list[PlaneBin]:
+        """Count those without a mark of their own."""
+        alone = self.alone
+        rest = [row for row in self.rows if row["p"] not in alone]
+        sizes, scores = (
+            np.array([row[name] for row in rest], dtype=float)
+            for name in (f"n_{self.by}", "discordance")
+        )
+        return on_plane(sizes, scores)
+
+
+def funnel_of(decision: Decision) -> Funnel | None:
+    """Return what the funnel shows: pairs where all have them, patients elsewhere."""
+    table = with_intervals(decision).drop_nulls("discordance")
+    by = "pairs" if table["n_pairs"].null_count() == 0 else "patients"
+    table = table.filter(pl.col(f"n_{by}") > 0)
+    if not table.height:
+        return None
+    score, size = (table[name].to_numpy().astype(float) for name in ("discordance", f"n_{by}"))
+    error = (table["high"] - table["low"]).to_numpy() / (2 * INNER)
+    limits = funnel_limits(score, size, None if by == "pairs" else error)
+    return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
+
+
+def funnel(decision: Decision, words: Words) -> Block | None:
+    """Return the funnel; a sentence where deciders are few or have panels of about one size."""
+    data = funnel_of(decision)
+    if data is None:
+        return None
+    n = len(data.outside)
+    who = "nobody does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
+    told = words.fill(
+        "Does any {decider} differ by more than chance and the usual spread (about {spread:.0f} of "
+        "100) allow? By limits beyond which 2 of 1,000 would lie, {who}.",
+        spread=100 * data.limits.between,
+        who=who,
+    )
+    if len(data.rows) < FUNNEL_FROM or max(data.sizes) < FUNNEL_SIZES * min(data.sizes):
+        return Paragraph(told)
+    title = "Who differs by more than chance?"
+    unit = words.cases if data.by == "patients" else data.by
+    key: tuple[tuple[str, str], ...] = (
+        ("line", "average"),
+        ("limit", "95 % limits"),
+        ("outer", "99.8 % limits"),
+        *([("point out", "beyond them")] if n else []),
+        *(shades_key(data.bins(), words.deciders) if data.binned else ()),
+    )
+    if data.binned and n > MOST_MARKS:
+        told += f" The {MOST_MARKS} farthest have a mark each; squares count the others."
+    svgs = [_plot_funnel(data, width, unit, words).svg(title, told) for width in (WIDE, NARROW)]
+    return Figure("funnel", title, told, told, svgs, key)
+
+
+def _plot_funnel(data: Funnel, width: int, unit: str, words: Words) -> Plot:
+    """Plot discordance against pairs or patients, with what chance and usual spread allow."""
+    size = f"n_{data.by}"
+    smallest, largest = min(data.sizes), 1.05 * max(data.sizes)
+    first = 0.0 if smallest < 0.4 * largest else 0.8 * smallest
+    sizes = np.linspace(max(first, 4.0, 0.6 * smallest), largest, 60)
+    half = 100 * data.limits.width(sizes)
+    middle = 100 * data.limits.middle
+    highest = max(*(100 * row["discordance"] for row in data.rows), middle + OUTER * half[-1])
+    plot = Plot(width, x=(first, largest), y=(0, min(100.0, float(highest) * 1.15)))
+    plot.axes(words.fill("{unit} of {a_decider}", unit=unit), "of 100 pairs")
+    if data.binned:
+        add_plane(plot, data.bins(), unit, words.counted, scale=100)
+    for kind, z in (("limit", INNER), ("outer", OUTER)):
+        for sign in (-1, 1):
+            edge = middle + sign * z * half
+            inside = (edge >= 0) & (edge <= plot.y[1])
+            plot.line(list(zip(sizes[inside], edge[inside], strict=True)), kind)
+    plot.line([(first, middle), (largest, middle)], "line")
+    radius = 4 if len(data.rows) <= MOST_INTERVALS else 2 if width == NARROW else 2.5
+    alone = data.alone if data.binned else None
+    for row, distance in zip(data.rows, data.distance.tolist(), strict=True):
+        if alone is not None and row["p"] not in alone:
+            continue
+        told = len(data.rows) <= MOST_HINTS or alone is not None
+        shown = f"{hint(row)}, {row[size]:,} {unit}" if told else ""
+        kind = "point out" if abs(distance) > OUTER else "point"
+        at = row[size], 100 * row["discordance"]
+        plot.point(at, shown, kind, who=row["p"], radius=radius)
+    if data.binned:
+        plot.finder(size, "discordance")
+    return plot

@@ -1,0 +1,109 @@
+"""Charts of all deciders together: a hundred pairs, and why two of them decide differently."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from intravar.documents.blocks import Figure
+from intravar.documents.charts.plot import Drawing
+from intravar.publication.results import Decision
+from intravar.wording import Words
+
+#: Pairs side by side, and the pixels of a pair.
+ACROSS, PAIR_WIDTH, PAIR_HEIGHT = 20, 30, 19
+#: Pixels of the bar of noise.
+BAR = 360, 28
+#: By part of the noise: class of the style sheet, what it is, and what lowers it.
+NOISE = {
+    "level": (
+        "fill",
+        "some {say_yes} more often than others",
+        "Agree on the threshold: most of what can be agreed on is how readily to decide for it",
+    ),
+    "pattern": (
+        "second",
+        "they weigh {cases} differently",
+        "Agree on what counts: {deciders} weigh the same findings differently",
+    ),
+    "occasion": (
+        "third",
+        "the same {decider} would decide differently on another occasion, or for reasons that are "
+        "not recorded",
+        "Record the reasons and use a checklist: most of the disagreement is not between "
+        "{deciders} but within each of them",
+    ),
+}
+
+
+class NoiseShare(NamedTuple):
+    """A part of the noise: how many of a hundred cases, why, and what lowers it."""
+
+    name: str
+    of_hundred: float
+    kind: str
+    why: str
+    remedy: str
+
+    @property
+    def shown(self) -> str:
+        """The part in whole cases of a hundred."""
+        return "fewer than 1" if round(self.of_hundred) == 0 else f"{round(self.of_hundred)}"
+
+
+def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
+    """Return the parts of noise; none where it was not taken apart."""
+    noise = None if decision.group is None else decision.group.noise
+    if noise is None:
+        return []
+    values = {name: getattr(noise, name).value for name in NOISE}
+    if None in values.values():
+        return []
+    return [
+        NoiseShare(name, 200 * values[name], kind, words.fill(why), words.fill(remedy))
+        for name, (kind, why, remedy) in NOISE.items()
+    ]
+
+
+def noise_bar(decision: Decision, words: Words) -> Figure | None:
+    """Return the noise as one bar, in parts."""
+    parts = noise_parts(decision, words)
+    whole = sum(part.of_hundred for part in parts)
+    if not parts or whole < 1:
+        return None
+    picture, at = Drawing(*BAR), 0.0
+    for part in parts:
+        across = BAR[0] * part.of_hundred / whole
+        hint = f"{part.name}: {part.shown} of 100"
+        picture.box((at, 0), (max(across - 2, 1), BAR[1]), hint, part.kind)
+        if across > 24:
+            picture.write(part.shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{part.kind}")
+        at += across
+    listed = "; ".join(f"{part.shown}: {part.why}" for part in parts)
+    title = words.fill("Why two {deciders} would decide differently about the same {case}")
+    told = words.fill(
+        "Of 100 {cases} seen by two {deciders}, decided differently: {listed}.", listed=listed
+    )
+    key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
+    return Figure("noise", "", told, "", [picture.svg(title, told)], key)
+
+
+def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
+    """Return a hundred pairs of cases; those decided differently have two kinds of dots."""
+    group = decision.group
+    if group is None or group.discordance is None:
+        return None
+    differ = round(100 * group.discordance)
+    picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)
+    for pair in range(100):
+        a = pair % ACROSS * PAIR_WIDTH + 8
+        b = pair // ACROSS * PAIR_HEIGHT + 9.5
+        kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
+        for n, kind in enumerate(kinds):
+            picture.mark((a + 13 * n, b), "", kind, radius=5)
+    told = words.fill(
+        "A hundred pairs of dots; in {differ} of them the two {cases} got different decisions.",
+        differ=differ,
+    )
+    title = words.fill("A hundred pairs of {cases}")
+    key = (("one-way other-way", "decided differently"), ("alike", "decided alike"))
+    return Figure("hundred-pairs", "", told, "", [picture.svg(title, told)], key)

@@ -1,0 +1,118 @@
+"""Charts of the rule that the data suggest: what decisions depend on, and how."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from intravar.documents.blocks import Block, Figure, Paragraph
+from intravar.documents.charts.plot import NARROW, WIDE, Plot
+from intravar.documents.charts.rows import bar_plot, row_plot
+from intravar.publication.results import Decision, Dependence
+from intravar.wording import Words
+
+#: Covariates shown at most, and those whose dependence is shown.
+MOST_IMPORTANT, MOST_DEPENDENCE = 12, 6
+#: Share of the largest importance below which a dependence is not worth a chart.
+WORTH_SHOWING = 0.05
+#: Bars that differ by less than this share of the longest say no more than a sentence.
+ALIKE = 0.15
+
+
+def importance(decision: Decision, words: Words) -> Block | None:
+    """Return the most important covariates; a sentence where they hardly differ."""
+    rows = [
+        (words.label(row.covariate), row.importance)
+        for row in decision.rule.importance[:MOST_IMPORTANT]
+    ]
+    if not rows:
+        return None
+    values = [value for _, value in rows]
+    listed = ", ".join(name for name, _ in rows)
+    if len(rows) < 2 or max(values) - min(values) < ALIKE * max(values):
+        return Paragraph(f"Decisions depend on these about equally: {listed}.")
+    title = "What the decisions depend on"
+    told = "How much worse decisions are predicted when a column is shuffled, the longest first."
+    svgs = [
+        bar_plot("loss of AUC", rows, width).svg(title, f"{told} {listed}.")
+        for width in (WIDE, NARROW)
+    ]
+    return Figure("importance", title, f"{told} {listed}.", told, svgs, half=True)
+
+
+class Course(NamedTuple):
+    """How the share decided for goes with one covariate: by values, or by values with names."""
+
+    covariate: str
+    points: list[tuple[float, float]]
+    named: list[tuple[str, float]]
+
+
+def dependence_of(decision: Decision, place: int, words: Words) -> Course | None:
+    """Return the dependence on the covariate in that place of importance, counted from 0."""
+    listed = decision.rule.importance
+    if place >= len(listed):
+        return None
+    if place and listed[place].importance < WORTH_SHOWING * listed[0].importance:
+        return None
+    name = listed[place].covariate
+    called = words.label(name)
+    rows = [row for row in decision.rule.dependence if row.covariate == name]
+    if not rows:
+        levels = _levels(decision.rule.dependence, name)
+        return Course(called, [], levels) if len(levels) > 1 else None
+    points = [(row.value, row.share) for row in rows if row.share is not None]
+    kinds = {row.column: row.kind for row in decision.check.columns}
+    if kinds.get(name) == "yes/no" and [value for value, _ in points] == [0, 1]:
+        return Course(called, [], [("no", points[0][1]), ("yes", points[1][1])])
+    if 1 < len(points) <= 3:
+        return Course(called, [], [(f"{value:g}", share) for value, share in points])
+    return Course(called, points, []) if points else None
+
+
+def _levels(rows: tuple[Dependence, ...], name: str) -> list[tuple[str, float]]:
+    """Return the levels of a category, which are columns of 0 and 1, and the share at each."""
+    columns: dict[str, dict[float, float]] = {}
+    for row in rows:
+        if row.covariate.startswith(f"{name}=") and row.share is not None:
+            level = row.covariate.removeprefix(f"{name}=")
+            columns.setdefault(level, {})[row.value] = row.share
+    if len(columns) == 1:  # of two levels one is a column
+        level, shares = next(iter(columns.items()))
+        if set(shares) == {0, 1}:
+            return [(level, shares[1]), (f"not {level}", shares[0])]
+    return [(level, shares[1]) for level, shares in columns.items() if 1 in shares]
+
+
+def dependences(decision: Decision, words: Words) -> list[Figure]:
+    """Return how the share decided for goes with each of the most important covariates."""
+    found = []
+    for place in range(MOST_DEPENDENCE):
+        data = dependence_of(decision, place, words)
+        if data is None:
+            continue
+        if data.named:
+            told = ", ".join(f"{100 * share:.0f} % at {name}" for name, share in data.named)
+        else:
+            (first, low), (last, high) = data.points[0], data.points[-1]
+            told = f"from {100 * low:.0f} % at {first:g} to {100 * high:.0f} % at {last:g}"
+        told = words.fill("Predicted share {decided_for}: {told}.", told=told)
+        svg = _plot(data, NARROW, words).svg(data.covariate, told)
+        found.append(Figure(f"dependence-{place + 1}", data.covariate, told, "", [svg], half=True))
+    return found
+
+
+def _plot(data: Course, width: int, words: Words) -> Plot:
+    """Plot the predicted share: as bars where values have names, else as a line."""
+    axis = words.fill("% {decided_for}")
+    if data.named:
+        bars = row_plot([name for name, _ in data.named], 100.0, width, axis)
+        for position, (name, share) in enumerate(data.named, 1):
+            bars.add_bar(position, 100 * share, f"{name}: {100 * share:.0f} %")
+        return bars
+    values = [value for value, _ in data.points]
+    plot = Plot(width, 220, x=(min(values), max(values)), y=(0, 100))
+    plot.axes("", axis)
+    plot.line([(value, 100 * share) for value, share in data.points])
+    for value, share in data.points:
+        plot.point((value, 100 * share), f"{value:g}: {100 * share:.0f} %")
+    return plot

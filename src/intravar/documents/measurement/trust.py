@@ -1,0 +1,292 @@
+"""Charts that tell whether to trust the result: the pairs, other methods, the cases, the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from intravar.documents.blocks import Block, Figure, Paragraph
+from intravar.documents.charts.bins import MOST_SINGLE, PLANE_STEP, histogram
+from intravar.documents.charts.plot import BOTTOM, NARROW, TOP, WIDE, Plot
+from intravar.documents.charts.rows import bar_plot, row_plot
+from intravar.documents.measurement.deciders import MOST_HINTS, MOST_INTERVALS
+from intravar.publication.results import Agreement, Attrition, Decision, SweepStep
+from intravar.wording import Words
+
+#: Covariates shown at most.
+MOST_BALANCE = 15
+#: Share of variance between deciders below which their cases are called alike.
+BALANCED = 0.03
+#: Overlap above which deciders are said to see similar cases.
+OVERLAPS = 0.8
+#: A caliper that moves the result by less than this share of 1 does not matter.
+STEADY = 0.02
+_KINDS = ("fill", "second", "third", "fourth")
+
+
+def _figure(
+    name: str,
+    title: str,
+    told: str,
+    plot: Callable[[int], Plot],
+    *,
+    reading: str | None = None,
+    key: tuple[tuple[str, str], ...] = (),
+) -> Figure:
+    svgs = [plot(width).svg(title, told) for width in (WIDE, NARROW)]
+    return Figure(name, title, told, told if reading is None else reading, svgs, key, half=True)
+
+
+def love(decision: Decision, words: Words) -> Figure | None:
+    """Return how alike the two cases of a pair are, by covariate."""
+    rows = [
+        (words.label(row.covariate), row.within_pairs, row.at_random)
+        for row in decision.diagnostics.love
+        if row.within_pairs is not None and row.at_random is not None
+    ]
+    if not rows:
+        return None
+
+    def plot(width: int) -> Plot:
+        most = max(max(within, at_random) for _, within, at_random in rows) * 1.05
+        drawn = row_plot([name for name, *_ in rows], most, width, "standardised difference (RMS)")
+        for position, (name, within, at_random) in enumerate(rows, 1):
+            down = drawn.at(position)
+            drawn.interval(down, within, at_random, upright=False)
+            drawn.point((at_random, down), f"{name}: {at_random:.3f} at random", "hollow")
+            drawn.point((within, down), f"{name}: {within:.3f} within pairs")
+        return drawn
+
+    told = words.fill(
+        "How much the two {cases} of a pair differ, and two {cases} of the same {decider} at "
+        "random. Left is better."
+    )
+    key = (("point", "within pairs"), ("hollow", words.fill("two {cases} at random")))
+    title = words.fill("Are the two {cases} of a pair alike?")
+    return _figure("love", title, told, plot, key=key)
+
+
+def distances(decision: Decision, words: Words) -> Figure | None:
+    """Return how far apart the cases of a pair are, over the caliper."""
+    rows = decision.diagnostics.distances
+    if not rows:
+        return None
+    heights = [0.1 * row.share / (row.upper - row.lower) for row in rows]
+
+    def plot(width: int) -> Plot:
+        drawn = Plot(width, x=(0, 1), y=(0, max(heights)))
+        drawn.axes("distance / caliper", "share of pairs per 0.1")
+        for row, height in zip(rows, heights, strict=True):
+            hint = f"{row.lower:.2f} to {row.upper:.2f}: {100 * row.share:.1f} % of pairs"
+            drawn.bar((row.lower, row.upper), (0, height), hint, "fill")
+        return drawn
+
+    told = words.fill("How far apart the {cases} of a pair are; 1 is the farthest allowed.")
+    return _figure("distances", "Distances of the pairs", told, plot)
+
+
+def attrition(decision: Decision, words: Words) -> Figure | None:
+    """Return what became of each decider's cases when pairs were formed, the most paired first."""
+    rows = decision.diagnostics.attrition
+    if not rows:
+        return None
+    parts = list(rows[0].parts)
+    groups = _attrition_groups(rows, parts, words)
+
+    def plot(width: int) -> Plot:
+        drawn = Plot(width, x=(0, len(groups)), y=(0, 1))
+        drawn.axes(
+            words.fill("{deciders}, most paired first"), words.fill("share of {cases}"), count=0
+        )
+        for position, (who, shares) in enumerate(groups):
+            below = 0.0
+            for part, share, kind in zip(parts, shares, _KINDS, strict=False):
+                hint = f"{who}: {100 * share:.0f} % {part.replace('_', ' ')}"
+                if share:
+                    ends = position + 0.08, position + 0.92
+                    drawn.bar(ends, (below, below + share), hint, kind)
+                below += share
+        return drawn
+
+    missing = decision.physicians.height - len(rows)
+    told = words.fill(
+        "Share of each {decider_own} {cases} that were paired, lay too far apart, or were lost in "
+        "a longer cycle.{left_out}",
+        left_out=f" {missing:,} with small numbers are not in it." if missing else "",
+    )
+    key = (("fill", "paired"), ("second", "too far apart"), ("third", "lost in a cycle"))
+    title = words.fill("What became of the {cases}")
+    return _figure("attrition", title, told, plot, key=key)
+
+
+def _attrition_groups(
+    rows: tuple[Attrition, ...], parts: list[str], words: Words
+) -> list[tuple[str, list[float]]]:
+    """Return who, and the shares; many deciders are put together with their neighbours."""
+    counts = np.array([[row.parts[part] for part in parts] for row in rows], dtype=float)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    order = np.argsort(-shares[:, parts.index("paired")], kind="stable")
+    return [
+        (
+            rows[group[0]].physician if len(group) == 1 else words.counted(len(group)),
+            shares[group].mean(axis=0).tolist(),
+        )
+        for group in np.array_split(order, min(len(order), MOST_INTERVALS))
+    ]
+
+
+def sweep(decision: Decision, words: Words) -> Block | None:
+    """Return what other calipers would have given; a sentence where they hardly matter."""
+    rows: list[tuple[SweepStep, float]] = [
+        (row, row.mean_discordance)
+        for row in decision.diagnostics.sweep
+        if row.mean_discordance is not None
+    ]
+    if not rows:
+        return None
+    values = [value for _, value in rows]
+    told = (
+        f"With pairs that may lie {rows[0][0].fraction:g} to {rows[-1][0].fraction:g} times as far "
+        f"apart, the mean discordance lies between {100 * min(values):.0f} and "
+        f"{100 * max(values):.0f} of 100."
+    )
+    if max(values) - min(values) < STEADY:
+        return Paragraph(told)
+
+    def plot(width: int) -> Plot:
+        drawn = Plot(width, x=(0, max(1.0, *(row.fraction for row, _ in rows))), y=(0, 1))
+        drawn.axes("caliper, as a multiple of the one used", "share")
+        drawn.line([(row.fraction, value) for row, value in rows])
+        paired = [
+            (row.fraction, row.share_paired) for row, _ in rows if row.share_paired is not None
+        ]
+        drawn.line(paired, "limit")
+        for row, value in rows:
+            drawn.point((row.fraction, value), f"{row.fraction:g}: mean discordance {value:.2f}")
+        return drawn
+
+    key = (("line", "mean discordance"), ("limit", words.fill("{cases} in pairs")))
+    reading = f"{told} If it changes much, pairs at the edge are not comparable."
+    return _figure("sweep", "Another caliper", told, plot, reading=reading, key=key)
+
+
+def agreement(decision: Decision, words: Words) -> Figure | None:
+    """Return the rank correlation of every two methods as a square of cells."""
+    rows = decision.diagnostics.agreement
+    names = list(dict.fromkeys(row.method for row in rows))
+    if len(names) < 2:
+        return None
+
+    def plot(width: int) -> Plot:
+        left = 190 if width == WIDE else 150
+        height = 34 * len(names) + TOP + BOTTOM
+        drawn = Plot(width, height, x=(0, len(names)), y=(len(names) + 0.5, 0.5), left=left)
+        for position, name in enumerate(names, 1):
+            a, b = drawn.place(0, position)
+            drawn.write(f"{position} {name}", (a - 8, b), "label", "end")
+            a, _ = drawn.place(position - 0.5, 1)
+            drawn.write(f"{position}", (a, drawn.height - BOTTOM + 12), "tick")
+        for row in rows:
+            _add_cell(drawn, names.index(row.other), names.index(row.method) + 1, row)
+        return drawn
+
+    told = "Rank correlation of every two methods; 1 is the same order."
+    title = words.fill("Do other methods rank the {deciders} alike?")
+    return _figure("agreement", title, told, plot)
+
+
+def _add_cell(plot: Plot, x: int, y: int, row: Agreement) -> None:
+    value = row.spearman
+    text = "–" if value is None else f"{value:.2f}"
+    strength = 0.0 if value is None else abs(value)
+    hint = f"{row.method} and {row.other}: {text}"
+    plot.bar((x + 0.04, x + 0.96), (y + 0.45, y - 0.45), hint, f"cell c{round(strength * 4)}")
+    plot.write(text, plot.place(x + 0.5, y), "cell-text")
+
+
+def balance(decision: Decision, words: Words) -> Block | None:
+    """Return in what deciders' cases differ; a sentence where they are alike."""
+    rows = sorted(
+        (
+            (words.label(row.covariate), row.between_physicians)
+            for row in decision.diagnostics.balance
+            if row.between_physicians is not None
+        ),
+        key=lambda row: -row[1],
+    )[:MOST_BALANCE]
+    if not rows:
+        return None
+    name, most = rows[0]
+    if most < BALANCED:
+        return Paragraph(
+            words.fill(
+                "{Deciders} see similar {cases}: of no recorded item does more than {most} % of "
+                "the variance lie between {deciders} ({name}).",
+                most=max(1, round(100 * most)),
+                name=name,
+            )
+        )
+    told = words.fill(
+        "Share of the variance between {deciders}. Long bars: they see different {cases}."
+    )
+    title = words.fill("In what do the {deciders_own} {cases} differ?")
+    return _figure("balance", title, told, lambda width: bar_plot("share of variance", rows, width))
+
+
+def overlap(decision: Decision, words: Words) -> Block | None:
+    """Return how much every decider's cases are like those of all; a sentence where they are."""
+    place = {name: n for n, name in enumerate(decision.physicians["physician"].to_list())}
+    rows = sorted(decision.diagnostics.overlap, key=lambda row: (row.overlap, row.physician))
+    if not rows:
+        return None
+    values = np.array([row.overlap for row in rows], dtype=float)
+    missing = decision.physicians.height - len(rows)
+    left_out = f" {missing:,} with small numbers are not in it." if missing else ""
+    told = words.fill(
+        "How much each {decider_own} {cases} are like those of all: 1 where they are, 0 where "
+        "they have nothing in common. The lowest is {low:.2f}, the median {middle:.2f}.{left_out}",
+        low=values.min(),
+        middle=float(np.median(values)),
+        left_out=left_out,
+    )
+    if values.min() >= OVERLAPS:
+        return Paragraph(told)
+
+    def plot(width: int) -> Plot:
+        if len(rows) > MOST_SINGLE:
+            names = "overlap", words.fill("{deciders} per {step:g}", step=PLANE_STEP)
+            return histogram(values, width, names, words.counted, step=PLANE_STEP)
+        drawn = Plot(width, x=(0, len(rows) + 1), y=(0, 1))
+        drawn.axes(words.fill("{deciders}, least overlap first"), "overlap", count=len(rows))
+        radius = max(1.5, min(4.0, 0.35 * width / len(rows)))
+        for position, row in enumerate(rows, 1):
+            hint = f"{row.physician}: {row.overlap:.2f}" if len(rows) <= MOST_HINTS else ""
+            who = place.get(row.physician)
+            drawn.point((position, row.overlap), hint, who=who, radius=radius)
+        return drawn
+
+    title = words.fill("Does each {decider} see {cases} like the others'?")
+    return _figure("overlap", title, told, plot)
+
+
+def calibration(decision: Decision, words: Words) -> Figure | None:
+    """Return observed against predicted shares decided for."""
+    rows = decision.diagnostics.calibration
+    if len(rows) < 2:
+        return None
+
+    def plot(width: int) -> Plot:
+        drawn = Plot(width, x=(0, 1), y=(0, 1))
+        drawn.axes(words.fill("predicted share {decided_for}"), "observed share")
+        drawn.line([(0, 0), (1, 1)], "limit")
+        for row in rows:
+            hint = f"predicted {row.predicted:.2f}, observed {row.observed:.2f}"
+            drawn.point((row.predicted, row.observed), hint)
+        return drawn
+
+    told = words.fill(
+        "Predicted against observed share in {cases} held out; on the line where the model is "
+        "right on average."
+    )
+    return _figure("calibration", "Are the predictions right on average?", told, plot)

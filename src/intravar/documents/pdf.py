@@ -1,0 +1,135 @@
+"""Write a document as PDF, by typst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from intravar.documents.blocks import (
+    MOST_WIDE,
+    Annex,
+    Block,
+    Bullets,
+    Cards,
+    Document,
+    Figure,
+    Heading,
+    KeyFigures,
+    Note,
+    Paragraph,
+    SideBySide,
+    Table,
+)
+from intravar.documents.charts.paper import chart_style, colour_of, on_paper
+from intravar.documents.colours import LOOKS
+from intravar.documents.html import template_text
+from intravar.documents.typesetting import portable
+from intravar.errors import InputError
+
+PAPERS = {"a4": "a4", "letter": "us-letter"}
+
+
+def paper_size(name: str) -> str:
+    """Return what typst calls a paper."""
+    if name not in PAPERS:
+        raise InputError(f"unknown paper '{name}'; there are {', '.join(PAPERS)}")
+    return PAPERS[name]
+
+
+def as_pdf(document: Document, paper: str = "a4") -> bytes:
+    """Return a document as PDF.
+
+    Parameters
+    ----------
+    document
+        What it holds.
+    paper
+        "a4" or "us-letter".
+    """
+    content = {
+        "title": document.title,
+        "about": document.about,
+        "paper": paper,
+        "blocks": _listed(document.blocks),
+    }
+    return portable(template_text("document.typ"), content)
+
+
+def _listed(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    """Return blocks in a form that fits into JSON."""
+    return [made for block in blocks for made in _plain_run(block)]
+
+
+def _plain_run(block: Block) -> list[dict[str, Any]]:
+    """Return a block; figures that stand side by side in rows of two or three."""
+    if not isinstance(block, SideBySide):
+        return [_plain(block)]
+    found: list[dict[str, Any]] = []
+    for figures, run in groupby(block.blocks, key=lambda each: isinstance(each, Figure)):
+        listed = list(run)
+        if not figures or len(listed) == 1:
+            found += _listed(listed)
+            continue
+        step = 2 if len(listed) in (2, 4) else 3
+        made = [_figure(each, narrow=True) for each in listed if isinstance(each, Figure)]
+        rows = [made[at : at + step] for at in range(0, len(made), step)]
+        found += [{"kind": "beside", "across": step, "blocks": row} for row in rows]
+    return found
+
+
+def _plain(block: Block) -> dict[str, Any]:
+    if isinstance(block, Heading):
+        return {"kind": "heading", "text": block.text, "level": block.level}
+    if isinstance(block, Paragraph):
+        return {"kind": "paragraph", "text": block.text, "quiet": block.quiet}
+    if isinstance(block, Bullets):
+        return {"kind": "bullets", "items": list(block.items), "numbered": block.numbered}
+    if isinstance(block, KeyFigures):
+        return {"kind": "figures", "items": [list(item) for item in block.items]}
+    if isinstance(block, Note):
+        look = LOOKS.get(block.look, LOOKS["care"]).light
+        ground = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light
+        return {"kind": "note", **vars(block), "ink": look, "ground": ground}
+    if isinstance(block, Table):
+        return _table(block.on("paper"))
+    if isinstance(block, Figure):
+        return _figure(block)
+    if isinstance(block, Cards):
+        cards = [
+            {"title": card.title, "wide": card.wide, "blocks": _listed(card.blocks)}
+            for card in block.cards
+        ]
+        return {"kind": "cards", "cards": cards}
+    if isinstance(block, Annex):
+        blocks = _listed(block.blocks)
+        return {"kind": "annex", "title": block.title, "page": block.new_page, "blocks": blocks}
+    raise TypeError(f"no block of a document: {block!r}")
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {
+        "kind": "table",
+        "dense": len(table.rows) > MOST_WIDE,
+        "caption": table.caption,
+        "heads": [column.heading for column in table.columns],
+        "shares": [column.share for column in table.columns],
+        "words": [at for at, column in enumerate(table.columns) if column.words],
+        "rows": [[cell.text for cell in row.cells] for row in table.rows],
+    }
+
+
+def _figure(figure: Figure, *, narrow: bool = False) -> dict[str, Any]:
+    style = chart_style(LOOKS)
+    key = [
+        {"colour": colour_of(style, kind.split()[-1]), "words": told} for kind, told in figure.key
+    ]
+    return {
+        "kind": "figure",
+        "svg": on_paper(figure.svgs[-1 if figure.half or narrow else 0], LOOKS),
+        "title": figure.title,
+        "words": figure.alternative,
+        "reading": figure.reading,
+        "key": key,
+        "half": figure.half,
+    }

@@ -1,0 +1,243 @@
+"""Write the sheets: a file or two for each decider with a figure, in a folder with a list."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from intravar.documents.blocks import Block, Document
+from intravar.documents.measurement.handover import FIGURES_FILE
+from intravar.documents.measurement.joint import joint_sheet
+from intravar.documents.packages import check_packages
+from intravar.documents.page import as_html
+from intravar.documents.pdf import as_pdf, paper_size
+from intravar.documents.sheet.cases import surprising
+from intravar.documents.sheet.sheet import has_figure, sheet
+from intravar.errors import InputError, option
+from intravar.ledger import Ledger
+from intravar.publication.addressing import Addresses
+from intravar.publication.explain import measurement_folders
+from intravar.publication.files import read_published, safe_csv
+from intravar.publication.results import JointRow, Published, rows_of
+from intravar.wording import Words
+from intravar.writing import check_writable, make_folder, make_private, write_private
+
+#: What each format gives.
+SHEET_FORMATS = ("html", "pdf")
+#: The list of the sheets, for a mail merge.
+LIST = "sheets.csv"
+NAMED = "This sheet names a person. Hand it to nobody else."
+CASES = "This sheet shows single {cases}. Keep it where the data are."
+EXACT = "This sheet shows an exact figure that is not published. Hand it to nobody else."
+
+
+class SheetFiles(NamedTuple):
+    """What was written: the files, and whether they are for the owner's eyes alone."""
+
+    files: list[Path]
+    private: bool
+
+
+def write_sheets(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    physician: str | None = None,
+    formats: Sequence[str] = ("html",),
+    names: bool = False,
+    cases: bool = False,
+    exact: bool = False,
+    paper: str = "a4",
+) -> SheetFiles:
+    """Write one page for each decider with a figure, from what was published of a measurement.
+
+    Everything is made before anything is written. With names, cases or exact figures the folder is
+    private. :data:`LIST` beside the sheets tells which file is whose.
+
+    Parameters
+    ----------
+    folder
+        What `intravar measure --out` wrote.
+    out
+        Folder for the sheets; another than the measurement's. Exact figures go to the private
+        folder by default, and nowhere else.
+    physician
+        Whose sheet, by name or pseudonym; that of everybody with a figure if it is not given.
+    formats
+        Some of html and pdf.
+    names
+        Whether names stand on the sheets; they are read from the private folder.
+    cases
+        Whether decisions that surprised stand on the sheets; patient-level.
+    exact
+        Whether exact figures stand where only a range is published.
+    paper
+        "a4" or "letter".
+
+    Returns
+    -------
+    SheetFiles
+        In the order of pseudonyms, the list last.
+    """
+    check_packages(formats)
+    size = paper_size(paper)
+    path, private = measurement_folders(folder)
+    target = _target(None if out is None else Path(out), path, private, exact=exact)
+    source = _Source(read_published(path))
+    if source.published.joint is not None and (cases or exact):
+        raise InputError(
+            f"{option('cases')} and {option('exact')} show one decision, and several were "
+            "measured; measure the one that is meant by itself"
+        )
+    known = Addresses.of(source.everybody, private)
+    figures = _figures(private, path) if exact else {}
+    chosen = source.with_figure if physician is None else [known.found(physician)]
+    named, words = names or known.shows_names, source.words
+    made: dict[str, bytes] = {}
+    listed = []
+    for shown in chosen:
+        called = known.name_of(shown) if named else shown
+        why = [EXACT] * exact + [words.fill(CASES)] * cases + [NAMED] * names
+        document = source.sheet(
+            shown,
+            called=called,
+            cases=source.surprising(path, shown) if cases else (),
+            private=" ".join(why) or None,
+            exact=figures.get(known.name_of(shown)) if exact else None,
+        )
+        stem = _stem(called if named else known.pseudonym_of(shown) or shown, made)
+        files = {form: f"{stem}.{form}" for form in formats}
+        made |= {name: _made(document, form, size, words) for form, name in files.items()}
+        listed.append({words.decider: called, **files})
+    made[LIST] = safe_csv(pl.DataFrame(listed)).encode()
+    keep = names or cases or exact
+    return SheetFiles(_written(target, made, private=keep), keep)
+
+
+class _Source(NamedTuple):
+    """What sheets are made from: one decision, or several together."""
+
+    published: Published
+
+    @property
+    def words(self) -> Words:
+        """What whoever asked calls things."""
+        return self.published.words
+
+    @property
+    def everybody(self) -> list[str]:
+        """All deciders, as published."""
+        listed = [row.physician for each in self.published.decisions for row in each.rows]
+        return sorted(set(listed))
+
+    @property
+    def with_figure(self) -> list[str]:
+        """Those who have a figure or a range."""
+        if self.published.joint is not None:
+            rows = rows_of(self.published.joint.physicians, JointRow)
+            return [row.physician for row in rows if row.reportable or row.band]
+        return [row.physician for row in self.published.first.rows if has_figure(row)]
+
+    def surprising(self, path: Path, shown: str) -> Sequence[Block]:
+        """Return the surprising decisions of a decider."""
+        return surprising(path, shown, self.published.first.decision, self.words)
+
+    def sheet(
+        self,
+        shown: str,
+        *,
+        called: str,
+        cases: Sequence[Block],
+        private: str | None,
+        exact: Mapping[str, Any] | None,
+    ) -> Document:
+        """Return the sheet of a decider."""
+        joint = self.published.joint
+        if joint is not None:
+            return joint_sheet(self.published, joint, shown, called=called, private=private)
+        return sheet(
+            self.published, shown, called=called, cases=cases, private=private, exact=exact
+        )
+
+
+def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path:
+    """Return the folder of the sheets, or say why it cannot be."""
+    if exact:
+        if out is None:
+            return private / "sheets"
+        if not out.resolve().is_relative_to(private.resolve()):
+            raise InputError(
+                f"exact figures are for the private folder; leave {option('out')} out, or name a "
+                f"folder in '{private}'"
+            )
+        return out
+    if out is None:
+        raise InputError(f"name a folder for the sheets with {option('out')}")
+    if out.resolve() in (path.resolve(), private.resolve()):
+        raise InputError(
+            f"'{out}' is the folder of the measurement; name another with {option('out')}"
+        )
+    return out
+
+
+def _figures(private: Path, path: Path) -> dict[str, dict[str, Any]]:
+    """Return the exact figures by name."""
+    file = private / FIGURES_FILE
+    try:
+        table = pl.read_parquet(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"the exact figures of '{path}' are kept in '{file}', which cannot be read; make the "
+            "sheets where it was measured, or measure again"
+        ) from error
+    columns = ("discordance", "low", "high")
+    return {
+        str(row["physician"]): {name: row[name] for name in columns}
+        for row in table.iter_rows(named=True)
+        if None not in (row[name] for name in columns)
+    }
+
+
+def _stem(called: str, made: Mapping[str, bytes]) -> str:
+    """Return a file's name that every system takes, and nobody else has.
+
+    Examples
+    --------
+    >>> _stem("Dr. Ada/Lovelace", {}), _stem("Ada", {"Ada.html": b""})
+    ('Dr. Ada_Lovelace', 'Ada-2')
+    """
+    plain = re.sub(r"[^\w .-]", "_", called).strip(" .")[:80] or "sheet"
+    taken = {Path(name).stem.casefold() for name in made}
+    stem, number = plain, 1
+    while stem.casefold() in taken:
+        number += 1
+        stem = f"{plain}-{number}"
+    return stem
+
+
+def _made(document: Document, form: str, paper: str, words: Words) -> bytes:
+    if form == "pdf":
+        return as_pdf(document, paper)
+    return as_html(document, words, width="sheet").encode()
+
+
+def _written(target: Path, made: Mapping[str, bytes], *, private: bool) -> list[Path]:
+    """Write the sheets into their folder, the owner's alone if they are private."""
+    make_folder(target)
+    check_writable(target)
+    if private:
+        make_private(target)
+    ledger = Ledger(target)
+    ledger.check(made)  # all of them before the first is written
+    for name, content in made.items():
+        with ledger.writing(name) as beside:
+            if private:
+                write_private(beside, content)
+            else:
+                beside.write_bytes(content)
+    return [target / name for name in made]

@@ -1,0 +1,160 @@
+"""Write a document as a text to edit, by python-docx: headings are styles, charts have words."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import zipfile
+from collections.abc import Sequence
+from typing import Any
+
+from intravar.documents.blocks import (
+    Annex,
+    Block,
+    Bullets,
+    Cards,
+    Document,
+    Figure,
+    Heading,
+    KeyFigures,
+    Note,
+    Paragraph,
+    SideBySide,
+    Table,
+)
+from intravar.documents.charts.paper import on_paper
+from intravar.documents.colours import LOOKS
+from intravar.documents.typesetting import drawn
+from intravar.printable import printable
+
+#: Fixed timestamp: the same measurement gives the same file.
+CREATED = datetime.datetime(2000, 1, 1)
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+#: Centimetres between the margins.
+TEXT_WIDTH = 17.0
+
+
+def as_docx(document: Document) -> bytes:
+    """Return a document as the content of a docx file."""
+    import docx
+    from docx.shared import Cm, Pt, RGBColor
+
+    file = docx.Document()
+    core = file.core_properties
+    core.title, core.author, core.comments = printable(document.title), "", ""
+    core.created = core.modified = CREATED
+    section = file.sections[0]
+    section.page_width, section.page_height = Cm(21), Cm(29.7)
+    for side in ("left_margin", "right_margin", "top_margin", "bottom_margin"):
+        setattr(section, side, Cm(2))
+    file.styles["Normal"].font.size = Pt(10.5)
+    caption = file.styles["Caption"].font
+    caption.size, caption.bold, caption.color.rgb = Pt(9), False, RGBColor(0x56, 0x56, 0x5C)
+    file.add_heading(printable(document.title), level=0)
+    file.add_paragraph(printable(document.about), style="Subtitle")
+    _add(file, document.blocks)
+    buffer = io.BytesIO()
+    file.save(buffer)
+    return _undated(buffer.getvalue())
+
+
+def _add(file: Any, blocks: Sequence[Block]) -> None:
+    for block in blocks:
+        if isinstance(block, Heading):
+            file.add_heading(printable(block.text), level=block.level)
+        elif isinstance(block, Paragraph):
+            file.add_paragraph(printable(block.text))
+        elif isinstance(block, Bullets):
+            style = "List Number" if block.numbered else "List Bullet"
+            for item in block.items:
+                file.add_paragraph(printable(item), style=style)
+        elif isinstance(block, KeyFigures):
+            for name, value in block.items:
+                line = file.add_paragraph(printable(f"{name}: "))
+                line.add_run(printable(value)).bold = True
+        elif isinstance(block, Note):
+            note = file.add_paragraph()
+            note.add_run(printable(block.strong)).bold = True
+            note.add_run(printable(f" {block.text}"))
+        elif isinstance(block, Table):
+            _add_table(file, block.on("paper"))
+        elif isinstance(block, Figure):
+            _add_figure(file, block)
+        elif isinstance(block, Cards):
+            for card in block.cards:
+                file.add_heading(printable(card.title), level=2)
+                _add(file, card.blocks)
+        elif isinstance(block, Annex):
+            if block.new_page:
+                file.add_page_break()
+            file.add_heading(printable(block.title), level=1)
+            _add(file, block.blocks)
+        elif isinstance(block, SideBySide):
+            _add(file, block.blocks)
+
+
+def _add_table(file: Any, part: Table) -> None:
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.oxml import OxmlElement
+    from docx.shared import Cm, Pt
+
+    if part.caption:
+        caption = file.add_paragraph(printable(part.caption), style="Caption")
+        caption.paragraph_format.keep_with_next = True
+    table = file.add_table(rows=0, cols=len(part.columns))
+    table.style = "Light Shading Accent 1"
+    table.autofit = False
+    whole = sum(column.share for column in part.columns)
+    widths = [Cm(TEXT_WIDTH * column.share / whole) for column in part.columns]
+    for across, width in enumerate(widths):
+        table.columns[across].width = width
+    heads = [column.heading for column in part.columns]
+    for number, texts in enumerate(
+        [heads, *([cell.text for cell in row.cells] for row in part.rows)]
+    ):
+        row = table.add_row()
+        cells: Sequence[Any] = row.cells
+        for across, (cell, text) in enumerate(zip(cells, texts, strict=True)):
+            cell.width = widths[across]
+            paragraph = cell.paragraphs[0]
+            run = paragraph.add_run(printable(text))
+            run.font.size, run.font.bold = Pt(8), number == 0
+            paragraph.paragraph_format.space_after = Pt(0)
+            if not part.columns[across].words:
+                paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+        properties = row._tr.get_or_add_trPr()
+        properties.append(OxmlElement("w:cantSplit"))
+        if number == 0:  # the heads again on every page
+            properties.append(OxmlElement("w:tblHeader"))
+    file.add_paragraph()
+
+
+def _add_figure(file: Any, figure: Figure) -> None:
+    from docx.shared import Cm
+
+    share = 0.55 if figure.half else 1.0
+    svg = on_paper(figure.svgs[-1 if figure.half else 0], LOOKS)
+    picture = file.add_picture(io.BytesIO(drawn(svg)), width=Cm(TEXT_WIDTH * share))
+    properties = picture._inline.docPr
+    properties.set("descr", printable(figure.alternative))
+    properties.set("title", printable(figure.title))
+    file.paragraphs[-1].paragraph_format.keep_with_next = True
+    key = "; ".join(words for _, words in figure.key)
+    told = " ".join(part for part in (figure.reading, f"Colours: {key}." if key else "") if part)
+    caption = file.add_paragraph(style="Caption")
+    caption.add_run(f"{printable(figure.title)}{' ' if told else ''}").bold = True
+    caption.add_run(printable(told))
+
+
+def _undated(content: bytes) -> bytes:
+    """Return a zip archive with the same files and no date in it."""
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            entry = zipfile.ZipInfo(name, _ZIP_DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(entry, old.read(name))
+    return buffer.getvalue()

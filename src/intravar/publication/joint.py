@@ -1,0 +1,390 @@
+"""What several decisions hand on: the joint figures without names and small counts.
+
+Whoever knows how many got each decision learns from a joint figure how many got them together. A
+number is therefore told only where no combination of decisions is that of few patients, where those
+of whom a decision is missing are none or many, and where panel and reliability reach the request's
+limits. Elsewhere there is a band. It follows from what is published of each decision by itself, and
+so tells nothing more: two patients differ in at least one decision at least as often as in any one
+of them, and at most as often as in all of them added up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.errors import theirs
+from intravar.inference import assess
+from intravar.inference.contrasts import weighted_sum
+from intravar.inference.intervals import Interval
+from intravar.measurement.together import Together
+from intravar.outcomes import positions
+from intravar.publication.bands import Band
+from intravar.publication.results import Decision, Joint, JointDecision, JointPair
+from intravar.publication.rounding import DIGITS, coarse, coarse_step, fraction
+from intravar.publication.suppression import is_few
+from intravar.wording import USUAL, Words
+
+#: Figures of all patients are no finer than what so many of them move, nor coarser than this.
+MOVED, COARSEST = 24, 0.1
+#: To this correlations of single physicians are rounded.
+CORRELATION = 0.05
+#: Shares of patients are told if their step is no coarser.
+FINEST_SHARE = 0.05
+#: Ends of an interval, and which way they are rounded.
+_ENDS = {"": 0.0, "_low": -0.5, "_high": 0.5}
+#: Two decisions differ with probability one half at the most.
+ANY = (0.0, 0.5)
+NOT_SHOWN = "few patients, few with a combination of decisions, or low reliability"
+
+
+def published_joint(
+    found: Together, names: Mapping[str, str], decisions: Sequence[Decision]
+) -> Joint:
+    """Return what several decisions say together, as far as it may be handed on.
+
+    Parameters
+    ----------
+    found
+        With everything in it.
+    names
+        What to call each physician.
+    decisions
+        What is told of each decision by itself.
+    """
+    told = _named(found.joint.physicians.drop("differ_error", "n_patients"), names)
+    shown = _shown(found)
+    bands = _bands(found, told["physician"].to_list(), shown, decisions)
+    physicians = told.with_columns(
+        pl.when(pl.Series(shown)).then(pl.col(pl.Float64)),
+        band=pl.Series(bands, dtype=pl.String),
+        reportable=pl.Series(shown),
+        reason=pl.Series([None if each else NOT_SHOWN for each in shown], dtype=pl.String),
+    )
+    visible = dict(zip(told["physician"].to_list(), shown.tolist(), strict=True))
+    return Joint(
+        **_of_all(found),
+        n_reportable=int(physicians["reportable"].sum()),
+        n_banded=physicians["band"].count(),
+        decisions=_by_decision(found),
+        pairs=tuple(_pair(found, row) for row in found.joint.pairs.iter_rows(named=True)),
+        physicians=_rounded(found, physicians.sort("physician")),
+        by_physician=_rounded(found, _decisions(found, names, decisions, visible)),
+        pairs_by_physician=_pairs(found, names, visible),
+    )
+
+
+def _rounded(found: Together, table: pl.DataFrame) -> pl.DataFrame:
+    if found.request.smallest_cell == 1:
+        return table
+    return table.with_columns(pl.col(pl.Float64).round(DIGITS))
+
+
+def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    called = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
+    return table.with_columns(called)
+
+
+def _shown(found: Together) -> BoolArray:
+    """Tell whose joint figures are numbers; reliabilities are of those whose counts allow it."""
+    predicted, J = found.predicted, len(found.predicted.physician)
+    complete = predicted.known.all(axis=1)
+    combinations = combinations_of(predicted.decided[complete], predicted.code[complete], J)
+    outside = outside_of(predicted.decided, predicted.known, predicted.code, J)
+    safe = [
+        sum(cells) >= max(found.request.min_panel, 2)
+        and may_be_told(cells, others, found.request.smallest_cell)
+        for cells, others in zip(combinations.tolist(), outside.tolist(), strict=True)
+    ]
+    rows = np.flatnonzero(safe)
+    shown = np.zeros(len(safe), dtype=np.bool_)
+    if len(rows):
+        table = found.joint.physicians[rows].rename(
+            {
+                "differ": "score",
+                "differ_low": "low",
+                "differ_high": "high",
+                "differ_error": "standard_error",
+            }
+        )
+        reliable = assess(table).table["reliability"].fill_null(0.0).to_numpy()
+        shown[rows] = ~(reliable < found.request.min_reliability)
+    return shown
+
+
+def _bands(
+    found: Together,
+    physicians: list[str],
+    shown: BoolArray,
+    alone: Sequence[Decision],
+) -> list[str | None]:
+    """Return the band of everybody without a number, from what each decision hands on.
+
+    A score on another scale, or of some of the patients alone, says nothing here.
+    """
+    ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
+    for decision in alone:
+        main = found.decisions[decision.decision].main
+        of_all = main.scores.scale == "discordance" and main.evidence.core is None
+        table = decision.physicians if of_all else decision.physicians.clear()
+        rows = {row["physician"]: row for row in table.iter_rows(named=True)}
+        for name, listed in ends.items():
+            listed.append(_ends(rows.get(name, {})))
+    return [
+        None if numbers else joint_band(ends[name])
+        for name, numbers in zip(physicians, shown.tolist(), strict=True)
+    ]
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return where a published discordance lies."""
+    if row.get("discordance") is not None:
+        return row["discordance"], row["discordance"]
+    band = Band.of_text(row["band"]) if row.get("band") else None
+    return ANY if band is None else (band.low, band.high)
+
+
+def _decisions(
+    found: Together,
+    names: Mapping[str, str],
+    alone: Sequence[Decision],
+    visible: Mapping[str, bool],
+) -> pl.DataFrame:
+    """Return the published discordance of each decision with what the others add to it."""
+    more = _named(found.joint.by_decision, names).select("physician", "decision", "across", "given")
+    published = pl.concat(
+        each.physicians.select(
+            "physician",
+            pl.lit(each.decision).alias("decision"),
+            *("n_patients", "discordance", "low", "high", "band", "reportable"),
+        )
+        for each in alone
+    )
+    joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
+    return (
+        published.join(more, on=["physician", "decision"], how="left")
+        .with_columns(
+            pl.when("reportable").then(pl.col("across")),
+            pl.when(joint).then(pl.col("given")),
+        )
+        .sort("physician", "decision")
+    )
+
+
+def _pairs(found: Together, names: Mapping[str, str], visible: Mapping[str, bool]) -> pl.DataFrame:
+    joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
+    figures = pl.col("correlation", "low", "high")
+    if found.request.smallest_cell > 1:
+        # Each is drawn towards the mean of all, hidden ones included.
+        figures = ((figures / CORRELATION).round() * CORRELATION).round(DIGITS) + 0.0
+    return (
+        _named(found.joint.pairs_by_physician, names)
+        .with_columns(pl.when(joint).then(figures))
+        .drop("n_patients")
+        .sort("physician", "first", "second")
+    )
+
+
+def _both(found: Together, pair: Mapping[str, Any]) -> IntArray:
+    """Return how many patients of every physician got both decisions."""
+    predicted, J = found.predicted, len(found.predicted.physician)
+    a, b = (predicted.names.index(pair[end]) for end in ("first", "second"))
+    rows = predicted.known[:, a] & predicted.known[:, b]
+    code = predicted.code[rows]
+    both = predicted.decided[rows, a] * predicted.decided[rows, b]
+    return np.bincount(code, both, minlength=J).astype(np.int64)
+
+
+def _of_all(found: Together) -> dict[str, float | None]:
+    """Return the figures of all patients with all decisions, with intervals.
+
+    What is too high is too high with everybody, so that low ends are averaged; what scatters
+    upwards is another matter with each, and high ends are closer than those of physicians.
+    """
+    table = found.joint.physicians.drop_nulls("differ")
+    n = table["n_patients"].to_numpy()
+    weight = (n / n.sum())[None, :]
+    told: dict[str, float | None] = {}
+    for name, moves in (("differ", 1), ("n_differences", len(found.joint.decisions))):
+        value, low, high = (
+            table[f"{name}{end}"].to_numpy()[None, :] for end in ("", "_low", "_high")
+        )
+        mean, _, top = weighted_sum(weight, Interval(low, high, np.zeros_like(low)), value)
+        ends = mean, (weight * low).sum(axis=1), top
+        for (end, way), figure in zip(_ENDS.items(), ends, strict=True):
+            value_of_all = max(float(figure[0]), 0.0)
+            told[f"{name}{end}"] = _coarse(found, value_of_all, int(n.sum()), way, moves)
+    told["differ_apart"] = _coarse(found, found.joint.differ_apart, int(n.sum()))
+    return told
+
+
+def _by_decision(found: Together) -> tuple[JointDecision, ...]:
+    """Return every decision over all patients, alone and given those before it."""
+    rows = []
+    for name in found.joint.decisions:
+        table = found.joint.by_decision.filter(pl.col("decision") == name)
+        row: dict[str, float | None] = {}
+        for figure in ("discordance", "given"):
+            told = table.drop_nulls(figure)
+            weight: IntArray = told["n_patients"].to_numpy()
+            values: FloatArray = told[figure].to_numpy()
+            row[figure] = (
+                _coarse(found, float(values @ weight / weight.sum()), int(weight.sum()))
+                if len(weight)
+                else None
+            )
+        rows.append(JointDecision(name, **row))
+    return tuple(rows)
+
+
+def _coarse(
+    found: Together, value: float, n: int, way: float = 0.0, moves: int = 1
+) -> float | None:
+    """Round a figure of all patients to what some of them move; None where that is all of it.
+
+    Ends of intervals are rounded outwards, -1/2 or 1/2 of a step on the way.
+    """
+    if found.request.smallest_cell == 1:
+        return fraction(value, 6)
+    moved = moves * MOVED / n
+    step = max(coarse_step(moved), 0.01)
+    return coarse(value + way * step, step) if moved <= COARSEST * moves else None
+
+
+def _pair(found: Together, row: dict[str, Any]) -> JointPair:
+    smallest, n = found.request.smallest_cell, row["n_patients"]
+    both = int(_both(found, row).sum())
+    kept: dict[str, float | None] = {}
+    share = coarse_step(MOVED / n)
+    for name in ("together", "expected"):
+        known = smallest == 1 or (not is_few(both, smallest) and share <= FINEST_SHARE)
+        kept[name] = coarse(row[name], share) if known else None
+    # A residual weighs several times as much as a patient.
+    step = max(coarse_step(4 * MOVED / n), 0.01)
+    for name, way in (("correlation", 0.0), ("low", -0.5), ("high", 0.5)):
+        kept[name] = coarse(row[name] + way * step, step)
+    steadiness = fraction(row["steadiness"], 1)
+    return JointPair(row["first"], row["second"], steadiness=steadiness, **kept)
+
+
+def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
+    """Say what the decisions tell together, a line each, in the words of whoever asked."""
+    if joint.differ is None:
+        lines = ["there are too few patients with all decisions to say anything of all of them"]
+    else:
+        lines = _together(joint)
+    for pair in joint.pairs:
+        if (pair.low or 0.0) > 0 or (pair.high or 0.0) < 0:
+            lines.append(_together_more_or_less(pair, words))
+    return [words.said(line) for line in lines]
+
+
+def _together(joint: Joint) -> list[str]:
+    differ, low, high, apart = (
+        round(100 * (each or 0.0))
+        for each in (joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart)
+    )
+    number, fewest, most = (
+        f"{each or 0.0:.2f}"
+        for each in (joint.n_differences, joint.n_differences_low, joint.n_differences_high)
+    )
+    return [
+        f"of 100 pairs of comparable patients, at most about {differ} [{low}, {high}] differ in at "
+        f"least one of {len(joint.decisions)} decisions",
+        f"expected number of differences: at most about {number} [{fewest}, {most}]",
+        f"as if decisions did not look at each other: {apart} of 100",
+    ]
+
+
+def _together_more_or_less(pair: JointPair, words: Words) -> str:
+    often = "more" if (pair.correlation or 0.0) > 0 else "less"
+    shares = ""
+    if pair.together is not None:
+        together, expected = (
+            f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected)
+        )
+        shares = f" ({together} instead of {expected} of 100 patients)"
+    first, second = (theirs(words.label(end)) for end in (pair.first, pair.second))
+    return f"{first} and {second} are given together {often} often than covariates explain{shares}"
+
+
+def combinations_of(decided: IntArray, code: IntArray, n_physicians: int) -> IntArray:
+    """Return per physician how many patients got every combination of decisions."""
+    n_combinations = 2 ** decided.shape[1]
+    cell = code * n_combinations + positions(decided)
+    counts = np.bincount(cell, minlength=n_physicians * n_combinations)
+    return counts.reshape(n_physicians, n_combinations)
+
+
+def outside_of(decided: IntArray, known: BoolArray, code: IntArray, n_physicians: int) -> IntArray:
+    """Return per physician, of patients with a decision missing, how those known were decided.
+
+    One column per decision and answer.
+    """
+    partly = ~known.all(axis=1)
+    columns = [
+        np.bincount(code[partly & known[:, k] & (decided[:, k] == answer)], minlength=n_physicians)
+        for k in range(decided.shape[1])
+        for answer in (0, 1)
+    ]
+    return np.column_stack(columns)
+
+
+def may_be_told(combinations: Sequence[int], outside: Sequence[int], smallest: int) -> bool:
+    """Tell whether a joint figure may be a number.
+
+    Parameters
+    ----------
+    combinations
+        Patients of whom all decisions are known, by what they got.
+    outside
+        The others, by decision and answer.
+    smallest
+        The smallest count that is shown.
+
+    Examples
+    --------
+    >>> may_be_told([40, 30, 20, 12], [0, 0], 11), may_be_told([40, 30, 20, 11], [0, 0], 11)
+    (True, False)
+    >>> may_be_told([40, 30, 20, 12], [0, 3], 11)
+    False
+    """
+    return not any(is_few(count, smallest) for count in combinations) and not any(
+        count > 0 and is_few(count, smallest) for count in outside
+    )
+
+
+def joint_band(ends: Sequence[tuple[float, float]]) -> str | None:
+    """Return in words where the probability to differ in at least one decision lies.
+
+    Parameters
+    ----------
+    ends
+        For each decision where its published discordance lies: a number twice, the ends of a band,
+        or :data:`ANY`.
+
+    Returns
+    -------
+    str or None
+        Nothing where no decision says anything.
+
+    Examples
+    --------
+    >>> joint_band([(0.301, 0.301), (0.0, 0.05)]), joint_band([(0.0, 0.25), (0.0, 0.05)])
+    ('0.30 to 0.36', 'at most 0.30')
+    >>> joint_band([(0.42, 0.42), ANY]), joint_band([ANY, ANY]) is None
+    ('0.42 or more', True)
+    """
+    if all(each == ANY for each in ends):
+        return None
+    most = 1 - 0.5 ** len(ends)
+    low = math.floor(100 * max(low for low, _ in ends) + 1e-9) / 100
+    high = math.ceil(100 * sum(high for _, high in ends) - 1e-9) / 100
+    if high >= most:
+        return f"{low:.2f} or more"
+    return f"at most {high:.2f}" if low == 0 else f"{low:.2f} to {high:.2f}"

@@ -1,0 +1,106 @@
+"""Several decisions on a page, in a document and in a workbook: from what is published alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import intravar
+from documents.made_several import made_several
+from intravar.cli import main
+from intravar.documents.blocks import Figure, walk
+from intravar.documents.files import MEASUREMENT_FORMATS, write_measurement_files
+from intravar.documents.measurement.joint import joint_sheet
+from intravar.documents.measurement.report import report
+from intravar.documents.page import as_html
+from intravar.documents.sheet.files import write_sheets
+from intravar.documents.workbook import text_lines
+from intravar.errors import InputError
+from read_files import text_of
+
+pytestmark = pytest.mark.usefixtures("learned_once")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cohort = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
+    measured = intravar.measure(
+        cohort.to_polars(),
+        physician="physician",
+        decision="decision,decision_2",
+        exclude=["decision_3"],
+        min_reliability=0.0,
+        decider_word="team,teams",
+    )
+    out = tmp_path_factory.mktemp("joint") / "out"
+    intravar.write_measurement(measured, out)
+    return out
+
+
+def test_the_page_escapes_names_and_every_figure_has_words() -> None:
+    document = report(made_several())
+    page = as_html(document)
+    assert "<inhibitor>" not in page
+    assert "ace &lt;inhibitor&gt;" in page
+    assert "[35, 45]" in page
+    assert "20 to 45" in page
+    figures = [each for each in walk(document.blocks) if isinstance(each, Figure)]
+    names = [figure.name for figure in figures]
+    assert names[:2] == ["order", "pairs-picture"]
+    assert len(set(names)) == len(names)
+    for figure in figures:
+        assert all(re.search(r"<title>[^<]+</title><desc>[^<]+</desc>", s) for s in figure.svgs)
+
+
+def test_a_sheet_of_several_decisions() -> None:
+    outputs = made_several()
+    joint = outputs.joint
+    assert joint is not None
+    for who, figure in (("P-0000", "at most about 30 of 100"), ("P-0001", "or more of 100")):
+        document = joint_sheet(outputs, joint, who, called="Ada", private=None)
+        text = "\n".join(f"{aside} {told}" for aside, told in text_lines(document))
+        assert figure in text
+        assert "Each of your decisions" in text
+        assert "P-0002" not in as_html(document)
+    statin = replace(outputs.first, verdict="group only")
+    unordered = replace(outputs, decisions=(statin, *outputs.decisions[1:]))
+    document = joint_sheet(unordered, joint, "P-0000", called="Ada", private=None)
+    assert "they cannot be compared with yours" in as_html(document)
+
+
+def test_the_report_and_sheets_are_made_in_every_format(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (folder / "report.html").read_bytes()
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(folder), "--format", ",".join(MEASUREMENT_FORMATS), "--json"])
+    assert left.value.code == 0
+    written = [Path(path).name for path in json.loads(capsys.readouterr().out)]
+    assert written == ["report.html", "report.pdf", "report.xlsx", "report.docx"]
+    assert (folder / "report.html").read_bytes() == before
+    for name in written:
+        text = re.sub(r"[\s\u200b]+", " ", text_of(folder / name))
+        assert "in at least one of 2 decisions" in text, name
+        assert "team" in text, name
+        assert pl.read_parquet(folder / "joint.parquet")["physician"][0] in text, name
+        assert "P01" not in text
+    for sheet in ("Together", "Each decision", "Pairs"):
+        assert f'name="{sheet}"' in text_of(folder / "report.xlsx")
+    sheets = write_sheets(folder, tmp_path / "sheets")
+    assert sheets.files[-1].name == "sheets.csv"
+    with pytest.raises(InputError, match="show one decision"):
+        write_sheets(folder, tmp_path / "cases", cases=True)
+
+
+def test_a_damaged_folder_is_said_to_be(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / "joint.parquet").write_bytes(b"no table")
+    with pytest.raises(InputError, match="joint.parquet' cannot be read"):
+        write_measurement_files(copy, ["html"])

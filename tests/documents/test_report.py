@@ -1,0 +1,217 @@
+"""The document of a measurement: its first screen, its figures, its table, its words."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import fields, replace
+from typing import Any
+
+import polars as pl
+import pypdf
+import pytest
+
+from documents.many_physicians import many_physicians
+from intravar.documents.blocks import Annex, Cards, Document, Figure, Note, Paragraph, tables, walk
+from intravar.documents.measurement.first import first_screen, next_steps, with_figure
+from intravar.documents.measurement.report import FIGURES, Charted, report
+from intravar.documents.measurement.table import decider_table
+from intravar.documents.page import as_html
+from intravar.documents.pdf import as_pdf
+from intravar.documents.workbook import text_lines
+from intravar.measurement.columns import COLUMNS
+from intravar.measurement.sentences import MAY_BE_READ
+from intravar.publication.results import Balance, Decision, Leak, Published
+from intravar.wording import USUAL, Words
+
+HOSPITALS = Words("hospital", "hospitals", "admission", "admissions", decision="discharge")
+
+
+@pytest.fixture(scope="module")
+def thirty(published: Published) -> Published:
+    return many_physicians(published, 30)
+
+
+def changed(published: Published, **fields: Any) -> Published:
+    return replace(published, decisions=(replace(published.first, **fields),))
+
+
+def told(document: Document) -> str:
+    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document))
+
+
+@pytest.mark.parametrize("verdict", MAY_BE_READ)
+def test_every_verdict_has_its_words_and_steps(thirty: Published, verdict: str) -> None:
+    decision = replace(thirty.first, verdict=verdict, verdict_reasons=("a reason", "another"))
+    note, *_ = first_screen(decision, USUAL)
+    assert isinstance(note, Note)
+    assert note.strong.lower() == f"{verdict}."
+    assert "A reason." in note.text
+    assert next_steps(decision, None, USUAL)
+
+
+def test_no_page_holds_a_command_or_an_option(thirty: Published) -> None:
+    leaking = changed(thirty, leaks=(Leak("sbp", "it predicts every decision"),))
+    for document in (report(thirty), report(leaking)):
+        text = told(document)
+        assert not re.search(r"(^|\s)--\w", text)
+        assert "intravar explain" not in text
+    assert "look more consistent than they are" in told(report(leaking))
+
+
+def test_who_stands_out_is_named_with_the_difference(thirty: Published) -> None:
+    table = thirty.first.physicians.with_columns(
+        discordance=pl.when(pl.col("physician") == "P-0003-XYZ")
+        .then(0.5)
+        .otherwise(pl.when(pl.col("discordance").is_not_null()).then(0.2)),
+        low=pl.when(pl.col("low").is_not_null()).then(0.18),
+        high=pl.when(pl.col("high").is_not_null()).then(0.22),
+    )
+    document = report(changed(thirty, physicians=table))
+    assert "1 of 27 physicians stands out by more than chance" in told(document)
+    assert re.search(r"P-0003-XYZ: 50 of 100 \[18, 22\], \d+ more than the average", told(document))
+    (dots,) = [
+        each for each in walk(document.blocks) if isinstance(each, Figure) and each.name == "dots"
+    ]
+    assert ">P-0003-XYZ</text>" in dots.svgs[0]
+    group = report(changed(thirty, physicians=table, verdict="group only"))
+    assert "Nobody is singled out" in told(group)
+
+
+def test_measured_and_with_a_figure_are_told_apart(thirty: Published) -> None:
+    decision = thirty.first
+    assert with_figure(decision, USUAL) == (
+        "30 physicians were measured; 27 of them have a figure of their own."
+    )
+    one = replace(decision, n_physicians=43, n_reportable=1, n_banded=3)
+    assert with_figure(one, HOSPITALS).startswith(
+        "43 hospitals were measured; 1 of them has a figure of its own, 3 a range in its place"
+    )
+    assert (
+        with_figure(replace(decision, n_reportable=30), USUAL) == "All 30 physicians have a figure."
+    )
+
+
+def test_without_a_figure_it_says_so(thirty: Published) -> None:
+    assert "No figure can be given." in told(report(changed(thirty, group=None)))
+
+
+def only(decision: Decision, reads: tuple[str, ...]) -> Decision:
+    """Return a decision in which nothing is left but what a figure says that it reads."""
+    kept = {tuple(each.split(".")) for each in reads}
+    hidden = [name for name in decision.physicians.columns if ("physicians", name) not in kept]
+    table = decision.physicians.with_columns(
+        pl.lit(None, decision.physicians.schema[name]).alias(name) for name in hidden
+    )
+    diagnostics = decision.diagnostics
+    listed = [each.name for each in fields(diagnostics)]
+    empty = {
+        name: ()
+        for name in listed
+        if ("diagnostics", name) not in kept and isinstance(getattr(diagnostics, name), tuple)
+    }
+    none: dict[str, Any] = {}
+    if ("group",) not in kept:
+        none["group"] = None
+    if ("rule",) not in kept:
+        none["rule"] = replace(decision.rule, importance=(), dependence=(), tree=())
+    return replace(decision, physicians=table, diagnostics=replace(diagnostics, **empty), **none)
+
+
+@pytest.mark.parametrize("charted", FIGURES, ids=lambda charted: charted.name)
+def test_a_figure_reads_what_it_says(charted: Charted, published: Published) -> None:
+    for some in (published, many_physicians(published, 600)):
+        decision = some.first
+        assert charted.make(only(decision, charted.reads), USUAL) == charted.make(decision, USUAL)
+
+
+def test_every_figure_has_words_and_a_place_of_its_own(thirty: Published) -> None:
+    document = report(thirty)
+    figures = [each for each in walk(document.blocks) if isinstance(each, Figure)]
+    names = [figure.name for figure in figures]
+    assert len(set(names)) == len(names)
+    assert {"hundred-pairs", "noise", "dots", "physicians-picture", "funnel"} <= set(names)
+    for figure in figures:
+        for svg in figure.svgs:
+            assert re.search(r"<title>[^<]+</title><desc>[^<]+</desc>", svg)
+
+
+def test_charts_that_say_nothing_are_sentences(published: Published, thirty: Published) -> None:
+    by_name = {each.name: each.make for each in FIGURES}
+    few = by_name["funnel"](published.first, USUAL)
+    assert isinstance(few, Paragraph)
+    assert "nobody does" in few.text or "do" in few.text
+    assert isinstance(by_name["funnel"](thirty.first, USUAL), Figure)
+    alike = replace(thirty.first.diagnostics, balance=(Balance("age", 0.004), Balance("sbp", 0.01)))
+    sentence = by_name["balance"](replace(thirty.first, diagnostics=alike), USUAL)
+    assert isinstance(sentence, Paragraph)
+    assert sentence.text.startswith("Physicians see similar patients")
+
+
+def test_everything_is_in_their_words(thirty: Published) -> None:
+    words = replace(HOSPITALS, title=None)
+    request = replace(
+        thirty.request,
+        decider_word="hospital,hospitals",
+        case_word="admission,admissions",
+        decision_word="discharge",
+    )
+    theirs = replace(thirty, request=request)
+    assert theirs.words.deciders == words.deciders
+    decision = replace(theirs.first, compared="pairs of similar admissions")
+    document = report(replace(theirs, decisions=(decision,)))
+    page = as_html(document, theirs.words)
+    shown = re.sub(r'(id|class|href|for|data-\w+)="[^"]*"', "", page.partition("<main>")[2])
+    assert not re.findall(r".{30}\b(?:physician|patient)s?\b.{20}", shown.partition("</main>")[0])
+    assert "decided for discharge" in shown
+
+
+def test_the_table_has_every_published_column_and_its_meaning(thirty: Published) -> None:
+    table = decider_table(thirty.first, USUAL)
+    whole, page = table.on("workbook"), table.on("page")
+    filled = {
+        name
+        for name in thirty.first.physicians.columns
+        if thirty.first.physicians[name].null_count() < 30
+    }
+    assert filled - {"band"} == {column.name for column in whole.columns}
+    assert all(column.meaning for column in page.columns)
+    ranks = [row.cells[-1].text for row in page.rows]
+    assert len(ranks) == 30
+    assert {column.name for column in COLUMNS} >= {column.name for column in whole.columns}
+    assert len(table.on("paper").rows) == 27
+
+
+def test_a_range_or_a_band_stands_where_a_number_does_not(thirty: Published) -> None:
+    rows = thirty.first.physicians.head(2).with_columns(
+        discordance=pl.lit(None, pl.Float64),
+        low=pl.lit(None, pl.Float64),
+        high=pl.lit(None, pl.Float64),
+        band=pl.Series(["0.10 to 0.45", None]),
+        identified_low=pl.Series([None, 0.2]),
+        identified_high=pl.Series([None, 0.3]),
+    )
+    table = decider_table(replace(thirty.first, physicians=rows), USUAL)
+    place = [column.name for column in table.columns].index("discordance")
+    assert sorted(row.cells[place].text for row in table.rows) == ["10 to 45", "20 to 30"]
+
+
+@pytest.mark.parametrize(("n", "most"), [(16, 6), (463, 8)])
+def test_it_prints_on_few_pages(published: Published, n: int, most: int) -> None:
+    document = report(many_physicians(published, n))
+    pages = pypdf.PdfReader(io.BytesIO(as_pdf(document))).pages
+    assert len(pages) <= most
+    first = re.sub(r"\s+", " ", pages[0].extract_text())
+    cards = next(block for block in document.blocks if isinstance(block, Cards))
+    for card in cards.cards:
+        assert card.title in first
+    for page in pages:
+        assert len(page.extract_text()) > 250
+    assert any(isinstance(block, Annex) and block.new_page for block in document.blocks) is (n > 30)
+
+
+def test_ids_of_a_page_are_unique(thirty: Published) -> None:
+    page = as_html(report(thirty), USUAL)
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(set(ids)) == len(ids)
+    assert len(tables(report(thirty))) >= 4

@@ -1,0 +1,372 @@
+"""Sheets: for one physician alone, among peers nobody can name, in words for every case."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pypdf
+import pytest
+
+import intravar
+from intravar.documents.blocks import Document, Figure, KeyFigures, Note, Table, walk
+from intravar.documents.measurement.handover import write_measurement
+from intravar.documents.page import as_html
+from intravar.documents.pdf import as_pdf
+from intravar.documents.sheet.cases import surprising
+from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers
+from intravar.documents.sheet.files import write_sheets
+from intravar.documents.sheet.sheet import sheet
+from intravar.documents.workbook import text_lines
+from intravar.errors import InputError
+from intravar.publication.files import read_published
+from intravar.publication.results import (
+    Change,
+    Noise,
+    OwnRule,
+    Published,
+    Review,
+    ReviewFigure,
+    Strata,
+    Stratum,
+)
+from intravar.publication.results import (
+    Figure as Share,
+)
+from intravar.wording import USUAL
+from read_files import text_of
+
+pytestmark = pytest.mark.usefixtures("learned_once")
+
+RANK = {"rank": 2.0, "rank_low": 1, "rank_high": 4}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cohort = intravar.simulate("score2", n_patients=1000, n_physicians=8, seed=4)
+    table = cohort.to_polars().with_columns(
+        pl.format("Dr. Secret {}", "physician").alias("physician")
+    )
+    measured = intravar.measure(
+        table, physician="physician", decision="decision", method="euclidean", min_reliability=0
+    )
+    out = tmp_path_factory.mktemp("measured") / "out"
+    write_measurement(measured, out)
+    return out
+
+
+def changed(published: Published, row: dict[str, Any] | None = None, **fields: Any) -> Published:
+    """Return a publication with another first row, or other fields."""
+    rows = published.first.physicians.to_dicts()
+    rows[0] |= row or {}
+    table = pl.DataFrame(rows, schema=published.first.physicians.schema)
+    decision = replace(published.first, physicians=table, **fields)
+    return replace(published, decisions=(decision,))
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> Published:
+    published = read_published(folder)
+    figures = [{"discordance": 0.1 + 0.02 * n, "low": 0.05, "high": 0.3} for n in range(8)]
+    rows = [
+        row | more | {"reportable": True, "reason": None, "n_patients": 120, "band": None, **RANK}
+        for row, more in zip(published.first.physicians.to_dicts(), figures, strict=True)
+    ]
+    table = pl.DataFrame(rows, schema=published.first.physicians.schema)
+    decision = replace(published.first, physicians=table, verdict="levels and ranks")
+    return replace(published, decisions=(decision,))
+
+
+def first(published: Published, **options: Any) -> Document:
+    return sheet(published, published.first.physicians["physician"][0], **options)
+
+
+def figure_of(document: Document) -> Note:
+    (note,) = [
+        each for each in walk(document.blocks) if isinstance(each, Note) and each.look == "figure"
+    ]
+    return note
+
+
+def strips(document: Document) -> list[Figure]:
+    return [
+        each for each in walk(document.blocks) if isinstance(each, Figure) and each.name == "strip"
+    ]
+
+
+def words_of(document: Document) -> str:
+    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document))
+
+
+def test_a_figure_stands_among_unnamed_peers(told: Published) -> None:
+    document = first(told)
+    assert figure_of(document).strong == "about 10 of 100"
+    (strip,) = strips(document)
+    assert strip.svgs[0].count('class="peer"') == 7
+    assert "7 other physicians" in strip.reading
+    others = told.first.physicians["physician"].to_list()[1:]
+    assert not [name for name in others if name in as_html(document)]
+
+
+def test_few_peers_are_not_shown(told: Published) -> None:
+    table = told.first.physicians
+    few = replace(told.first, physicians=table.head(FEWEST_PEERS))
+    document = first(replace(told, decisions=(few,)))
+    assert not strips(document)
+    assert "each could be recognised" in words_of(document)
+    enough = replace(told.first, physicians=table.head(6))
+    assert strips(first(replace(told, decisions=(enough,))))
+
+
+@pytest.mark.parametrize("verdict", ["group only", "not interpretable"])
+def test_where_nobody_is_to_be_compared_there_are_no_peers_and_no_rank(
+    told: Published, verdict: str
+) -> None:
+    document = first(changed(told, verdict=verdict))
+    assert not strips(document)
+    (facts,) = [each for each in document.blocks if isinstance(each, KeyFigures)]
+    assert not [name for name, _ in facts.items if "rank" in name]
+
+
+@pytest.mark.parametrize(
+    ("row", "figure", "words"),
+    [
+        ({"band": "at most 0.10"}, "at most 10 of 100", "as a range"),
+        ({"band": "0.10 to 0.45"}, "10 to 45 of 100", "small numbers of patients"),
+        ({"shrunken": 0.2}, "about 20 of 100", "pulled towards the average"),
+        ({"identified_low": 0.1, "identified_high": 0.4}, "10 to 40 of 100", "fits the data"),
+        ({"reason": "fewer than 30 patients"}, "no figure", "fewer than 30 patients"),
+    ],
+)
+def test_without_a_number_the_sheet_says_what_is_known_and_why(
+    told: Published, row: dict[str, Any], figure: str, words: str
+) -> None:
+    known = ("discordance", "low", "high", "shrunken", "rank", "band", "identified_low")
+    document = first(changed(told, dict.fromkeys(known) | row))
+    assert figure_of(document).strong == figure
+    assert words in figure_of(document).text
+    assert not strips(document)
+    assert pages_of_pdf(document) == 1
+
+
+def pages_of_pdf(document: Document) -> int:
+    return len(pypdf.PdfReader(io.BytesIO(as_pdf(document))).pages)
+
+
+def test_rate_rule_and_noise_are_told_in_their_words(told: Published) -> None:
+    name = told.first.physicians["physician"][0]
+    assert told.first.group is not None
+    noise = Noise(*(Share(value, None, None) for value in (0.151, 0.001, 0.05, 0.1)))
+    made = changed(
+        told,
+        {"rate": 0.42, "gain": 0.1, "expected": 0.2},
+        own_rules=tuple(
+            OwnRule(name, "sbp", how) for how in ("more", "less", "the other way", "up", "down")
+        ),
+        group=replace(told.first.group, noise=noise, discordance=0.2),
+        compared="pairs of similar cases",
+    )
+    request = replace(
+        told.request,
+        decider_word="judge,judges",
+        case_word="case,cases",
+        labels=(("sbp", "patient risk"),),
+        title="Bail",
+    )
+    document = first(replace(made, request=request))
+    assert document.title == "Bail"
+    text = words_of(document)
+    assert text.count("patient risk") == 5
+    assert re.search(r'your rate of "yes" 42 % \(all: ', text)
+    assert "your cases 120" in text
+    assert "10: they weigh cases differently" in text
+    assert not re.search(r"physician|patient", text.replace("patient risk", ""))
+
+
+def test_one_printable_page(told: Published) -> None:
+    row = {"rate": 0.42, "gain": 0.1, "expected": 0.2, "contradiction": 0.1}
+    document = first(changed(told, row))
+    assert pages_of_pdf(document) == 1
+    assert as_pdf(document) == as_pdf(document)
+    assert as_pdf(document, "us-letter") != as_pdf(document)
+
+
+def test_many_peers_stay_within_the_picture() -> None:
+    made = among_peers(Own(50, 48, 50), [13.0] * 2000, USUAL)
+    assert isinstance(made, Figure)
+    heights = re.findall(r'class="peer" cx="[\d.]+" cy="(-?[\d.]+)"', made.svgs[0])
+    assert min(map(float, heights)) >= 0
+
+
+def test_subgroups_and_periods_stand_beside_all(told: Published) -> None:
+    name = told.first.physicians["physician"][0]
+    periods = [f"20{at:02d}" for at in range(10)]
+    rows = [("by", "F"), ("by", "M"), *(("period", each) for each in periods)]
+    strata = pl.DataFrame(
+        [
+            {"dealt_by": dealt, "physician": name, "stratum": stratum, "n_patients": 80,
+             "discordance": 0.2, "low": 0.1, "high": 0.3}
+            for dealt, stratum in rows
+        ]
+    )  # fmt: skip
+    changes = pl.DataFrame(
+        {"dealt_by": ["period"], "physician": [name], "change": [0.04], "low": [-0.09],
+         "high": [0.17], "shrunken": [0.08], "probability": [0.96]}
+    )  # fmt: skip
+
+    def all_of(names: list[str]) -> Strata:
+        listed = tuple(Stratum(each, *[0.25] * 7) for each in names)
+        return Strata(listed, 0, None, Change(None, None, None, None), 0.05, ("They differ.",))
+
+    made = changed(
+        told, by=all_of(["F", "M"]), course=all_of(periods), strata=strata, changes=changes
+    )
+    text = words_of(first(made))
+    assert "F: you 20 [10, 30], all 25" in text
+    assert "The last 8 of 10." in text
+    assert "+4 [-9, +17] of 100" in text
+    other = sheet(made, told.first.physicians["physician"][1])
+    assert words_of(other).count("Your figures are not shown") == 2
+
+
+def test_those_with_a_figure_get_a_file_and_a_list(folder: Path, tmp_path: Path) -> None:
+    written = write_sheets(folder, tmp_path / "sheets", formats=["html", "pdf"])
+    stored = pl.read_parquet(folder / "physicians.parquet")
+    known = stored.filter(stored["discordance"].is_not_null() | stored["band"].is_not_null())
+    shown = stored["physician"].to_list()
+    assert not written.private
+    sheets = [path for path in written.files if path.suffix != ".csv"]
+    assert {path.stem for path in sheets} == set(known["physician"])
+    listed = pl.read_csv(tmp_path / "sheets" / "sheets.csv")
+    assert listed.columns == ["physician", "html", "pdf"]
+    assert set(listed["pdf"]) == {path.name for path in sheets if path.suffix == ".pdf"}
+    for path in sheets:
+        others = [name for name in shown if name != path.stem]
+        text = text_of(path)
+        assert "Secret" not in text
+        assert not [name for name in others if name in text], path.name
+    assert write_sheets(folder, tmp_path / "sheets", formats=["html", "pdf"]) == written
+
+
+def test_name_and_pseudonym_mean_the_same_physician(folder: Path, tmp_path: Path) -> None:
+    names = json.loads((folder.with_name("out-private") / "key.json").read_text())["physicians"]
+    pseudonym, name = next(iter(names.items()))
+    one = write_sheets(folder, tmp_path / "a", physician=pseudonym)
+    other = write_sheets(folder, tmp_path / "b", physician=name)
+    assert one.files[0].read_bytes() == other.files[0].read_bytes()
+    assert one.files[0].name == other.files[0].name == f"{pseudonym}.html"
+    with pytest.raises(InputError, match="unknown physician 'Nobody'"):
+        write_sheets(folder, tmp_path / "c", physician="Nobody")
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system keeps no files to their owner")
+def test_names_and_cases_are_for_the_owner_alone(folder: Path, tmp_path: Path) -> None:
+    written = write_sheets(
+        folder, tmp_path / "s", names=True, cases=True, physician="Dr. Secret P01"
+    )
+    assert written.private
+    assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o700
+    for path in written.files:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert written.files[0].name == "Dr. Secret P01.html"
+    page = written.files[0].read_text("utf-8")
+    assert "Dr. Secret P01" in page
+    assert "shows single patients" in page
+    assert "Two similar patients, decided differently: data row" in page
+
+
+def test_exact_figures_go_to_the_private_folder_alone(folder: Path, tmp_path: Path) -> None:
+    private = folder.with_name("out-private")
+    exact = pl.read_parquet(private / "figures.parquet")
+    written = write_sheets(folder, exact=True, names=True)
+    assert written.private
+    assert {path.parent for path in written.files} == {private / "sheets"}
+    for row in exact.iter_rows(named=True):
+        page = private / "sheets" / f"{row['physician']}.html"
+        if page.is_file() and row["discordance"] is not None:
+            assert f"about {100 * row['discordance']:.0f} of 100" in page.read_text("utf-8")
+    with pytest.raises(InputError, match="exact figures are for the private folder"):
+        write_sheets(folder, tmp_path / "x", exact=True)
+    with pytest.raises(InputError, match="name a folder"):
+        write_sheets(folder)
+    shutil.copytree(folder, tmp_path / "handed")
+    with pytest.raises(InputError, match="which cannot be read"):
+        write_sheets(tmp_path / "handed", exact=True)
+
+
+def test_without_the_private_folder_names_and_cases_are_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "handed")
+    public = write_sheets(tmp_path / "handed", tmp_path / "sheets")
+    assert [path.name for path in public.files] == [
+        path.name for path in write_sheets(folder, tmp_path / "own").files
+    ]
+    for option, words in (("names", "names lie in the private folder"), ("cases", "are kept in")):
+        with pytest.raises(InputError, match=words):
+            write_sheets(tmp_path / "handed", tmp_path / option, **{option: True})
+        assert not (tmp_path / option).exists()
+
+
+def test_a_strange_place_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is the folder of the measurement"):
+        write_sheets(folder, folder)
+    with pytest.raises(InputError, match="is not the folder of a measurement"):
+        write_sheets(tmp_path, tmp_path / "x")
+    with pytest.raises(InputError, match="unknown paper"):
+        write_sheets(folder, tmp_path / "x", paper="a5")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "sheets.csv").write_text("mine")
+    with pytest.raises(InputError, match="would be overwritten"):
+        write_sheets(folder, tmp_path / "mine")
+    assert len(list((tmp_path / "mine").iterdir())) == 1
+
+
+def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases of predictions: the patient most alike stands beside it, or nobody does."""
+    rows = [
+        {"case": 1, "row": 5, "pair": 1, "predicted": 0.9, "row_for": 7, "row_against": 5},
+        {"case": 1, "row": 5, "pair": 2, "predicted": 0.9, "row_for": 8, "row_against": 5},
+        {"case": 2, "row": 6, "pair": 3, "predicted": 0.1, "row_for": 6, "row_against": None},
+    ]
+    cells = {"covariate": "age", "decided_for": "70", "difference": None}
+    table = pl.DataFrame([row | cells | {"decided_against": None} for row in rows])
+    name = "intravar.documents.sheet.cases.explain"
+    monkeypatch.setattr(name, lambda *_args, **_most: table)
+    made = [each for each in surprising(Path(), "P-1", "statin", USUAL) if isinstance(each, Table)]
+    assert [case.caption for case in made] == [
+        "You decided against data row 5; a yes was expected in 90 of 100 such patients: data row 7 "
+        "and row 5",
+        "You decided for data row 6; a yes was expected in 10 of 100 such patients: data row 6",
+    ]
+    assert [cell.text for cell in made[1].rows[0].cells] == ["age", "70", "–", "–"]
+
+
+def test_whoever_has_no_rank_is_told_so_and_is_no_peer(told: Published) -> None:
+    document = first(changed(told, {"rank": None, "reason": "cannot be ranked"}))
+    assert figure_of(document).text.endswith("You have no rank: cannot be ranked.")
+    assert not strips(document)
+    rows = told.first.physicians.to_dicts()
+    rows[1]["rank"] = None
+    table = pl.DataFrame(rows, schema=told.first.physicians.schema)
+    other = replace(told, decisions=(replace(told.first, physicians=table),))
+    assert strips(first(other))[0].svgs[0].count('class="peer"') == 6
+
+
+def test_the_own_reviewed_figure_stands_only_where_it_is_published(told: Published) -> None:
+    name = told.first.physicians["physician"][0]
+    all_together = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
+    own = replace(all_together, physicians={name: ReviewFigure(0.2, 0.1, 0.3)})
+    asked = "among pairs that reviewers found comparable"
+    assert f"yours, {asked} 20 of 100" in words_of(first(changed(told, review=own)))
+    assert f"all together, {asked} 13 of 100" in words_of(first(changed(told, review=all_together)))
+    assert asked not in words_of(first(told))

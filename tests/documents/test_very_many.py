@@ -1,0 +1,126 @@
+"""Charts and tables of a nation's physicians: bounded, and true to what is published."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from documents.many_physicians import many_physicians
+from intravar.documents.blocks import Figure
+from intravar.documents.charts.bins import MOST_SINGLE, in_bins
+from intravar.documents.measurement.deciders import MOST_MARKS, NAMED_ENDS, funnel_of
+from intravar.documents.measurement.handover import pages
+from intravar.documents.measurement.report import FIGURES
+from intravar.documents.measurement.table import decider_table
+from intravar.documents.packing import ROWS_AT_ONCE, packed_rows
+from intravar.publication.results import Decision, Published
+from intravar.wording import USUAL
+
+MANY = 20_000
+
+
+@pytest.fixture(scope="module")
+def nation(published: Published) -> Published:
+    return many_physicians(published, MANY)
+
+
+def figures_of(decision: Decision) -> dict[str, Figure]:
+    made = [each.make(decision, USUAL) for each in FIGURES]
+    return {each.name: each for each in made if isinstance(each, Figure)}
+
+
+@pytest.fixture(scope="module")
+def shown(nation: Published) -> dict[str, Figure]:
+    return figures_of(nation.first)
+
+
+def counted(svg: str) -> list[int]:
+    """Return what the bars and squares of a chart say that they count."""
+    return [int(text.replace(",", "")) for text in re.findall(r": ([\d,]+) physicians?<", svg)]
+
+
+def test_charts_are_small_and_have_few_marks(shown: dict[str, Figure]) -> None:
+    for figure in shown.values():
+        for svg in figure.svgs:
+            assert len(svg) < 150_000
+            assert svg.count("data-p=") <= MOST_MARKS
+    assert all(svg.count("data-p=") == MOST_MARKS for svg in shown["funnel"].svgs)
+    assert all(svg.count("data-p=") == 2 * NAMED_ENDS for svg in shown["ends"].svgs)
+
+
+def test_everybody_with_a_number_is_counted_once(
+    nation: Published, shown: dict[str, Figure]
+) -> None:
+    known = nation.first.physicians.drop_nulls("discordance").height
+    for name in ("physicians-picture", "dots"):
+        assert all(sum(counted(svg)) == known for svg in shown[name].svgs)
+    for svg in shown["funnel"].svgs:
+        assert sum(counted(svg)) + MOST_MARKS == known
+    assert sum(counted(shown["overlap"].svgs[0])) == MANY
+
+
+def test_a_bin_says_what_the_table_says(nation: Published) -> None:
+    scores = nation.first.physicians.drop_nulls("discordance")["discordance"].to_numpy()
+    for low, high, number in in_bins(scores):
+        assert number == np.count_nonzero((scores >= low) & (scores < high))
+    assert in_bins(np.array([1.0, 0.995]))[0].number == 2
+
+
+def test_one_more_than_the_limit_is_binned_and_nobody_at_it(published: Published) -> None:
+    for n, binned in ((MOST_SINGLE, False), (MOST_SINGLE + 1, True)):
+        decision = many_physicians(published, n).first
+        filled = decision.physicians.with_columns(pl.all().fill_null(strategy="forward"))
+        decision = replace(decision, physicians=filled)
+        made = figures_of(decision)
+        assert ("ends" in made) is binned
+        assert ("shade-" in made["funnel"].svgs[0]) is binned
+        assert (packed_rows(decider_table(decision, USUAL)) is not None) is binned
+
+
+def test_words_are_true_of_very_many(nation: Published, shown: dict[str, Figure]) -> None:
+    funnel = funnel_of(nation.first)
+    assert funnel is not None
+    n = len(funnel.outside)
+    assert n > MOST_MARKS
+    assert f"{n:,} physicians do. The {MOST_MARKS} farthest" in shown["funnel"].reading
+    for svg in shown["funnel"].svgs:
+        there = set(re.findall(r'class="(shade-\d)"', svg))
+        assert there == {look for look, _ in shown["funnel"].key if look.startswith("shade")}
+    assert "2,000 without a figure are not in it" in shown["physicians-picture"].reading
+    ranked = nation.first.physicians.drop_nulls("rank").sort("shrunken", "rank", "physician")
+    names = [*ranked["physician"][:NAMED_ENDS], *ranked["physician"][-NAMED_ENDS:]]
+    assert re.findall(r"P-\d+-XYZ(?=</text>)", shown["ends"].svgs[0]) == names
+
+
+def unpacked(packed: dict[str, Any], n: int) -> list[int]:
+    digits = packed["digits"]
+    return [
+        int(packed["at"][at * digits : (at + 1) * digits], 36) if digits else 0 for at in range(n)
+    ]
+
+
+@pytest.mark.parametrize("where", ["page", "whole"])
+def test_packed_rows_are_the_rows(nation: Published, where: str) -> None:
+    table = decider_table(nation.first, USUAL).on(where)
+    packed = packed_rows(table)
+    assert packed is not None
+    data = json.loads(str(packed))
+    assert data["n"] == MANY
+    assert unpacked(data["who"], MANY) == [row.p for row in table.rows]
+    assert unpacked(data["shown"], MANY) == [int(row.shown) for row in table.rows]
+    columns = [[column["texts"][at] for at in unpacked(column, MANY)] for column in data["columns"]]
+    assert list(zip(*columns, strict=True)) == [
+        tuple(cell.text for cell in row.cells) for row in table.rows
+    ]
+
+
+def test_pages_are_bounded(nation: Published) -> None:
+    for page in pages(nation).values():
+        assert len(page) < 3e6
+        assert page.decode().count("<tr data-p=") == ROWS_AT_ONCE

@@ -1,0 +1,163 @@
+"""Several decisions side by side tell no small count: the attacker subtracts all from all.
+
+Of every physician the attacker has whatever counts the decisions publish: panel sizes, patients in
+pairs, patients by stratum, and rates times sizes. Every difference between two decisions that would
+be a small number of patients is a success.
+"""
+
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import intravar
+from intravar.publication.across import _hide_sizes, _Panel, hidden_across
+from intravar.publication.disclosure import published_of
+from intravar.publication.results import Published, StratumRow, rows_of
+from intravar.publication.suppression import is_few, is_small
+
+pytestmark = pytest.mark.usefixtures("learned_once")
+
+N_PHYSICIANS, N_PATIENTS = 6, 900
+
+
+def cohort(missing: dict[str, list[int]]) -> pl.DataFrame:
+    """A table in which so many patients of each physician miss a decision."""
+    found = intravar.simulate(
+        "multi-interacting", n_patients=N_PATIENTS, n_physicians=N_PHYSICIANS, seed=7
+    ).to_polars()
+    at = pl.int_range(pl.len()).over("physician")
+    which = pl.col("physician").rank("dense").cast(pl.Int64) - 1
+    found = found.with_columns(
+        pl.when(at % 2 == 0).then(pl.lit("F")).otherwise(pl.lit("M")).alias("sex")
+    )
+    for name, counts in missing.items():
+        n = which.replace_strict(dict(enumerate(counts)), return_dtype=pl.Int64)
+        found = found.with_columns(pl.when(at >= n).then(pl.col(name)).alias(name))
+    return found
+
+
+def published(table: pl.DataFrame, **asked: object) -> Published:
+    measured = intravar.measure(
+        table,
+        physician="physician",
+        decision="decision,decision_2",
+        exclude=["decision_3"],
+        min_reliability=0.0,
+        **asked,
+    )
+    names = {str(name): str(name) for name in table["physician"].unique()}
+    return published_of(measured, names, lambda _: 0.5)
+
+
+def counts_of(found: Published) -> list[dict[str, list[int]]]:
+    """What each decision publishes of every physician: counts that may be subtracted."""
+    listed = []
+    for decision in found.decisions:
+        counts: dict[str, list[int]] = {}
+        for row in decision.rows:
+            own = counts.setdefault(row.physician, [])
+            if row.n_patients is not None:
+                own.append(row.n_patients)
+            if row.n_pairs is not None:
+                own.append(2 * row.n_pairs)
+        listed.append(counts)
+    return listed
+
+
+def successes(found: Published) -> list[tuple[str, int]]:
+    """Return physicians and the small counts that follow by subtraction."""
+    told = []
+    for first, second in combinations(counts_of(found), 2):
+        for who in set(first) & set(second):
+            for a in first[who]:
+                told += [(who, abs(a - b)) for b in second[who] if is_small(abs(a - b))]
+    strata = [
+        {(row.dealt_by, row.physician, row.stratum): row.n_patients for row in rows}
+        for rows in (rows_of(each.strata, StratumRow) for each in found.decisions)
+    ]
+    for one, other in combinations(strata, 2):
+        for cell in set(one) & set(other):
+            if is_small(abs(one[cell] - other[cell])):
+                told.append((cell[1], abs(one[cell] - other[cell])))
+    return told
+
+
+def test_missing_decisions_do_not_follow_from_sizes_and_strata() -> None:
+    table = cohort({"decision_2": [0, 3, 0, 20, 1, 11]})
+    found = published(table, by="sex")
+    assert successes(found) == []
+    sizes = [each.physicians["n_patients"] for each in found.decisions]
+    assert [size.null_count() for size in sizes] == [3, 3]
+    for decision in found.decisions:
+        # Totals and notes tell no number of rows without a decision either.
+        text = " ".join([*decision.check.dropped, decision.check.missing])
+        assert not any(word.strip(",").isdigit() for word in text.split())
+        assert {row.missing for row in decision.check.columns} <= {"0", "some"}
+
+
+def test_a_size_that_one_decision_hides_stands_in_no_other() -> None:
+    """Of pairs, who stays without one follows from the panel's size."""
+    found = published(cohort({}), method="euclidean")
+    assert successes(found) == []
+    hidden = [each.physicians["n_patients"].is_null().to_list() for each in found.decisions]
+    assert hidden[0] == hidden[1]
+    for first, second in permutations(found.decisions, 2):
+        for row, other in zip(first.rows, second.rows, strict=True):
+            if row.n_patients is not None and other.n_pairs is not None:
+                assert not is_few(abs(row.n_patients - 2 * other.n_pairs))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(12, 60), st.integers(0, 30), st.booleans()), min_size=2, max_size=4
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_shown_of_a_physician_tells_no_small_difference(
+    given_panels: list[tuple[int, int, bool]],
+) -> None:
+    panels = [
+        _Panel(n, (2 * min(pairs, n // 2),), n, own or is_few(n - 2 * min(pairs, n // 2)))
+        for n, pairs, own in given_panels
+    ]
+    before = [panel.hidden for panel in panels]
+    _hide_sizes(panels, 11)
+    for a, b in permutations(range(len(panels)), 2):
+        one, other = panels[a], panels[b]
+        assert one.hidden or not before[a]
+        if not one.hidden and not other.hidden:
+            assert not is_small(abs(one.n - other.n))
+        if not one.hidden:
+            assert not any(is_few(abs(one.n - paired)) for paired in other.in_pairs)
+        if other.hidden and not one.hidden:
+            assert not is_few(abs(one.n - other.n))
+        if one.hidden and other.hidden:
+            assert one.least == other.least
+
+
+def test_rates_that_tell_a_combination_are_hidden() -> None:
+    """Whoever got the second decision got the first: the difference of rates counts the others."""
+    table = cohort({})
+    at = pl.int_range(pl.len()).over("physician")
+    first = pl.col("decision") == 1
+    nested = pl.when(first & (at > 12)).then(1).otherwise(0)
+    measured = intravar.measure(
+        table.with_columns(decision_2=nested),
+        physician="physician",
+        decision="decision,decision_2",
+        exclude=["decision_3"],
+        min_reliability=0.0,
+    )
+    assert measured.together is not None
+    for parts in hidden_across(measured.together).values():
+        assert parts.parts.rate.all()
+    names = {str(name): str(name) for name in table["physician"].unique()}
+    for decision in published_of(measured, names, lambda _: 0.5).decisions:
+        assert decision.physicians["rate"].null_count() == N_PHYSICIANS
+    whole = replace(measured.together, request=replace(measured.together.request, smallest_cell=1))
+    assert not any(np.any(each.parts.size) for each in hidden_across(whole).values())
