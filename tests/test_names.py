@@ -1,4 +1,4 @@
-"""One name, one thing: no two public classes share a name."""
+"""One name, one thing: no two public classes of a package share a name."""
 
 import ast
 from collections import defaultdict
@@ -23,9 +23,10 @@ def shared(places: dict[str, list[str]]) -> dict[str, list[str]]:
     return {name: where for name, where in places.items() if len(where) > 1}
 
 
-def test_no_two_classes_share_a_name() -> None:
+def test_no_two_classes_of_a_package_share_a_name() -> None:
+    """A package gives context: what is measured and what is published of it may be named alike."""
     places = defaultdict(list)
     for module in modules():
         for name in public_classes(module):
-            places[name].append(str(module))
+            places[f"{module.parts[0]}: {name}"].append(str(module))
     assert shared(places) == {}

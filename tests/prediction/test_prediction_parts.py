@@ -9,7 +9,7 @@ from intravar.learning.bins import bin_edges, binned
 from intravar.learning.boosted_trees import Rates
 from intravar.prediction.bound import bound
 from intravar.prediction.columns import standard_columns, telling_columns
-from intravar.prediction.components import Predicted, components, level_variance
+from intravar.prediction.components import FoldPredictions, components, level_variance
 from intravar.prediction.own.forests import own_forests
 from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
 from intravar.prediction.own.rules_kernel import _objective
@@ -154,7 +154,9 @@ def test_components_of_perfect_predictions_are_exact():
     code = np.repeat(np.arange(50), 400)
     p = np.where(code < 25, 0.2, 0.6)
     y = (random.random(len(p)) < p).astype(np.int64)
-    found = components(Predicted(p, ()), Predicted(np.full(len(p), 0.4), ()), y, code, 50)
+    found = components(
+        FoldPredictions(p, ()), FoldPredictions(np.full(len(p), 0.4), ()), y, code, 50
+    )
     assert found.occasion.value == pytest.approx(0.2, abs=0.005)
     assert found.level.value == pytest.approx(0.04, abs=0.005)
     assert found.pattern.value == pytest.approx(0.0, abs=0.005)

@@ -15,7 +15,7 @@ from intravar.cli.options import Json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from intravar.publication.compare import Change
+    from intravar.publication.compare import Comparison
 
 #: Physicians that are printed, those who changed most first; all are in the JSON.
 MOST_PRINTED = 20
@@ -52,7 +52,7 @@ def compare(
         _print(console, change)
 
 
-def _plain(found: Change) -> dict[str, Any]:
+def _plain(found: Comparison) -> dict[str, Any]:
     return {
         "group": found.group,
         "noise": found.noise.to_dicts(),
@@ -61,7 +61,7 @@ def _plain(found: Change) -> dict[str, Any]:
     }
 
 
-def _print(console: Console, found: Change) -> None:
+def _print(console: Console, found: Comparison) -> None:
     for line in found.lines():
         console.print(cli.Text(line))
     if not found.physicians.height:

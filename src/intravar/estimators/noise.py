@@ -13,7 +13,7 @@ from scipy.stats import norm
 from intravar.arrays import FloatArray
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.observed import Observed
-from intravar.prediction.components import Components, Predicted, components
+from intravar.prediction.components import Components, FoldPredictions, components
 from intravar.prediction.halves import half_predictions
 from intravar.prediction.held_out import held_out
 
@@ -116,8 +116,8 @@ def _components(observed: Observed, seed: int) -> Components:
     if found.folds:
         own, pooled = zip(*half_predictions(observed, N_FOLDS, seed), strict=True)
     return components(
-        Predicted(found.personal, own),
-        Predicted(found.pooled, pooled),
+        FoldPredictions(found.personal, own),
+        FoldPredictions(found.pooled, pooled),
         task.y,
         task.code,
         len(task.panels),

@@ -42,7 +42,7 @@ class Components(NamedTuple):
     occasion: NoisePart
 
 
-class Predicted(NamedTuple):
+class FoldPredictions(NamedTuple):
     """P(yes) per patient: learned from all other folds, and from either half of them."""
 
     full: FloatArray
@@ -50,7 +50,11 @@ class Predicted(NamedTuple):
 
 
 def components(
-    personal: Predicted, pooled: Predicted, y: IntArray, code: IntArray, n_physicians: int
+    personal: FoldPredictions,
+    pooled: FoldPredictions,
+    y: IntArray,
+    code: IntArray,
+    n_physicians: int,
 ) -> Components:
     """Return the components of noise.
 
@@ -117,7 +121,7 @@ def level_variance(residual: FloatArray, code: IntArray, n_physicians: int) -> N
     return NoisePart(max(float(product.mean() - grand), 0.0), float(error))
 
 
-def _extrapolated(predicted: Predicted, y: IntArray | float) -> tuple[FloatArray, float]:
+def _extrapolated(predicted: FoldPredictions, y: IntArray | float) -> tuple[FloatArray, float]:
     """Return 2 L(n) - L(n/2) per patient, and by how much that corrects L(n) on average."""
     loss = (y - predicted.full) ** 2
     if not predicted.halves:
@@ -128,18 +132,18 @@ def _extrapolated(predicted: Predicted, y: IntArray | float) -> tuple[FloatArray
     return (2 * loss - half, gain) if gain > 0 else (loss, 0.0)
 
 
-def _swing(predicted: Predicted) -> FloatArray:
+def _swing(predicted: FoldPredictions) -> FloatArray:
     """Return by how much a patient's loss differs between yes and no."""
     return _extrapolated(predicted, 1.0)[0] - _extrapolated(predicted, 0.0)[0]
 
 
-def _chance_error(predicted: Predicted) -> float:
+def _chance_error(predicted: FoldPredictions) -> float:
     """Return the standard error of a mean loss: that of decisions, patients being given."""
     p = predicted.full
     return float(np.sqrt(np.sum(p * (1 - p) * _swing(predicted) ** 2)) / len(p))
 
 
-def _between_error(personal: Predicted, pooled: Predicted) -> float:
+def _between_error(personal: FoldPredictions, pooled: FoldPredictions) -> float:
     swing = _swing(pooled) - _swing(personal)
     p = personal.full
     return float(np.sqrt(np.sum(p * (1 - p) * swing**2)) / len(p))

@@ -34,7 +34,7 @@ _MEANING = ("decision", "decision_positive", "covariates", "exclude", "after", "
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class Comparison:
     """What changed from one measurement to another.
 
     Attributes
@@ -83,7 +83,7 @@ def compare(
     second: str | os.PathLike[str],
     *,
     decision: str | None = None,
-) -> Change:
+) -> Comparison:
     """Compare two stored measurements.
 
     Physicians meet by the names in both private folders, where these are at hand; else by their
@@ -117,7 +117,7 @@ def compare(
     notes = _notes(tables, both, known, stored)
     if by_name:
         notes = (*notes, "physicians were matched by the names in both private folders")
-    return Change(_physicians(known), _group(chosen), _noise(chosen), notes)
+    return Comparison(_physicians(known), _group(chosen), _noise(chosen), notes)
 
 
 def decisions_in_both(
