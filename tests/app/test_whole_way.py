@@ -208,6 +208,7 @@ def review_ten_pairs(seen: Seen) -> None:
     place = page.url
     for at in range(10):
         page.get_by_role("heading", name=f"Pair {at + 1} of 30").wait_for(timeout=WAIT)
+        page.wait_for_load_state("load")  # keys are heard once the page's script runs
         page.keyboard.press("d" if at % 3 == 0 else "c")
         page.get_by_text(f"{29 - at} left.").wait_for(timeout=WAIT)
         if at == 5:

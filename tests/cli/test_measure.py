@@ -157,7 +157,7 @@ def test_report_makes_files_and_sheet_a_page_for_each(
     assert json.loads(made.out) == ["out/report.xlsx", "out/report.pdf"]
     sheets = run("sheet", "out", "--all", "--out", "sheets")
     assert (sheets.code, sheets.err) == (0, "")
-    assert len(sheets.out.splitlines()) == 12
+    assert len(sheets.out.splitlines()) == 13  # two for each, and the list
     one = run("sheet", "out", "--physician", "P01", "--out", "one", "--cases", "--names", "--json")
     assert [Path(path).suffix for path in json.loads(one.out)] == [".html", ".pdf"]
     assert one.err.startswith("PATIENT-LEVEL: ")

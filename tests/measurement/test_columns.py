@@ -7,6 +7,7 @@ import pytest
 
 import intravar
 from intravar.measurement.columns import COLUMNS, rounded, typed
+from intravar.wording import USUAL
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -16,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "measure.md"
 def test_the_page_lists_every_column() -> None:
     text = DOCS.read_text("utf-8")
     for column in COLUMNS:
-        assert f"| `{column.name}` | {column.words} |" in text
+        assert f"| `{column.name}` | {USUAL.fill(column.words)} |" in text
 
 
 def test_a_table_has_all_columns_with_their_types() -> None:

@@ -15,10 +15,15 @@ from intravar.measurement.unrecorded import (
     unrecorded_reasons,
 )
 from intravar.observed import Observed
+from intravar.publication.results import LeftOut
 from intravar.publication.unrecorded_words import unrecorded_line
 from intravar.wording import Words
 
 STRENGTHS = np.array([1.5, 1.5, 0.8, 0.8, 0.0])
+
+
+def left_out(covariate: str, lowered: float) -> LeftOut:
+    return LeftOut(covariate, None, lowered)
 
 
 @given(st.floats(0.02, 0.95), st.floats(0.15, 0.85), st.floats(0.0, 0.1))
@@ -124,14 +129,14 @@ def test_little_to_go_by() -> None:
     ],
 )
 def test_words(lowered: float, words: str) -> None:
-    reasons = [{"covariate": "severity", "lowered": lowered}]
+    reasons = [left_out("severity", lowered)]
     told = unrecorded_line(0.23, reasons, 4)
     assert told == f"An unrecorded reason as strong as severity {words}"
 
 
 def test_several_in_one_sentence() -> None:
     reasons = [
-        {"covariate": name, "lowered": lowered}
+        left_out(name, lowered)
         for name, lowered in {"nihss": 0.17, "age": 0.2, "sex": 0.229}.items()
     ]
     assert unrecorded_line(0.23, reasons, 4, Words(labels=(("nihss", "severity"),))) == (

@@ -172,7 +172,10 @@ def test_nor_do_all_figures_of_both_runs_together(
         found = rows(panel, secret)
         group = shown_group(counted([panel, *others]), Decisions(), found, 11, phase)
         told_of_all = {} if group is None else vars(group)
-        figures = [round(float(v), 2) for v in told_of_all.values() if v is not None]
+        figures = [
+            round(float(each), 2) if isinstance(each, (int, float)) else each
+            for each in told_of_all.values()
+        ]
         return (found.table.rows(), found.n_patients, found.n_hidden, str(figures))
 
     def guessed(n: int, k: int) -> set[float]:

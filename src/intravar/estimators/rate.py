@@ -27,7 +27,7 @@ class Rate(Estimator):
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
-    >>> model = intravar.make_estimator("rate").fit(*cohort.observed())
+    >>> model = Rate().fit(*cohort.observed())
     >>> bool((model.score_ <= 0.51).all())
     True
     """

@@ -34,7 +34,7 @@ class NearestControl:
     Examples
     --------
     >>> import numpy as np
-    >>> from intravar.learning.balance.nearest_control import NearestControl
+    >>> from intravar.learning.nearest_control import NearestControl
     >>> search = NearestControl(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> search(np.array([0.9, 0.1]))
     array([1])
