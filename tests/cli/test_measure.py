@@ -129,9 +129,9 @@ def test_explain(run: Run, table: pl.DataFrame) -> None:
 def test_pairs_are_in_the_report_only_if_asked_for(run: Run, table: pl.DataFrame) -> None:
     options = [*COLUMNS, *FAST, "--out", "out", "--min-reliability", "0"]
     run("measure", "patients.csv", *options)
-    assert "Patient-level" not in Path("out/report.html").read_text()
+    assert "This page shows single patients" not in Path("out/report.html").read_text()
     run("measure", "patients.csv", *options, "--pairs-in-report")
-    assert "Patient-level" in Path("out/report.html").read_text()
+    assert "This page shows single patients" in Path("out/report.html").read_text()
 
 
 def test_report_makes_the_page_of_a_measurement_again(run: Run, table: pl.DataFrame) -> None:

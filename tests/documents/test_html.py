@@ -16,7 +16,7 @@ PAGES = Path(intravar.documents.__file__).parent
 
 
 TEMPLATES = [path for path in PAGES.glob("**/*.html.j2") if path.name != "base.html.j2"]
-STYLES = sorted(PAGES.glob("*/templates/*.css"))
+STYLES = sorted(path for path in PAGES.parent.glob("**/templates/*.css") if path.name != "base.css")
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)

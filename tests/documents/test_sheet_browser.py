@@ -39,7 +39,10 @@ def files(published: Published, tmp_path_factory: pytest.TempPathFactory) -> dic
     some = many_physicians(published, 40)
     one = sheet(some, "P-0003-XYZ", called=HOSTILE, private="This sheet names a person.")
     made = made_several()
-    labels = {DECISIONS[0]: "a long name " * 6, DECISIONS[2]: HOSTILE}
+    labels = {
+        DECISIONS[0]: "a long name " * 6,
+        DECISIONS[2]: "<script>document.title='hacked'</script>",
+    }
     joint = made.joint
     assert joint is not None
     hostile = pl.col("physician").replace({"P-0003": "<img src=x onerror=alert(1)>" + "x" * 90})

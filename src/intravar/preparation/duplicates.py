@@ -233,7 +233,7 @@ def learn_copies(
         for name in table.columns
         if name not in (roles.physician, roles.decision) and _describes(table[name], part)
     ]
-    # A case that was seen twice and decided alike gives equal rows: with cases named, none is a copy.
+    # A case seen twice and decided alike gives equal rows: with cases named, none is a copy.
     if table.height < 2 or roles.case is not None:
         return None, ""
     described = _of_patients(table, described, roles.physician)

@@ -82,7 +82,7 @@ def write_sheets(
     Returns
     -------
     SheetFiles
-        In the order of pseudonyms, the list last.
+        In the order of pseudonyms; the list last, unless one decider was asked for.
     """
     check_packages(formats)
     size = paper_size(paper)
@@ -114,7 +114,8 @@ def write_sheets(
         files = {form: f"{stem}.{form}" for form in formats}
         made |= {name: _made(document, form, size, words) for form, name in files.items()}
         listed.append({words.decider: called, **files})
-    made[LIST] = safe_csv(pl.DataFrame(listed)).encode()
+    if physician is None:
+        made[LIST] = safe_csv(pl.DataFrame(listed)).encode()
     keep = names or cases or exact
     return SheetFiles(_written(target, made, private=keep), keep)
 
