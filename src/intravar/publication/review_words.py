@@ -21,10 +21,10 @@ def review_sentence(review: Review, words: Words = USUAL) -> str:
     middle, low, high, record = (
         round(100 * each) for each in (review.discordance, review.low, review.high, review.record)
     )
-    if middle <= record:
+    if middle < record:
         alone = f"on the record alone it was at most {record}."
     else:
-        # A review may lie above the record: most pairs that differ were decided alike.
+        # A review may lie at the record or above: most pairs that differ were decided alike.
         alone = f"of all pairs alike in the record, {record} were."
     return words.said(
         f"Of 100 pairs of patients whom reviewers found comparable, {middle} [{low}, {high}] were "

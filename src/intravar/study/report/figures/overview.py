@@ -47,7 +47,7 @@ def overview(results: Results, width: int) -> Drawing:
     for position, (card, lines) in enumerate(zip(cards, wrapped, strict=True)):
         left = 1 + (position % columns) * (wide + _GAP)
         height = _GLYPH + 52 + _LINE * (len(lines) if narrow else tallest)
-        drawing.box((left, top), (wide, height), card.heading, "card")
+        drawing.box((left, top), (wide, height), card.heading, "drawn-card")
         _GLYPHS[card.glyph](drawing, results, condition, Place(left + 12, top + 12, wide - 24))
         _card_words(drawing, f"{position + 1}  {card.heading}", lines, left + 12, top)
         if position + 1 < len(cards):
