@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from html import unescape
 from importlib.resources import files
 
 from intravar.documents.colours import INKS, Look
@@ -74,20 +73,6 @@ def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
         raise ValueError("a picture begins with <svg> and has a viewBox")
     head = f'{opening[0][:-1]} width="{box[1]}" height="{box[2]}">'
     return f"{head}<style>{chart_style(looks)}</style>{_coloured(svg[opening.end() :], looks)}"
-
-
-def words_in(svg: str, element: str = "desc") -> str:
-    """Return what a picture says to those who cannot see it, or its title.
-
-    Examples
-    --------
-    >>> words_in("<svg><title>Dots</title><desc>Ten dots &lt; 5</desc></svg>")
-    'Ten dots < 5'
-    >>> words_in("<svg><title>Dots</title><desc>Ten dots &lt; 5</desc></svg>", "title")
-    'Dots'
-    """
-    found = re.search(rf"<{element}>(.*?)</{element}>", svg, re.DOTALL)
-    return unescape(found[1]) if found else ""
 
 
 def colour_of(style: str, name: str) -> str:

@@ -17,8 +17,6 @@ from intravar.study.report.table_grids import number_text
 WIDE, NARROW = 840, 350
 #: Height of a row of a method in pixels.
 ROW = 27
-#: Room above a plot for one line of a legend.
-LEGEND = 34
 
 
 def colour_of(results: Results, method: str) -> str:
