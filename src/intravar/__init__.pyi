@@ -26,7 +26,7 @@ from .sources.omop.patients import omop_patients
 from .study.benchmark.run import Study, benchmark
 from .study.cohort import Cohort, Truth
 from .study.oracle import oracle, oracle_by_group, oracle_several
-from .study.simulation.catalogue import simulate
+from .study.simulation.conditions import simulate
 from .study.simulation.scenario import Scenario
 from .version import __version__
 

@@ -17,7 +17,7 @@ from intravar.estimators import METHODS
 from intravar.study.benchmark.score_table import ALWAYS_STORED, current_scores
 from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import CONSTANT, ORACLE
-from intravar.study.simulation.catalogue import Condition, all_conditions
+from intravar.study.simulation.conditions import Condition, all_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES, build_tables
 
 #: What a folder must hold to be the results of a study.
@@ -106,7 +106,7 @@ class Results:
         return condition in self.conditions
 
     def known_condition(self, name: str) -> Condition | None:
-        """Return the catalogue's entry of a condition; None for one of the user's own."""
+        """Return the condition of a name; None for one of the user's own."""
         return all_conditions().get(name)
 
     @cached_property

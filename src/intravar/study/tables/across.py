@@ -18,7 +18,7 @@ from intravar.study.benchmark.bootstrap import (
     row_percent_positive,
 )
 from intravar.study.benchmark.published import printed_cell
-from intravar.study.simulation.catalogue import Condition
+from intravar.study.simulation.conditions import Condition
 from intravar.study.tables.cells import ROUNDING, cell, cells_table, standard_error
 
 #: The columns of the cross-experiment table, and half a unit of their last printed decimal.

@@ -9,7 +9,7 @@ import polars as pl
 
 from intravar.study.benchmark.bootstrap import percentile_interval
 from intravar.study.benchmark.published import Printed, printed_grid
-from intravar.study.simulation.catalogue import grid_conditions
+from intravar.study.simulation.conditions import conditions_of
 from intravar.study.tables.cells import cell, cells_table, standard_error
 
 
@@ -20,7 +20,7 @@ def grid_table(deltas: pl.DataFrame) -> pl.DataFrame:
     The paper prints the two extremes alone.
     """
     cells = []
-    for condition in grid_conditions():
+    for condition in conditions_of("grid"):
         here = deltas.filter(pl.col("condition") == condition)
         for (method,), rows in here.group_by("method", maintain_order=True):
             values = rows.sort("replicate")["delta"].fill_null(np.nan).to_numpy()
