@@ -95,6 +95,11 @@ class Seen:
     errors: list[str] = field(default_factory=list)
     screens: set[str] = field(default_factory=set)
 
+    @property
+    def home(self) -> str:
+        """The first screen."""
+        return self.address.partition("?")[0]
+
     def look(self, *, narrow: bool = True) -> None:
         """Look at a screen as people do: axe finds nothing, nothing is cut off."""
         for width, scheme in ((1280, "light"), (390, "dark")) if narrow else ((1280, "light"),):
@@ -137,7 +142,7 @@ def seen(tmp_path: Path) -> Iterator[Seen]:
             found.page.on("request", lambda sent: found.hosts.add(urlsplit(sent.url).netloc))
             found.page.on("pageerror", lambda error: found.errors.append(str(error)))
             yield found
-            found.page.goto(address)
+            found.page.goto(found.home)
             found.press("Close the app")
             found.page.get_by_role("heading", name="The app is closed").wait_for()
         assert app.wait(60) == 0
@@ -163,7 +168,7 @@ def see_the_demo(seen: Seen) -> None:
 def choose_a_table(seen: Seen, folder: Path) -> Table:
     """Drop the file, take another mapping, leave out the leak."""
     page, table = seen.page, table_in(folder)
-    page.goto(seen.address.partition("?")[0])
+    page.goto(seen.home)
     seen.look()
     page.set_input_files("#file", folder / table.file)
     seen.press("Open this file")
@@ -177,7 +182,9 @@ def choose_a_table(seen: Seen, folder: Path) -> Table:
     page.get_by_label("What is decided for").fill(table.decision)
     page.get_by_label("Whoever decides, one and several").fill(table.words[0])
     seen.press("Check these choices")
-    assert ",".join(table.words) in page.get_by_role("alert").inner_text()
+    alert = page.get_by_role("alert").inner_text()
+    assert "“Whoever decides, one and several”" in alert
+    assert ",".join(table.words) in alert
     page.get_by_label("Whoever decides, one and several").fill(",".join(table.words))
     seen.look()
     seen.press("Check these choices")
@@ -248,7 +255,7 @@ def review_ten_pairs(seen: Seen, table: Table) -> None:
 def measure_once_more(seen: Seen) -> None:
     """Measure some patients of the example; every screen seen so far answers meanwhile."""
     page = seen.page
-    page.goto(seen.address.partition("?")[0])
+    page.goto(seen.home)
     seen.press("Open the example")
     page.locator("#choices").wait_for()
     assert "'decision' is named like a decision" in page.inner_text("main")
@@ -285,7 +292,7 @@ def test_from_a_file_to_the_answer(seen: Seen, tmp_path: Path) -> None:
     take_home(seen, table)
     review_ten_pairs(seen, table)
     measure_once_more(seen)
-    page.goto(seen.address)
+    page.goto(seen.home)
     page.get_by_label("Compare", exact=True).select_option(label=name)
     page.get_by_label("with", exact=True).select_option(label="example")
     seen.press("Compare")

@@ -5,15 +5,14 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from intravar.study.benchmark.bootstrap import percentile_interval, row_median
 from intravar.study.benchmark.published import printed_cell, printed_spearman
 from intravar.study.benchmark.score_table import SCORE_SCHEMA, current_scores
 from intravar.study.benchmark.store import Part, Store
 from intravar.study.simulation import conditions_of
 from intravar.study.tables import build_tables
-from intravar.study.tables.cells import cell
+from intravar.study.tables.cells import cell, percentile_interval, row_median
+from intravar.study.tables.grids import markdown, shown_interval, text_grid
 from intravar.study.tables.ranks import spearman
-from intravar.study.tables.render import markdown, shown_interval, text_grid
 
 METHODS = ("oracle", "euclidean", "learned-weights", "glmm", "constant")
 

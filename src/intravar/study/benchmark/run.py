@@ -26,7 +26,7 @@ from intravar.study.benchmark.store import (
 from intravar.study.benchmark.units import Replicates, Unit, UnitResult, plan, run_unit
 from intravar.study.simulation.conditions import Condition, conditions_of, find_condition
 from intravar.study.tables import TITLES, build_tables
-from intravar.study.tables.render import markdown
+from intravar.study.tables.grids import markdown
 
 #: One condition of each kind: a first look at the whole study within a minute or two.
 QUICK = (

@@ -8,15 +8,15 @@ from intravar.estimators import METHODS
 from intravar.study.benchmark.published import GROUP_TABLES
 from intravar.study.benchmark.score_table import COMPARABLE, OTHER_SCALE
 from intravar.study.simulation.conditions import conditions_of
-from intravar.study.tables.across import (
+from intravar.study.tables.deltas import (
     condition_table,
     cross_table,
+    grid_table,
+    group_table,
     mean_deltas,
     pass_table,
     window_table,
 )
-from intravar.study.tables.by_group import group_table
-from intravar.study.tables.grid import grid_table
 from intravar.study.tables.ranks import continuum_table, correlation_table
 from intravar.study.tables.recovery import (
     COMPARABLE_MEASURES,
