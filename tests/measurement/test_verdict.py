@@ -246,7 +246,7 @@ def test_several_deals_are_averaged_where_patients_are_few(monkeypatch: pytest.M
         coins_and_clockwork(0, n_physicians=6, panel=60).table,
         Request(physician="physician", decision="decision"),
     ).prepared.observed
-    model = intravar.Euclidean().fit_observed(observed)
+    model = intravar.estimators.Euclidean().fit_observed(observed)
     found = halves.compare_halves(model, observed, 0)
     assert found is not None
     assert len(dealt) == halves.SPLITS

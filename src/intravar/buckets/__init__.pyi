@@ -1,4 +1,4 @@
+from .execution import Execution
 from .going_through import clear_unfinished
-from .means import Means
 
-__all__ = ["Means", "clear_unfinished"]
+__all__ = ["Execution", "clear_unfinished"]

@@ -16,9 +16,9 @@ import polars as pl
 import psutil
 
 from intravar.arrays import IntArray
+from intravar.buckets.execution import Execution
 from intravar.buckets.kept_parts import Parts
 from intravar.buckets.limits import Limits, Load, parse_memory, within
-from intravar.buckets.means import Means
 from intravar.buckets.readings import BucketTask, Look, Others, read_bucket
 from intravar.buckets.scatter import bucket_files, deal_into_buckets, scatter
 from intravar.engines.choosing import make_engine
@@ -36,10 +36,10 @@ from intravar.preparation.drawing import Drawn, most_read
 _SECTIONS = ("columns", "population", "reading", "methods")
 
 
-def clear_unfinished(means: Means) -> None:
+def clear_unfinished(execution: Execution) -> None:
     """Remove what was kept of a measurement that is finished now."""
-    if means.kept_in is not None and means.kept_in.is_dir():
-        parts = Parts(means.kept_in, {})
+    if execution.kept_in is not None and execution.kept_in.is_dir():
+        parts = Parts(execution.kept_in, {})
         parts.open()
         parts.close(finished=True)
 
@@ -54,7 +54,7 @@ def read_others(
     beyond: Beyond,
     models: Mapping[str, CommonEstimator],
     look: Look,
-    means: Means,
+    execution: Execution,
     told: Callable[[int, int], None],
 ) -> Others:
     """Read everybody beyond the sample by what was learned from it.
@@ -67,23 +67,23 @@ def read_others(
         The methods by name, fitted on the sample.
     look
         Finds the cases behind scores.
-    means
+    execution
         With what it is done.
     told
         Hears how many buckets of how many are read.
     """
     recipe = check.prepared.recipe
     assert recipe is not None
-    limits = limits_of(check, means)
+    limits = limits_of(check, execution)
     census = beyond.census
     of_one = most_read(check.prepared.observed.covariates.shape[1])
     unread = to_be_read(census, beyond.drawn)
     buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
     light = {name: model.reader() for name, model in models.items()}
-    with _parts(check, census, limits, means) as parts:
+    with _parts(check, census, limits, execution) as parts:
         if not parts.dealt(buckets.n_buckets):
             # Another lot than that of the sample: nobody's part of it is read for being in it.
-            scatter(census, buckets, parts.deal_again(), check.request.seed + 1)
+            scatter(census, buckets, parts.deal_again(), check.request.random_state + 1)
             parts.deal_finished(buckets.n_buckets)
         reads = {number: parts.kept(number) for number in range(buckets.n_buckets)}
         pending = [number for number, read in reads.items() if read is None]
@@ -96,7 +96,7 @@ def read_others(
                 yield BucketTask(number, content, recipe, light, look)
 
         if pending:
-            engine = make_engine(means.engine, limits.workers)
+            engine = make_engine(execution.engine, limits.workers)
             for read in engine.run(read_bucket, tasks()):
                 parts.keep(read)
                 reads[read.number] = read
@@ -104,14 +104,14 @@ def read_others(
         return _together([read.found for read in reads.values() if read is not None])
 
 
-def limits_of(check: Check, means: Means) -> Limits:
+def limits_of(check: Check, execution: Execution) -> Limits:
     """Return how much may be done at a time; refuse a limit of memory that cannot be kept.
 
     Parameters
     ----------
     check
         What was found in the table.
-    means
+    execution
         With what it is done.
     """
     size = Size.of(check.prepared.observed)
@@ -124,7 +124,7 @@ def limits_of(check: Check, means: Means) -> Limits:
         largest = min(int(sizes.max(initial=1)), most_read(size.n_covariates))
     load = Load(size.n_patients, size.n_covariates, fixed, each, largest)
     free = float(psutil.virtual_memory().available)
-    return within(parse_memory(means.memory), load, means.workers, free)
+    return within(parse_memory(execution.memory), load, execution.n_jobs, free)
 
 
 def _together(reads: list[Others]) -> Others:
@@ -144,13 +144,13 @@ def _together(reads: list[Others]) -> Others:
 
 
 @contextmanager
-def _parts(check: Check, census: Census, limits: Limits, means: Means) -> Iterator[Parts]:
+def _parts(check: Check, census: Census, limits: Limits, execution: Execution) -> Iterator[Parts]:
     """Open what is kept; it is closed when all is read, and left as it is if that is cut short."""
     with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
-        kept_in = means.kept_in or Path(folder) / "unfinished"
+        kept_in = execution.kept_in or Path(folder) / "unfinished"
         parts = Parts(kept_in, _made_of(check, census, limits))
         parts.open()
-        finished = means.kept_in is None
+        finished = execution.kept_in is None
         try:
             yield parts
         except InputError as error:

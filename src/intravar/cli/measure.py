@@ -77,10 +77,10 @@ def measure(
         publication.read_key(key)
     compile_beside()
     with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
-        means = buckets.Means(engine, workers, memory, publication.unfinished_folder(out))
-        kept = [means, *(means.of(name) for name in request.decisions)]
+        execution = buckets.Execution(engine, workers, memory, publication.unfinished_folder(out))
+        kept = [execution, *(execution.of(name) for name in request.decisions)]
         try:
-            found = intravar.measure(source, request, progress=progress, means=means)
+            found = intravar.measure(source, request, progress=progress, execution=execution)
         except KeyboardInterrupt:
             for each in kept:
                 if each.kept_in is not None and each.kept_in.is_dir():

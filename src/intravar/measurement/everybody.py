@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from intravar.buckets.execution import Execution
 from intravar.buckets.going_through import read_others
-from intravar.buckets.means import Means
 from intravar.buckets.readings import Others, panel_table, told_apart
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
@@ -27,7 +27,7 @@ def with_everybody(
     found: Check,
     beyond: Beyond,
     importance: Mapping[str, float],
-    means: Means,
+    execution: Execution,
     told: Callable[[int, int], None],
 ) -> tuple[dict[str, Fitted], Check, BeyondCases]:
     """Score everybody by what was learned from the sample.
@@ -40,7 +40,7 @@ def with_everybody(
         What was found in the table, and everybody in it.
     importance
         How much decisions depend on each covariate.
-    means
+    execution
         With what it is done.
     told
         Hears how many buckets of how many are read.
@@ -57,7 +57,7 @@ def with_everybody(
         {report.column: report.kind for report in prepared.columns},
         AlikeScale.of(prepared.observed, prepared.origin, importance),
     )
-    others = read_others(found, beyond, models, look, means, told)
+    others = read_others(found, beyond, models, look, execution, told)
     whole = {
         name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
     }

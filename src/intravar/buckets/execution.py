@@ -1,4 +1,4 @@
-"""With what many patients are measured."""
+"""Execution settings for large tables."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from intravar.buckets.limits import parse_memory
+from intravar.deprecation import renamed
 from intravar.engines.choosing import make_engine
 from intravar.preparation.check import folder_for_now
 from intravar.writing import make_private_folder
 
 
 @dataclass(frozen=True)
-class Means:
-    """With what a measurement of many patients is done; results do not depend on it.
+class Execution:
+    """How a table larger than the sample is gone through; results do not depend on it.
 
     Attributes
     ----------
     engine
         "local", "dask" or "dask:ADDRESS".
-    workers
-        Processes; by default one per processor.
+    n_jobs
+        Processes; None and -1 stand for one per processor.
     memory
         What all of them may take, "4GB" say; by default there is no limit.
     folder
@@ -30,7 +31,7 @@ class Means:
     """
 
     engine: str = "local"
-    workers: int | None = None
+    n_jobs: int | None = None
     memory: str | float | None = None
     folder: str | os.PathLike[str] | None = None
 
@@ -45,7 +46,7 @@ class Means:
             return folder_for_now()
         return make_private_folder(self.kept_in / "rows")
 
-    def of(self, decision: str) -> Means:
+    def of(self, decision: str) -> Execution:
         """Return the same for one of several decisions, with a folder of its own."""
         if self.kept_in is None:
             return self
@@ -55,4 +56,8 @@ class Means:
     def check(self) -> None:
         """Refuse what cannot be, before anything is done."""
         parse_memory(self.memory)
-        make_engine(self.engine, self.workers).check()
+        make_engine(self.engine, self.n_jobs).check()
+
+
+# The old name of the number of processes is taken with a warning.
+Execution.__init__ = renamed(workers="n_jobs")(Execution.__init__)  # type: ignore[method-assign]
