@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks._cohorts import Case
-from intravar.buckets.execution import Execution
 from intravar.estimators import METHODS, Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
 from intravar.measurement.appraisal import gain_over_limits, raw_scores, rule_strength
@@ -27,6 +26,7 @@ from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.preparation.check import checked
 from intravar.request import Request
+from intravar.runs.settings import RunSettings
 
 
 def kept(
@@ -55,7 +55,7 @@ def collected(case: Case, method: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checked(case.table, Request(**case.roles))  # type: ignore[arg-type]
-        seed, observed = found.request.seed, found.prepared.observed
+        seed, observed = found.request.random_state, found.prepared.observed
         fitted, _ = fit_method(method, observed, seed)
         main, rule = fitted, None
         if isinstance(fitted.evidence, Predictions):
@@ -71,7 +71,7 @@ def collected(case: Case, method: str) -> dict[str, Any]:
                 found,
                 found.beyond,
                 importance,
-                Execution(),
+                RunSettings(),
                 lambda done, total: None,
             )
             main = every[method]

@@ -14,7 +14,7 @@ from intravar.latent.rule_learners import SplineLogit
 MOVED = {
     "Euclidean": estimators.Euclidean,
     "GLMM": estimators.GLMM,
-    "Means": intravar.Execution,
+    "Means": intravar.RunSettings,
     "Scenario": intravar.study.Scenario,
     "Study": intravar.study.Study,
     "Truth": intravar.study.Truth,
@@ -50,7 +50,7 @@ def test_old_words_are_taken_with_a_warning() -> None:
     new = intravar.simulate("score2", n_patients=60, n_physicians=2, random_state=3)
     assert old.to_polars().equals(new.to_polars())
     with pytest.warns(DeprecationWarning, match="'workers' is called 'n_jobs' now"):
-        assert intravar.Execution(workers=2).n_jobs == 2  # type: ignore[call-arg]
+        assert intravar.RunSettings(workers=2).n_jobs == 2  # type: ignore[call-arg]
 
 
 def test_groups_stand_for_the_physician() -> None:

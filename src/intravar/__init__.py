@@ -36,7 +36,7 @@ _MOVED = {
         for name in ("Scenario", "Study", "Truth", "oracle_by_group", "oracle_several")
     },
     "several": "estimators.several_decisions",
-    "Means": "Execution",
+    "Means": "RunSettings",
 }
 
 

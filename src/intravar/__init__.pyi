@@ -1,6 +1,5 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
 from . import estimators, review, study
-from .buckets.execution import Execution
 from .documents.files import write_files
 from .documents.measurement.handover import write_measurement
 from .documents.sheet.files import write_sheets
@@ -15,6 +14,7 @@ from .preparation.check import check
 from .publication.compare import compare
 from .publication.explain import explain
 from .request import Request
+from .runs.settings import RunSettings
 from .sources.omop.patients import omop_patients
 from .study.benchmark.run import benchmark
 from .study.cohort import Cohort
@@ -24,13 +24,13 @@ from .version import __version__
 
 __all__ = [
     "Cohort",
-    "Execution",
     "InputError",
     "LatentRule",
     "Measurement",
     "Predictability",
     "Repeats",
     "Request",
+    "RunSettings",
     "__version__",
     "benchmark",
     "check",

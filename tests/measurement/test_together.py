@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.buckets import Execution
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.estimators.several import common_folds
@@ -158,13 +157,13 @@ def test_what_cannot_be_measured_is_said(table: pl.DataFrame) -> None:
         intravar.measure(table, physician="physician", decision="a,b,c,d,e,f,g")
     with pytest.raises(InputError, match="one of the decisions"):
         intravar.measure(table, **TOGETHER, covariates=["age", "decision_2"])
-    for execution in (
-        Execution(memory="1KB"),
-        Execution(n_jobs=0),
-        Execution(engine="dask:nowhere"),
+    for settings in (
+        intravar.RunSettings(memory="1KB"),
+        intravar.RunSettings(n_jobs=0),
+        intravar.RunSettings(engine="dask:nowhere"),
     ):
         with pytest.raises(InputError):
-            intravar.measure(table, **TOGETHER, execution=execution)
+            intravar.measure(table, **TOGETHER, settings=settings)
 
 
 def test_a_large_table_is_learned_from_a_sample(table: pl.DataFrame) -> None:

@@ -196,8 +196,8 @@ def test_the_group_keeps_what_all_have_in_common():
 def appraised(case: Case, method: str) -> Appraisal:
     request = Request(method=method, **case.roles)  # type: ignore[arg-type]
     found = checked(case.table, request)
-    fitted, _ = fit_method(method, found.prepared.observed, request.seed)
-    return appraise(found, {method: fitted}, suggest_rule(found.prepared, request.seed))
+    fitted, _ = fit_method(method, found.prepared.observed, request.random_state)
+    return appraise(found, {method: fitted}, suggest_rule(found.prepared, request.random_state))
 
 
 @pytest.mark.parametrize("method", ["predictability", "latent-rule"])

@@ -13,9 +13,6 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from intravar.buckets.execution import Execution
-from intravar.buckets.going_through import limits_of
-from intravar.buckets.readings import told_apart
 from intravar.deprecation import renamed
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
@@ -42,6 +39,9 @@ from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
 from intravar.request import Request, requested
+from intravar.runs.buckets import limits_of
+from intravar.runs.readings import with_n_apart
+from intravar.runs.settings import RunSettings
 from intravar.seeds import stream
 from intravar.wording import Words
 
@@ -79,7 +79,7 @@ class Nobody:
         """See :class:`Listener`."""
 
 
-@renamed(means="execution", seed="random_state")
+@renamed(means="settings", seed="random_state")
 def measure(
     source: Any,
     request: Request | None = None,
@@ -94,7 +94,7 @@ def measure(
     method: str | Estimator | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
-    execution: Execution | None = None,
+    settings: RunSettings | None = None,
     progress: Listener | None = None,
     **others: Any,
 ) -> Measurement:
@@ -119,9 +119,9 @@ def measure(
     n_jobs
         Processes for a table larger than the sample; None and -1 stand for one per processor. The
         result does not depend on it.
-    execution
+    settings
         How a large table is gone through: engine, processes, memory, a folder from which a run that
-        was ended goes on; see :class:`intravar.Execution`.
+        was ended goes on; see :class:`intravar.RunSettings`.
     progress
         Told how it goes on.
     **others
@@ -148,12 +148,12 @@ def measure(
     }
     named, own = _by_name(fields | others)
     place, asked = requested(source, request, named)
-    tell, execution = progress or Nobody(), execution or Execution()
+    tell, settings = progress or Nobody(), settings or RunSettings()
     if n_jobs is not None:
-        execution = replace(execution, n_jobs=n_jobs)
+        settings = replace(settings, n_jobs=n_jobs)
     if len(asked.decisions) > 1:
-        return measured_together(place, asked, tell, execution, partial(measured, own=own))
-    return measured(place, asked, tell, execution, own=own)
+        return measured_together(place, asked, tell, settings, partial(measured, own=own))
+    return measured(place, asked, tell, settings, own=own)
 
 
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:
@@ -175,7 +175,7 @@ def measured(
     source: Any,
     request: Request,
     tell: Listener,
-    execution: Execution | None = None,
+    settings: RunSettings | None = None,
     *,
     whole: bool = False,
     own: Mapping[str, Estimator] | None = None,
@@ -184,7 +184,7 @@ def measured(
 
     Parameters
     ----------
-    source, request, tell, execution
+    source, request, tell, settings
         See :func:`measure`.
     whole
         Whether everybody is learned from, however many they are.
@@ -192,29 +192,29 @@ def measured(
         Estimators by name that are used as they were given, with their settings.
     """
     with request.words.in_errors():
-        return _measured(source, request, tell, execution or Execution(), whole, own or {})
+        return _measured(source, request, tell, settings or RunSettings(), whole, own or {})
 
 
 def _measured(
     source: Any,
     request: Request,
     tell: Listener,
-    execution: Execution,
+    settings: RunSettings,
     whole: bool,
     own: Mapping[str, Estimator],
 ) -> Measurement:
     words = request.words
     names = chosen_methods(request)
-    execution.check()
+    settings.check()
     started = time.perf_counter()
     tell.step("reading and checking the table")
-    found = checked(source, request, execution.spool, whole=whole)
+    found = checked(source, request, settings.spool, whole=whole)
     for line in found.leak_lines():
         tell.note(f"possible leak: {line}")
     seconds = {"check": time.perf_counter() - started}
     prepared = found.prepared
     _refuse_tiny_panels(found)
-    limits_of(found, execution)
+    limits_of(found, settings)
     fitted: dict[str, Fitted] = {}
     said: list[str] = list(prepared.warnings)
     repeats = seen_twice(prepared)
@@ -241,11 +241,11 @@ def _measured(
         tell.step(words.said("reading the physicians beyond the sample"), _time_beyond(found))
         begun = time.perf_counter()
         fitted, found, beyond_cases = with_everybody(
-            fitted, found, found.beyond, importance, execution, tell.part
+            fitted, found, found.beyond, importance, settings, tell.part
         )
         seconds["beyond the sample"] = time.perf_counter() - begun
     elif sampled.evidence.differences is not None:
-        told = told_apart(sampled.evidence.differences, prepared.observed)
+        told = with_n_apart(sampled.evidence.differences, prepared.observed)
         evidence = sampled.evidence.with_differences(told)
         fitted[names[0]] = replace(sampled, evidence=evidence)
     main = fitted[names[0]] = _labelled(fitted[names[0]], words)

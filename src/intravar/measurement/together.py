@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.buckets.execution import Execution
 from intravar.errors import InputError, option
 from intravar.estimators import Predictability
 from intravar.estimators.evidence import Predictions
@@ -25,6 +24,7 @@ from intravar.measurement.result import Measurement
 from intravar.observed import in_natural_order
 from intravar.preparation.check import may_go_in_parts
 from intravar.request import Request
+from intravar.runs.settings import RunSettings
 from intravar.sources import read_source
 from intravar.sources.scanning import scan_source
 
@@ -60,13 +60,13 @@ class MeasureOne(Protocol):
     """Measures one decision of a table that was read, or is to be read."""
 
     def __call__(
-        self, source: Any, request: Request, tell: Listener, execution: Execution
+        self, source: Any, request: Request, tell: Listener, settings: RunSettings
     ) -> Measurement:
         """See :func:`intravar.measurement.measure.measured`."""
 
 
 def measured_together(
-    source: Any, request: Request, tell: Listener, execution: Execution, measure_one: MeasureOne
+    source: Any, request: Request, tell: Listener, settings: RunSettings, measure_one: MeasureOne
 ) -> Measurement:
     """Measure several decisions of each physician: each on its own, and all together.
 
@@ -75,7 +75,7 @@ def measured_together(
 
     Parameters
     ----------
-    source, request, tell, execution
+    source, request, tell, settings
         As for :func:`intravar.measure`.
     measure_one
         Measures one of them.
@@ -87,11 +87,11 @@ def measured_together(
     """
     names = checked_names(request.decisions)
     _refuse_decisions_as_covariates(request, names)
-    read = _read_once(source, request, names, execution)
+    read = _read_once(source, request, names, settings)
     measurements = {}
     for name, alone in request.of_each().items():
         tell.note(f"decision: {name}")
-        kept = execution.of(name)
+        kept = settings.of(name)
         measurements[name] = measure_one(read, alone, tell, kept)
     tell.step("measuring the decisions together")
     predicted = _predicted(measurements, request.random_state)
@@ -100,10 +100,10 @@ def measured_together(
     return replace(first, together=together)
 
 
-def _read_once(source: Any, request: Request, names: tuple[str, ...], execution: Execution) -> Any:
+def _read_once(source: Any, request: Request, names: tuple[str, ...], settings: RunSettings) -> Any:
     """Read a table that fits into memory once for all decisions; leave a large one where it is."""
     if may_go_in_parts(request):
-        large = scan_source(source, execution.spool, least=request.sample, **request.reading)
+        large = scan_source(source, settings.spool, least=request.sample, **request.reading)
         if large is not None:
             return source
     return read_source(

@@ -7,16 +7,16 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from intravar.buckets.limits import parse_memory
 from intravar.deprecation import renamed
-from intravar.engines.choosing import make_engine
 from intravar.preparation.check import folder_for_now
+from intravar.runs.engines import make_engine
+from intravar.runs.limits import parse_memory
 from intravar.writing import make_private_folder
 
 
 @dataclass(frozen=True)
-class Execution:
-    """How a table larger than the sample is gone through; results do not depend on it.
+class RunSettings:
+    """How a measurement of many patients is executed; results do not depend on it.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Execution:
             return folder_for_now()
         return make_private_folder(self.kept_in / "rows")
 
-    def of(self, decision: str) -> Execution:
+    def of(self, decision: str) -> RunSettings:
         """Return the same for one of several decisions, with a folder of its own."""
         if self.kept_in is None:
             return self
@@ -60,4 +60,4 @@ class Execution:
 
 
 # The old name of the number of processes is taken with a warning.
-Execution.__init__ = renamed(workers="n_jobs")(Execution.__init__)  # type: ignore[method-assign]
+RunSettings.__init__ = renamed(workers="n_jobs")(RunSettings.__init__)  # type: ignore[method-assign]
