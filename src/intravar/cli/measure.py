@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import intravar
-from intravar import buckets, cli, measurement, publication, sources
+from intravar import cli, measurement, publication, runs, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
 from intravar.cli.joint import print_joint
@@ -76,7 +76,7 @@ def measure(
         publication.read_key(key)
     compile_beside()
     with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
-        means = buckets.Means(engine, workers, memory, publication.unfinished_folder(out))
+        means = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
         kept = [means, *(means.of(name) for name in request.decisions)]
         try:
             found = intravar.measure(source, request, progress=progress, means=means)
@@ -95,7 +95,7 @@ def measure(
             replace=replace,
         )
         for each in kept:
-            buckets.clear_unfinished(each)
+            runs.clear_unfinished(each)
     if as_json:
         tables = {name: rows.to_dicts() for name, rows in publication.tables_of(published).items()}
         typer.echo(json.dumps(publication.plain(published) | tables, default=str))

@@ -13,9 +13,6 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from intravar.buckets.going_through import limits_of
-from intravar.buckets.means import Means
-from intravar.buckets.readings import told_apart
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.noise import noise_of
@@ -41,6 +38,9 @@ from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
 from intravar.request import Request, resolved, takes_request
+from intravar.runs.buckets import limits_of
+from intravar.runs.readings import with_n_apart
+from intravar.runs.settings import RunSettings
 from intravar.seeds import stream
 from intravar.wording import Sentence, Words
 
@@ -84,7 +84,7 @@ def measure(
     request: Request | None = None,
     *,
     progress: Listener | None = None,
-    means: Means | None = None,
+    means: RunSettings | None = None,
     **options: Any,
 ) -> Measurement:
     """Measure how consistently each physician decides.
@@ -116,7 +116,7 @@ def measure(
     """
     named, own = _by_name(options)
     place, asked = resolved(source, request, named)
-    tell, means = progress or Nobody(), means or Means()
+    tell, means = progress or Nobody(), means or RunSettings()
     if len(asked.decisions) > 1:
         return measured_together(place, asked, tell, means, partial(measured, own=own))
     return measured(place, asked, tell, means, own=own)
@@ -141,7 +141,7 @@ def measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: Means | None = None,
+    means: RunSettings | None = None,
     *,
     whole: bool = False,
     own: Mapping[str, Estimator] | None = None,
@@ -158,14 +158,14 @@ def measured(
         Estimators by name that are used as they were given, with their settings.
     """
     with request.words.in_errors():
-        return _measured(source, request, tell, means or Means(), whole, own or {})
+        return _measured(source, request, tell, means or RunSettings(), whole, own or {})
 
 
 def _measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: Means,
+    means: RunSettings,
     whole: bool,
     own: Mapping[str, Estimator],
 ) -> Measurement:
@@ -209,7 +209,7 @@ def _measured(
         )
         seconds["beyond the sample"] = time.perf_counter() - begun
     elif sampled.evidence.differences is not None:
-        told = told_apart(sampled.evidence.differences, prepared.observed)
+        told = with_n_apart(sampled.evidence.differences, prepared.observed)
         evidence = sampled.evidence.with_differences(told)
         fitted[names[0]] = replace(sampled, evidence=evidence)
     main = fitted[names[0]] = _labelled(fitted[names[0]], words)

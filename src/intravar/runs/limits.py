@@ -6,8 +6,8 @@ import math
 import re
 from dataclasses import dataclass, replace
 
-from intravar.engines.workers import count_workers
 from intravar.errors import InputError, option
+from intravar.processes import count_workers
 
 #: Patients in a bucket where memory is no concern: enough to keep a processor busy for seconds.
 BUCKET_PATIENTS = 50_000
