@@ -290,7 +290,7 @@ def test_a_population_of_a_large_table(table: pl.DataFrame, tmp_path: Path):
     assert check.prepared.dropped["they do not belong to the population"] == (
         table.height - filtered.height
     )
-    with pytest.raises(InputError, match="no patient of .* belongs to the population"):
+    with pytest.raises(InputError, match="no row of .* belongs to the population"):
         measured(path, where="ward = 'west'")
 
 

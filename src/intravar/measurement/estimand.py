@@ -8,13 +8,16 @@ from scipy.stats import spearmanr
 from intravar.estimators.evidence import Evidence
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import RULE_FOUND, Verdict
+from intravar.wording import Sentence
 
 #: Rank correlation from which on scores and rates of "yes" are said to go together.
 TOGETHER = 0.8
 #: Physicians below which such a correlation is not told from chance.
 FEWEST_TOGETHER = 10
 
-ANY_TWO = "pairs of any two patients of a physician, since nothing recorded tells them apart"
+ANY_TWO = Sentence(
+    "pairs of any two {cases} of {a_decider}, since nothing recorded tells them apart"
+)
 
 
 def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
@@ -77,12 +80,20 @@ often have the lower score. It may tell of the rate as much as of consistency.'
     if with_rate is None or with_half is None or max(abs(with_rate), with_half) < TOGETHER:
         return None
     if with_half > abs(with_rate):
-        value, told = with_half, "physicians who say yes to nearly half have the higher score"
+        value, told = (
+            with_half,
+            Sentence("{deciders} who {say_yes} to nearly half have the higher score"),
+        )
     else:
         value = with_rate
         than = "higher" if value > 0 else "lower"
-        told = f"physicians who say yes more often have the {than} score"
-    return (
-        f'Score and rate of "yes" go together (rank correlation {value:.1f}): {told}. It may tell '
-        "of the rate as much as of consistency."
+        told = Sentence(
+            "{deciders} who {say_yes} more often have the {than} score",
+            than=than,
+        )
+    return Sentence(
+        "Score and {rate_of_yes} go together (rank correlation {value:.1f}): "
+        "{told}. It may tell of the rate as much as of consistency.",
+        value=value,
+        told=told,
     )

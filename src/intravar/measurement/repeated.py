@@ -16,6 +16,7 @@ from intravar.inference import Interval
 from intravar.inference.intervals import share_interval
 from intravar.measurement.scores import Scores
 from intravar.preparation.prepare import Prepared
+from intravar.wording import Sentence
 
 #: The name of the method that counts.
 REPEATS = Repeats.name
@@ -81,8 +82,11 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
     order = np.array([place[str(name)] for name in prepared.observed.physicians], dtype=np.int64)
     if not model.n_repeated_[order].any():
         raise InputError(
-            f"no physician saw a case of column {option('case')} twice; name the column that is "
-            "equal where the same case was seen again"
+            Sentence(
+                "no {decider} saw a case of column {case_column} twice; name the column "
+                "that is equal where the same case was seen again",
+                case_column=option("case"),
+            )
         )
     counted = cases["physician"].cast(pl.String).value_counts()
     decisions = dict(counted.iter_rows())

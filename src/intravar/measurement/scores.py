@@ -25,10 +25,10 @@ from intravar.measurement.verdict import DETERMINED
 from intravar.observed import Observed
 from intravar.preparation.panels import too_small
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
-from intravar.wording import USUAL, Words
+from intravar.wording import USUAL, Sentence, Words
 
 #: What is compared, where nobody knows it better.
-COMPARABLE = "pairs of comparable patients"
+COMPARABLE = Sentence("pairs of comparable {cases}")
 
 #: Columns that whoever cannot be ranked does not have.
 RANKS = ("rank", "rank_low", "rank_high")
@@ -247,12 +247,6 @@ def _around_the_range(scores: Scores, assessed: Assessed) -> dict[str, FloatArra
         return {}
     low, high = scores.identified
     return {"low": np.minimum(assessed.low, low), "high": np.maximum(assessed.high, high)}
-
-
-def in_their_words(table: pl.DataFrame, words: Words) -> pl.DataFrame:
-    """Return a result whose reasons are said in the words of whoever asked."""
-    reasons = [None if reason is None else words.said(reason) for reason in table["reason"]]
-    return table.with_columns(pl.Series("reason", reasons, dtype=pl.String))
 
 
 def claim_of(evidence: Evidence) -> str:
