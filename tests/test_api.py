@@ -73,7 +73,7 @@ OTHERWISE = {
     "check_estimators_nan_inf": "refused, in words that name column and row",
 }
 #: Settings under which a method takes a second instead of a minute; the checks ask for no score.
-QUICK = {
+QUICK: dict[str, dict[str, Any]] = {
     "learned-weights": {"n_trees": 5},
     "rf-proximity": {"n_trees": 5},
     "lpa-guided": {"max_profiles": 2, "n_init": 1},
