@@ -15,9 +15,9 @@ from intravar.buckets.kept_parts import Parts
 from intravar.buckets.limits import BUCKET_PATIENTS, Load, parse_memory, within
 from intravar.buckets.readings import BucketTask, read_bucket
 from intravar.errors import InputError
-from intravar.measurement.cases_beyond import MOST_PAIRS, REVIEW
-from intravar.measurement.everybody import with_everybody
-from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of
+from intravar.measurement.beyond import with_everybody
+from intravar.measurement.cases.behind import MOST_PAIRS, REVIEW
+from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.scores import Scores

@@ -145,3 +145,32 @@ way.'
         f"{hundredths(discordance)} % of the discordance lies in close calls, the "
         f"{hundredths(patients)} % of patients who could be decided either way."
     )
+
+
+#: Rank correlation from which on scores and rates of "yes" are said to go together.
+TOGETHER = 0.8
+
+
+def rates_in_words(with_rate: float | None, with_half: float | None) -> str | None:
+    """Say that scores and rates go together, where they do.
+
+    Examples
+    --------
+    >>> rates_in_words(-0.9, 0.2)
+    'Score and rate of "yes" go together (rank correlation -0.9): physicians who say yes more \
+often have the lower score. It may tell of the rate as much as of consistency.'
+    >>> rates_in_words(0.3, 0.2) is None
+    True
+    """
+    if with_rate is None or with_half is None or max(abs(with_rate), with_half) < TOGETHER:
+        return None
+    if with_half > abs(with_rate):
+        value, told = with_half, "physicians who say yes to nearly half have the higher score"
+    else:
+        value = with_rate
+        than = "higher" if value > 0 else "lower"
+        told = f"physicians who say yes more often have the {than} score"
+    return (
+        f'Score and rate of "yes" go together (rank correlation {value:.1f}): {told}. It may tell '
+        "of the rate as much as of consistency."
+    )

@@ -12,10 +12,9 @@ import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
 from intravar.errors import theirs
-from intravar.measurement.group import Group
-from intravar.measurement.location import in_places
+from intravar.inference.group import Group
 from intravar.measurement.result import Measurement
-from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of, in_their_words
 from intravar.measurement.strata import Strata as MeasuredStrata
 from intravar.measurement.verdict import UNRANKED

@@ -13,8 +13,8 @@ from intravar.buckets.means import Means
 from intravar.buckets.readings import Others, panel_table, told_apart
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
-from intravar.measurement.alike import AlikeScale
-from intravar.measurement.cases_beyond import REVIEW, CaseFinder
+from intravar.measurement.cases.behind import REVIEW, CaseFinder
+from intravar.measurement.cases.pairs import AlikeScale
 from intravar.measurement.result import BeyondCases, Fitted
 from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond, Check
