@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks._cohorts import Case
-from intravar.buckets.means import Means
 from intravar.estimators import METHODS, Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
 from intravar.measurement.beyond import with_everybody
@@ -27,6 +26,7 @@ from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.preparation.check import checked
 from intravar.request import Request
+from intravar.runs.settings import RunSettings
 
 
 def kept(
@@ -67,7 +67,12 @@ def collected(case: Case, method: str) -> dict[str, Any]:
         if found.beyond is not None:
             importance = dict.fromkeys(found.prepared.covariates, 1.0)
             every, found, _ = with_everybody(
-                {method: fitted}, found, found.beyond, importance, Means(), lambda done, total: None
+                {method: fitted},
+                found,
+                found.beyond,
+                importance,
+                RunSettings(),
+                lambda done, total: None,
             )
             main = every[method]
         halves = None

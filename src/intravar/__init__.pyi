@@ -1,5 +1,4 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
-from .buckets.means import Means
 from .documents.measurement.handover import write_measurement
 from .errors import InputError
 from .estimators.euclidean import Euclidean
@@ -22,6 +21,7 @@ from .preparation.check import check
 from .publication.compare import compare
 from .publication.explain import explain
 from .request import Request
+from .runs.settings import Means, RunSettings
 from .sources.omop.patients import omop_patients
 from .study.benchmark.run import Study, benchmark
 from .study.cohort import Cohort, Truth
@@ -48,6 +48,7 @@ __all__ = [
     "RFProximity",
     "Repeats",
     "Request",
+    "RunSettings",
     "Scenario",
     "Several",
     "Study",

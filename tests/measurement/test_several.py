@@ -158,9 +158,9 @@ def test_what_cannot_be_measured_is_said(table: pl.DataFrame) -> None:
     with pytest.raises(InputError, match="one of the decisions"):
         intravar.measure(table, **TOGETHER, covariates=["age", "decision_2"])
     for means in (
-        intravar.Means(memory="1KB"),
-        intravar.Means(workers=0),
-        intravar.Means(engine="dask:nowhere"),
+        intravar.RunSettings(memory="1KB"),
+        intravar.RunSettings(workers=0),
+        intravar.RunSettings(engine="dask:nowhere"),
     ):
         with pytest.raises(InputError):
             intravar.measure(table, **TOGETHER, means=means)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import intravar
-from intravar import cli, engines, estimators
+from intravar import cli, estimators, runs
 from intravar.cli.options import Engine, Json, Workers
 from intravar.ledger import Ledger
 from intravar.study import report, tables
@@ -113,7 +113,7 @@ def benchmark(
     if resample_patients:
         console.print(RESAMPLING_WARNING)
     Ledger(out).check(["report.html"])
-    progress = cli.StudyProgress(console, engines.count_workers(workers))
+    progress = cli.StudyProgress(console, runs.count_workers(workers))
     try:
         study = intravar.benchmark(
             conditions or ["score2"],

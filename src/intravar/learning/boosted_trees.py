@@ -16,9 +16,9 @@ import numpy.typing as npt
 from numba import njit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.interrupts import interrupts_wait
 from intravar.learning.bins import Bins
 from intravar.learning.screening import LOOK_AGAIN, MOST_SEEN, column_gains, largest
+from intravar.processes import interrupts_wait
 
 LARGEST_STEP = 1.0
 LARGEST_SCORE = 8.0

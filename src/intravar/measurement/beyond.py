@@ -8,9 +8,6 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from intravar.buckets.going_through import read_others
-from intravar.buckets.means import Means
-from intravar.buckets.readings import Others, panel_table, told_apart
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
 from intravar.measurement.cases.behind import REVIEW, CaseFinder
@@ -20,6 +17,9 @@ from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond, Check
 from intravar.preparation.panels import Panels
 from intravar.preparation.prepare import Prepared
+from intravar.runs.buckets import read_others
+from intravar.runs.readings import Others, panel_table, with_n_apart
+from intravar.runs.settings import RunSettings
 
 
 def with_everybody(
@@ -27,7 +27,7 @@ def with_everybody(
     found: Check,
     beyond: Beyond,
     importance: Mapping[str, float],
-    means: Means,
+    means: RunSettings,
     told: Callable[[int, int], None],
 ) -> tuple[dict[str, Fitted], Check, BeyondCases]:
     """Score everybody by what was learned from the sample.
@@ -138,7 +138,7 @@ def _differences(
     whole: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> pl.DataFrame:
     inside = beyond.census.named.cast(pl.String)[whole].to_list()
-    own = told_apart(differences, prepared.observed)
+    own = with_n_apart(differences, prepared.observed)
     own = own.with_columns(pl.col("physician").cast(pl.String))
     own = own.filter(pl.col("physician").is_in(inside))
     read = named(others.differences, beyond.census.named)

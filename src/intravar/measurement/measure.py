@@ -13,9 +13,6 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from intravar.buckets.going_through import limits_of
-from intravar.buckets.means import Means
-from intravar.buckets.readings import told_apart
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.noise import noise_of
@@ -32,7 +29,6 @@ from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.rule import located, location_of, suggest_rule
 from intravar.measurement.scores import (
     REPEATS,
-    in_their_words,
     result_table,
     scores_of,
     scores_of_repeats,
@@ -46,8 +42,11 @@ from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
 from intravar.request import Request, resolved, takes_request
+from intravar.runs.buckets import limits_of
+from intravar.runs.readings import with_n_apart
+from intravar.runs.settings import RunSettings
 from intravar.seeds import stream
-from intravar.wording import Words
+from intravar.wording import Sentence, Words
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -89,7 +88,7 @@ def measure(
     request: Request | None = None,
     *,
     progress: Listener | None = None,
-    means: Means | None = None,
+    means: RunSettings | None = None,
     **options: Any,
 ) -> Measurement:
     """Measure how consistently each physician decides.
@@ -121,7 +120,7 @@ def measure(
     """
     named, own = _by_name(options)
     place, asked = resolved(source, request, named)
-    tell, means = progress or Nobody(), means or Means()
+    tell, means = progress or Nobody(), means or RunSettings()
     if len(asked.decisions) > 1:
         return measured_together(place, asked, tell, means, partial(measured, own=own))
     return measured(place, asked, tell, means, own=own)
@@ -146,7 +145,7 @@ def measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: Means | None = None,
+    means: RunSettings | None = None,
     *,
     whole: bool = False,
     own: Mapping[str, Estimator] | None = None,
@@ -163,14 +162,14 @@ def measured(
         Estimators by name that are used as they were given, with their settings.
     """
     with request.words.in_errors():
-        return _measured(source, request, tell, means or Means(), whole, own or {})
+        return _measured(source, request, tell, means or RunSettings(), whole, own or {})
 
 
 def _measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: Means,
+    means: RunSettings,
     whole: bool,
     own: Mapping[str, Estimator],
 ) -> Measurement:
@@ -207,32 +206,29 @@ def _measured(
     sampled = fitted[names[0]]
     beyond_cases = None
     if found.beyond is not None:
-        tell.step(words.said("reading the physicians beyond the sample"), _time_beyond(found))
+        tell.step(words.fill("reading the {deciders} beyond the sample"), _time_beyond(found))
         begun = time.perf_counter()
         fitted, found, beyond_cases = with_everybody(
             fitted, found, found.beyond, importance, means, tell.part
         )
         seconds["beyond the sample"] = time.perf_counter() - begun
     elif sampled.evidence.differences is not None:
-        told = told_apart(sampled.evidence.differences, prepared.observed)
+        told = with_n_apart(sampled.evidence.differences, prepared.observed)
         evidence = sampled.evidence.with_differences(told)
         fitted[names[0]] = replace(sampled, evidence=evidence)
     main = fitted[names[0]] = _labelled(fitted[names[0]], words)
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
-    tell.step(words.said("measuring two halves of the patients"), seconds.get(names[0]))
+    tell.step(words.fill("measuring two halves of the {cases}"), seconds.get(names[0]))
     appraised = appraise(found, fitted, rule)
     scores = appraised.scores
     if (location := location_of(prepared, main.evidence, request.seed, words)) is not None:
         scores = located(scores, location, prepared.observed)
     main = fitted[names[0]] = replace(main, scores=scores)
-    tell.step(words.said("assessing the physicians"))
-    table = in_their_words(
-        result_table(
-            main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
-        ),
-        words,
+    tell.step(words.fill("assessing the {deciders}"))
+    table = result_table(
+        main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
     )
     table = table[natural_places(table["physician"])]
     pairs = pairs_behind(main.evidence, prepared.observed)
@@ -312,9 +308,14 @@ def _refuse_tiny_panels(found: Check) -> None:
     largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
     if largest < FEWEST_IN_A_PANEL:
         raise InputError(
-            f"no physician has {FEWEST_IN_A_PANEL} patients or more (the largest panel has "
-            f"{largest}); there is nothing to compare: name another column with "
-            f"{option('physician')}, one of groups or hospitals say"
+            Sentence(
+                "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "
+                "has {largest}); there is nothing to compare: name another column with "
+                "{physician}, one of groups or hospitals say",
+                fewest_in_a_panel=FEWEST_IN_A_PANEL,
+                largest=largest,
+                physician=option("physician"),
+            )
         )
 
 
@@ -333,8 +334,13 @@ def chosen_methods(request: Request) -> list[str]:
             )
     if main != REPEATS and METHODS[main].estimand == "order":
         raise InputError(
-            f"method '{main}' ranks physicians but does not measure a discordance; choose another "
-            f"with {option('method')} and set it beside with {option('methods', main)}"
+            Sentence(
+                "method '{main}' ranks {deciders} but does not measure a discordance; "
+                "choose another with {method} and set it beside with {methods}",
+                main=main,
+                method=option("method"),
+                methods=option("methods", main),
+            )
         )
     return names
 
@@ -354,7 +360,13 @@ def fit_method(
         estimator.fit_observed(observed)
     evidence = estimator.evidence(observed)
     fitted = Fitted(estimator, evidence, scores_of(estimator, evidence, observed))
-    return fitted, sorted({str(warning.message) for warning in caught})
+    return fitted, sorted({_text(warning.message) for warning in caught})
+
+
+def _text(message: Warning | str) -> str:
+    """Return what a warning says, as it was given."""
+    given = message.args[0] if isinstance(message, Warning) and message.args else message
+    return given if isinstance(given, str) else str(given)
 
 
 def _labelled(fitted: Fitted, words: Words) -> Fitted:

@@ -209,9 +209,9 @@ class Measurement:
     def _repr_html_(self) -> str:
         """Show the measurement as a table in a notebook."""
         filled = [each for each in COLUMNS if self.table[each.name].null_count() < len(self.table)]
-        said = self.request.words.said
+        fill = self.request.words.fill
         heads = "".join(
-            f'<th title="{escape(said(c.words))}">{escape(said(c.heading))}</th>' for c in filled
+            f'<th title="{escape(fill(c.words))}">{escape(fill(c.heading))}</th>' for c in filled
         )
         rows = "".join(
             "<tr>"

@@ -30,12 +30,12 @@ from intravar.observed import Observed
 from intravar.preparation.panels import too_small
 from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
-from intravar.wording import USUAL, Words
+from intravar.wording import USUAL, Sentence, Words
 
 #: Physicians below which a rank correlation is not told from chance.
 FEWEST_TOGETHER = 10
 #: What is compared, where nobody knows it better.
-COMPARABLE = "pairs of comparable patients"
+COMPARABLE = Sentence("pairs of comparable {cases}")
 
 #: Columns that whoever cannot be ranked does not have.
 RANKS = ("rank", "rank_low", "rank_high")
@@ -277,12 +277,6 @@ def with_rates(scores: Scores) -> tuple[float, float] | None:
     return float(spearmanr(score, rate)[0]), float(spearmanr(score, near_half)[0])
 
 
-def in_their_words(table: pl.DataFrame, words: Words) -> pl.DataFrame:
-    """Return a result whose reasons are said in the words of whoever asked."""
-    reasons = [None if reason is None else words.said(reason) for reason in table["reason"]]
-    return table.with_columns(pl.Series("reason", reasons, dtype=pl.String))
-
-
 def claim_of(evidence: Evidence) -> str:
     """Return how a score of this kind is to be read: as it is, or as an upper limit."""
     return "at most" if evidence.upper_limit else "about"
@@ -383,8 +377,11 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
     order = np.array([place[str(name)] for name in prepared.observed.physicians], dtype=np.int64)
     if not model.n_repeated_[order].any():
         raise InputError(
-            f"no physician saw a case of column {option('case')} twice; name the column that is "
-            "equal where the same case was seen again"
+            Sentence(
+                "no {decider} saw a case of column {case_column} twice; name the column "
+                "that is equal where the same case was seen again",
+                case_column=option("case"),
+            )
         )
     counted = cases["physician"].cast(pl.String).value_counts()
     decisions = dict(counted.iter_rows())

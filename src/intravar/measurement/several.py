@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.buckets.means import Means
 from intravar.errors import InputError, option
 from intravar.estimators import Predictability
 from intravar.estimators.evidence import Predictions
@@ -25,6 +24,7 @@ from intravar.measurement.result import Measurement
 from intravar.observed import in_natural_order
 from intravar.preparation.check import may_go_in_parts
 from intravar.request import Request
+from intravar.runs.settings import RunSettings
 from intravar.sources import read_source
 from intravar.sources.scanning import scan_source
 
@@ -59,12 +59,14 @@ class Together:
 class MeasureOne(Protocol):
     """Measures one decision of a table that was read, or is to be read."""
 
-    def __call__(self, source: Any, request: Request, tell: Listener, means: Means) -> Measurement:
+    def __call__(
+        self, source: Any, request: Request, tell: Listener, means: RunSettings
+    ) -> Measurement:
         """See :func:`intravar.measurement.measure.measured`."""
 
 
 def measured_together(
-    source: Any, request: Request, tell: Listener, means: Means, measure_one: MeasureOne
+    source: Any, request: Request, tell: Listener, means: RunSettings, measure_one: MeasureOne
 ) -> Measurement:
     """Measure several decisions of each physician: each on its own, and all together.
 
@@ -98,7 +100,7 @@ def measured_together(
     return replace(first, together=together)
 
 
-def _read_once(source: Any, request: Request, names: tuple[str, ...], means: Means) -> Any:
+def _read_once(source: Any, request: Request, names: tuple[str, ...], means: RunSettings) -> Any:
     """Read a table that fits into memory once for all decisions; leave a large one where it is."""
     if may_go_in_parts(request):
         large = scan_source(source, means.spool, least=request.sample, **request.reading)

@@ -81,6 +81,6 @@ def columns_of_source(
 def _changed(source: Any) -> InputError:
     name = f"'{source}'" if isinstance(source, str | Path) else "the table"
     return InputError(
-        f"{name} is not what was measured: rows hold other patients now; measure again, or leave "
+        f"{name} is not what was measured: rows have changed; measure again, or leave "
         f"{option('show')} and {option('patient')} out"
     )

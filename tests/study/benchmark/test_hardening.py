@@ -14,11 +14,11 @@ from polars.testing import assert_frame_equal
 
 import intravar
 import intravar.ledger
-from intravar.engines.local_engine import LocalEngine
-from intravar.engines.software import software_versions
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
 from intravar.ledger import record_checksum
+from intravar.runs.engines import LocalEngine
+from intravar.runs.software import software_versions
 from study.benchmark.small import SMALL
 
 

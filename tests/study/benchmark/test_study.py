@@ -14,9 +14,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import intravar
-from intravar.engines.software import software_versions
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
+from intravar.runs.software import software_versions
 from intravar.study.benchmark.run import resolve_conditions, resolve_methods
 from intravar.study.benchmark.score_table import SCORE_SCHEMA
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW

@@ -9,11 +9,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import intravar
-from intravar.engines import dask_engine
-from intravar.engines.choosing import make_engine
-from intravar.engines.dask_engine import DaskEngine
-from intravar.engines.local_engine import LocalEngine
 from intravar.errors import InputError
+from intravar.runs import dask_engine
+from intravar.runs.dask_engine import DaskEngine
+from intravar.runs.engines import LocalEngine, make_engine
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
 
 pytest.importorskip("distributed")

@@ -49,7 +49,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
 
 def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
-    reason = words.said(decision.verdict_reasons[0]) if decision.verdict_reasons else ""
+    reason = decision.verdict_reasons[0] if decision.verdict_reasons else ""
     told = words.said(MAY_BE_READ[decision.verdict])
     return Note(
         f"{capital(decision.verdict)}.",
@@ -109,7 +109,7 @@ def caveats(decision: Decision, words: Words) -> list[str]:
                 "consistent: the true figure lies at or below the limit."
             )
         )
-    found += [capital(words.said(line)) + "." for line in decision.verdict_reasons[1:3]]
+    found += [capital(line) + "." for line in decision.verdict_reasons[1:3]]
     if group is not None and (told := rates_in_words(group.with_rate, group.with_half)):
         found.append(words.said(told))
     if decision.unrecorded is not None:

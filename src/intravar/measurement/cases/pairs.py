@@ -200,7 +200,7 @@ def pairs_to_review(
     Parameters
     ----------
     observed, origin, importance, scale
-        See :func:`intravar.measurement.alike.alike_points`.
+        See :func:`intravar.measurement.cases.pairs.alike_points`.
     """
     points = alike_points(observed, origin, importance, scale=scale)
     tables = []

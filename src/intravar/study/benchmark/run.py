@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from intravar.engines.choosing import make_engine
 from intravar.errors import InputError
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
+from intravar.runs.engines import make_engine
 from intravar.study.benchmark.manifest import manifest
 from intravar.study.benchmark.store import (
     Part,

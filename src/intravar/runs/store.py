@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 from filelock import FileLock, Timeout
 
-from intravar.buckets.readings import BucketRead, Others
 from intravar.errors import InputError, option
 from intravar.ledger import checksum, record_checksum
+from intravar.runs.readings import BucketRead, Others
 from intravar.writing import make_private_folder, sweep, whole_file
 
 _MADE_OF = "made-of.json"

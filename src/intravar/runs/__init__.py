@@ -1,4 +1,4 @@
-"""More patients than are learned from: dealt into buckets by physician, each read on its own."""
+"""How long work is run: engines, tables read in buckets, and what is finished kept on disk."""
 
 import lazy_loader as lazy
 

@@ -1,4 +1,4 @@
-"""Processes that work for another: how many, on how many threads, and for how long."""
+"""Threads and processes that work for another: how many, for how long, and what Ctrl-C does."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
-from typing import Any
+from types import FrameType
+from typing import Any, TypeVar
 
 import joblib
 import psutil
@@ -19,6 +21,11 @@ from threadpoolctl import threadpool_limits
 from intravar.errors import InputError
 
 Work = Callable[[Any], Any]
+Result = TypeVar("Result")
+
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 
 
 class WorkLostError(InputError):
@@ -89,3 +96,51 @@ def _runs(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
+
+
+def in_threads(jobs: Sequence[Callable[[], Result]], n_threads: int) -> list[Result]:
+    """Return what the jobs return, in their order.
+
+    Examples
+    --------
+    >>> in_threads([lambda: 1, lambda: 2], 2)
+    [1, 2]
+    """
+    if n_threads == 1:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return [future.result() for future in [pool.submit(job) for job in jobs]]
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let signals that Python handles wait until the block ends; then they are handled.
+
+    Compiled code that takes a random generator, or that returns named tuples, asks Python for their
+    parts. A signal that has arrived by then and is turned into an exception leaves them half made,
+    and the process ends without a word.
+
+    Examples
+    --------
+    >>> with interrupts_wait():
+    ...     2 + 2
+    4
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # Signals are handled in the main thread alone.
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    before: dict[int, Any] = {}
+    try:
+        for number in _SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                before[number] = handler
+                signal.signal(number, lambda *given: came.append(given))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in came:
+            before[number](number, frame)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 import warnings
 from collections.abc import Iterable, Iterator
 from concurrent import futures
-from functools import cache
-from importlib.resources import files
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from intravar.engines.software import software_versions
-from intravar.engines.workers import (
+from intravar.errors import InputError
+from intravar.processes import (
     Work,
     WorkLostError,
     count_workers,
     interrupts_for_the_owner,
     single_threaded,
 )
-from intravar.errors import InputError
+from intravar.runs.software import fingerprint
 
 #: Tasks that wait for every thread of a cluster, and threads that are counted on at the least.
 TASKS_PER_THREAD, FEWEST_THREADS = 2, 4
@@ -177,17 +173,6 @@ def _result(future: Any, watch: _ClusterWatch) -> Any:
             f"a Dask worker could not do a unit ({type(error).__name__}: {error}); make sure that "
             f"the same intravar is installed there; {_LOST}"
         ) from error
-
-
-@cache
-def fingerprint() -> dict[str, str]:
-    """Return what results depend on: versions, and a checksum of intravar's own code and data."""
-    root = Path(str(files("intravar")))
-    code = hashlib.sha256()
-    for path in sorted(root.rglob("*")):
-        if path.suffix in (".py", ".json", ".csv"):
-            code.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return {**software_versions(), "code of intravar": code.hexdigest()[:12]}
 
 
 def _checked(expected: dict[str, str], work: Work, task: Any) -> Any:

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,27 +17,29 @@ import polars as pl
 import psutil
 
 from intravar.arrays import IntArray
-from intravar.buckets.kept_parts import Parts
-from intravar.buckets.limits import Limits, Load, parse_memory, within
-from intravar.buckets.means import Means
-from intravar.buckets.readings import BucketTask, Look, Others, read_bucket
-from intravar.buckets.scatter import bucket_files, deal_into_buckets, scatter
-from intravar.engines.choosing import make_engine
-from intravar.engines.dask_engine import fingerprint
-from intravar.engines.workers import WorkLostError
 from intravar.errors import InputError
 from intravar.estimators import METHODS, CommonEstimator
 from intravar.estimators.work import Size
-from intravar.preparation.census import Census
+from intravar.preparation.census import CODE, Census
 from intravar.preparation.check import Beyond, Check
 from intravar.preparation.cost import memory_of_learning
-from intravar.preparation.drawing import Drawn, most_read
+from intravar.preparation.drawing import Drawn, most_read, part_by_lot
+from intravar.processes import WorkLostError
+from intravar.runs.engines import make_engine
+from intravar.runs.limits import Limits, Load, parse_memory, within
+from intravar.runs.readings import BucketTask, Look, Others, read_bucket
+from intravar.runs.settings import RunSettings
+from intravar.runs.software import fingerprint
+from intravar.runs.store import Parts
+from intravar.sources.scanning import OWN
+from intravar.text import first_line
 
 #: Sections of a request that results depend on.
 _SECTIONS = ("columns", "population", "reading", "methods")
+_BUCKET = f"{OWN}bucket"
 
 
-def clear_unfinished(means: Means) -> None:
+def clear_unfinished(means: RunSettings) -> None:
     """Remove what was kept of a measurement that is finished now."""
     if means.kept_in is not None and means.kept_in.is_dir():
         parts = Parts(means.kept_in, {})
@@ -54,7 +57,7 @@ def read_others(
     beyond: Beyond,
     models: Mapping[str, CommonEstimator],
     look: Look,
-    means: Means,
+    means: RunSettings,
     told: Callable[[int, int], None],
 ) -> Others:
     """Read everybody beyond the sample by what was learned from it.
@@ -104,7 +107,7 @@ def read_others(
         return _together([read.found for read in reads.values() if read is not None])
 
 
-def limits_of(check: Check, means: Means) -> Limits:
+def limits_of(check: Check, means: RunSettings) -> Limits:
     """Return how much may be done at a time; refuse a limit of memory that cannot be kept.
 
     Parameters
@@ -144,7 +147,7 @@ def _together(reads: list[Others]) -> Others:
 
 
 @contextmanager
-def _parts(check: Check, census: Census, limits: Limits, means: Means) -> Iterator[Parts]:
+def _parts(check: Check, census: Census, limits: Limits, means: RunSettings) -> Iterator[Parts]:
     """Open what is kept; it is closed when all is read, and left as it is if that is cut short."""
     with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
         kept_in = means.kept_in or Path(folder) / "unfinished"
@@ -191,3 +194,75 @@ def _stored(source: str) -> list[list[Any]]:
 def _when(path: Path) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_size, found.st_mtime_ns
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """Physicians by bucket.
+
+    Attributes
+    ----------
+    codes
+        The physicians to be read.
+    bucket
+        The bucket of each.
+    most
+        Patients of one physician that are read at the most.
+    """
+
+    codes: IntArray
+    bucket: IntArray
+    most: int
+
+    @property
+    def n_buckets(self) -> int:
+        """Number of buckets."""
+        return int(self.bucket.max()) + 1 if len(self.bucket) else 0
+
+
+def deal_into_buckets(census: Census, codes: IntArray, most: int, of_one: int) -> Buckets:
+    """Fill buckets with physicians in order until they have so many patients; nobody is split.
+
+    Parameters
+    ----------
+    census
+        Everybody.
+    codes
+        Who is to be read.
+    most
+        Patients in a bucket at the most, unless one physician has more.
+    of_one
+        Patients of one physician that are read at the most.
+    """
+    bucket = np.zeros(len(codes), dtype=np.int64)
+    number, filled = 0, 0
+    for at, size in enumerate(np.minimum(census.n_patients[codes], of_one).tolist()):
+        if filled and filled + size > most:
+            number, filled = number + 1, 0
+        bucket[at] = number
+        filled += size
+    return Buckets(codes, bucket, of_one)
+
+
+def scatter(census: Census, buckets: Buckets, folder: Path, seed: int) -> None:
+    """Write every bucket into a folder of its own, in one pass over the table.
+
+    Of a physician with more patients than are read, so many are drawn by lot.
+    """
+    places = pl.DataFrame({CODE: buckets.codes, _BUCKET: buckets.bucket})
+    target = pl.PartitionBy(folder, key=_BUCKET, include_key=False)
+    rows = part_by_lot(census, census.rows, buckets.codes, buckets.most, seed)
+    try:
+        rows.join(places.lazy(), on=CODE, how="inner").sink_parquet(
+            target, compression="lz4", maintain_order=False, mkdir=True, engine="streaming"
+        )
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(
+            f"the rows could not be dealt into buckets in '{folder}': {first_line(error)}; is "
+            "there room on the disk?"
+        ) from error
+
+
+def bucket_files(folder: Path, number: int) -> list[Path]:
+    """Return the files of a bucket."""
+    return sorted((folder / f"{_BUCKET}={number}").glob("*.parquet"))

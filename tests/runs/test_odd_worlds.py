@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from intravar.buckets.kept_parts import Parts
-from intravar.buckets.readings import SCHEMA, BucketRead, Others
 from intravar.errors import InputError
 from intravar.estimators.evidence import no_differences
 from intravar.preparation.census import as_measured, rows_of, take_census
 from intravar.preparation.check import Check, checked
 from intravar.preparation.drawing import part_by_lot
 from intravar.request import Request
+from intravar.runs.readings import SCHEMA, BucketRead, Others
+from intravar.runs.store import Parts
 from intravar.sources.scanning import ROW, Scanned
 
 ASKED: dict[str, Any] = {"physician": "doctor", "decision": "statin", "sample": 1_000}

@@ -1,4 +1,4 @@
-"""With what many patients are measured."""
+"""Execution settings for large tables."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from intravar.buckets.limits import parse_memory
-from intravar.engines.choosing import make_engine
 from intravar.preparation.check import folder_for_now
+from intravar.runs.engines import make_engine
+from intravar.runs.limits import parse_memory
 from intravar.writing import make_private_folder
 
 
 @dataclass(frozen=True)
-class Means:
-    """With what a measurement of many patients is done; results do not depend on it.
+class RunSettings:
+    """How a measurement of many patients is executed; results do not depend on it.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Means:
             return folder_for_now()
         return make_private_folder(self.kept_in / "rows")
 
-    def of(self, decision: str) -> Means:
+    def of(self, decision: str) -> RunSettings:
         """Return the same for one of several decisions, with a folder of its own."""
         if self.kept_in is None:
             return self
@@ -56,3 +56,7 @@ class Means:
         """Refuse what cannot be, before anything is done."""
         parse_memory(self.memory)
         make_engine(self.engine, self.workers).check()
+
+
+#: The former name.
+Means = RunSettings

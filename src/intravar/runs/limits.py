@@ -6,8 +6,8 @@ import math
 import re
 from dataclasses import dataclass, replace
 
-from intravar.engines.workers import count_workers
 from intravar.errors import InputError, option
+from intravar.processes import count_workers
 
 #: Patients in a bucket where memory is no concern: enough to keep a processor busy for seconds.
 BUCKET_PATIENTS = 50_000
@@ -142,7 +142,7 @@ def _refused(memory: float, load: Load) -> str:
     enough = math.ceil(load.least() / 1e8) / 10
     read = f", and to read a panel of {load.largest:,}," if load.largest > LEAST_BUCKET else ""
     said = (
-        f"{option('memory')} is {memory / 1e9:.2f} GB; to learn from {load.n_sampled:,} patients "
+        f"{option('memory')} is {memory / 1e9:.2f} GB; to learn from {load.n_sampled:,} rows "
         f"with {load.n_values} columns{read} takes {enough:.1f} GB: allow "
         f"{option('memory', f'{enough:.1f}GB')}"
     )

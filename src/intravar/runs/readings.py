@@ -119,7 +119,7 @@ def read_bucket(task: BucketTask) -> BucketRead:
         if seen is None:
             seen = task.look(evidence, portion, source)
         if evidence.differences is not None:
-            differences = told_apart(evidence.differences, observed)
+            differences = with_n_apart(evidence.differences, observed)
     assert seen is not None
     table = pl.concat(panels, how="diagonal")
     found = Others(table, differences, *seen, portion.dropped, portion.filled)
@@ -160,7 +160,7 @@ def panel_table(
     )
 
 
-def told_apart(differences: pl.DataFrame, observed: Observed) -> pl.DataFrame:
+def with_n_apart(differences: pl.DataFrame, observed: Observed) -> pl.DataFrame:
     """Say how many patients of a panel have another value of a covariate than most of it."""
     column = {name: at for at, name in enumerate(observed.names)}
     panel = {str(name): at for name, at in zip(observed.physicians, observed.panels, strict=True)}

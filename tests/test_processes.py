@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from intravar.interrupts import interrupts_wait
+from intravar.processes import interrupts_wait
 
 
 def test_an_interrupt_comes_at_the_end():

@@ -10,10 +10,6 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.buckets import Means, going_through
-from intravar.buckets.kept_parts import Parts
-from intravar.buckets.limits import BUCKET_PATIENTS, Load, parse_memory, within
-from intravar.buckets.readings import BucketTask, read_bucket
 from intravar.errors import InputError
 from intravar.measurement.beyond import with_everybody
 from intravar.measurement.cases.behind import MOST_PAIRS, REVIEW
@@ -24,6 +20,10 @@ from intravar.measurement.scores import Scores
 from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
+from intravar.runs import RunSettings, buckets
+from intravar.runs.limits import BUCKET_PATIENTS, Load, parse_memory, within
+from intravar.runs.readings import BucketTask, read_bucket
+from intravar.runs.store import Parts
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -60,7 +60,7 @@ def table() -> pl.DataFrame:
     return pl.concat([frame, small, frame.gather_every(10)])
 
 
-def measured(source: Any, means: Means | None = None, **options: Any) -> Measurement:
+def measured(source: Any, means: RunSettings | None = None, **options: Any) -> Measurement:
     return intravar.measure(source, means=means, **ASKED | options)
 
 
@@ -77,7 +77,7 @@ def learned(observed: Observed, seed: int) -> Fitted:
     return LEARNED[key]
 
 
-def scored(source: Any, means: Means, **options: Any) -> tuple[Scores, Check]:
+def scored(source: Any, means: RunSettings, **options: Any) -> tuple[Scores, Check]:
     """Go as far as everybody has a score: what follows in `measure` knows no buckets."""
     request = Request(**ASKED | options)
     found = checked(source, request, means.spool)
@@ -103,13 +103,13 @@ def assert_same(one: Scores, other: Scores) -> None:
 
 @pytest.fixture(scope="module")
 def found(table: pl.DataFrame) -> Measurement:
-    return measured(table, Means(workers=1))
+    return measured(table, RunSettings(workers=1))
 
 
 @pytest.fixture(scope="module")
 def scores(table: pl.DataFrame, found: Measurement) -> Scores:
     """Everybody's scores, from which those of the whole measurement follow."""
-    alone, _ = scored(table, Means(workers=1))
+    alone, _ = scored(table, RunSettings(workers=1))
     assert alone.physician.equals(found.main.scores.physician)
     np.testing.assert_array_equal(alone.discordance, found.main.scores.discordance)
     return alone
@@ -162,8 +162,8 @@ def test_buckets_and_processes_change_no_bit(
 ):
     path = tmp_path / "patients.parquet"
     table.sample(fraction=1, shuffle=True, seed=1).write_parquet(path)
-    monkeypatch.setattr("intravar.buckets.limits.BUCKET_PATIENTS", 300)
-    other = measured(path, Means(workers=2))
+    monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 300)
+    other = measured(path, RunSettings(workers=2))
     assert other.table.equals(found.table)
     one, same = (cases_of(each).drop("patient", "other") for each in (found, other))
     assert one.sort(one.columns).equals(same.sort(same.columns))
@@ -183,7 +183,7 @@ def test_a_run_that_was_ended_goes_on(
     path = tmp_path / "patients.parquet"
     table.write_parquet(path)
     folder = tmp_path / "unfinished"
-    monkeypatch.setattr("intravar.buckets.limits.BUCKET_PATIENTS", 300)
+    monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 300)
     read: list[int] = []
 
     def ended_after_two(task: BucketTask) -> Any:
@@ -192,9 +192,9 @@ def test_a_run_that_was_ended_goes_on(
         read.append(task.number)
         return read_bucket(task)
 
-    monkeypatch.setattr(going_through, "read_bucket", ended_after_two)
+    monkeypatch.setattr(buckets, "read_bucket", ended_after_two)
     with pytest.raises(KeyboardInterrupt):
-        scored(path, Means(workers=1, folder=folder))
+        scored(path, RunSettings(workers=1, folder=folder))
     assert len(list(folder.glob("read/*.json"))) == 2
     if os.name == "posix":
         assert folder.stat().st_mode & 0o077 == 0
@@ -207,11 +207,11 @@ def test_a_run_that_was_ended_goes_on(
         rest.append(task.number)
         return read_bucket(task)
 
-    monkeypatch.setattr(going_through, "read_bucket", counted)
-    again, _ = scored(path, Means(workers=1, folder=folder))
+    monkeypatch.setattr(buckets, "read_bucket", counted)
+    again, _ = scored(path, RunSettings(workers=1, folder=folder))
     assert_same(again, scores)
     assert set(rest) == set(range(max(rest) + 1)) - {read[1]}
-    going_through.clear_unfinished(Means(folder=folder))
+    buckets.clear_unfinished(RunSettings(folder=folder))
     assert not folder.exists()
 
 
@@ -220,7 +220,7 @@ def test_what_was_kept_of_another_table_is_not_used(
 ):
     path, folder = tmp_path / "patients.parquet", tmp_path / "unfinished"
     table.write_parquet(path)
-    scored(path, Means(workers=1, folder=folder))
+    scored(path, RunSettings(workers=1, folder=folder))
     turned = table.with_columns(
         pl.when(pl.col("drug") == "yes").then(pl.lit("no")).otherwise(pl.lit("yes")).alias("drug")
     )
@@ -231,8 +231,8 @@ def test_what_was_kept_of_another_table_is_not_used(
         read.append(task.number)
         return read_bucket(task)
 
-    monkeypatch.setattr(going_through, "read_bucket", counted)
-    scored(path, Means(workers=1, folder=folder))
+    monkeypatch.setattr(buckets, "read_bucket", counted)
+    scored(path, RunSettings(workers=1, folder=folder))
     assert read
 
 
@@ -271,12 +271,12 @@ def test_every_source_gives_the_same(
         with duckdb.connect(str(source)) as connection:
             connection.register("given", table.to_arrow())
             connection.execute("CREATE TABLE patients AS SELECT * FROM given")
-    assert_same(scored(source, Means(workers=1))[0], scores)
+    assert_same(scored(source, RunSettings(workers=1))[0], scores)
 
 
 def test_pandas_gives_the_same(table: pl.DataFrame, found: Measurement):
     pytest.importorskip("pandas")
-    other = measured(table.to_pandas(), Means(workers=1))
+    other = measured(table.to_pandas(), RunSettings(workers=1))
     assert pl.DataFrame(other.physicians).equals(pl.DataFrame(found.table.to_pandas()))
 
 
@@ -285,12 +285,12 @@ def test_a_population_of_a_large_table(table: pl.DataFrame, tmp_path: Path):
     table.write_parquet(path)
     filtered = table.filter(pl.col("ward") != "east")
     asked = {"where": "ward != 'east'", "sample": 1_000}
-    found, check = scored(path, Means(workers=1), **asked)
-    assert_same(found, scored(filtered, Means(workers=1))[0])
+    found, check = scored(path, RunSettings(workers=1), **asked)
+    assert_same(found, scored(filtered, RunSettings(workers=1))[0])
     assert check.prepared.dropped["they do not belong to the population"] == (
         table.height - filtered.height
     )
-    with pytest.raises(InputError, match="no patient of .* belongs to the population"):
+    with pytest.raises(InputError, match="no row of .* belongs to the population"):
         measured(path, where="ward = 'west'")
 
 
@@ -305,7 +305,7 @@ def test_one_huge_panel_is_no_more_than_a_part_of_the_sample(table: pl.DataFrame
     sizes = np.bincount(observed.code)
     at = list(observed.physicians).index("Dr huge") if "Dr huge" in observed.physicians else None
     assert at is None or sizes[at] < 100
-    scores, _ = scored(both, Means(workers=1))
+    scores, _ = scored(both, RunSettings(workers=1))
     at = scores.physician.to_list().index("Dr huge")
     assert scores.n_patients[at] == huge.unique().height
     assert np.isfinite(scores.discordance[at])
@@ -322,7 +322,7 @@ def test_text_among_numbers_beyond_the_sample(table: pl.DataFrame, tmp_path: Pat
     texts[at, name] = "unclear"
     texts.write_csv(path)
     with pytest.raises(InputError, match=f"has 'unclear' in data row {at + 1} where other"):
-        scored(path, Means(workers=1))
+        scored(path, RunSettings(workers=1))
 
 
 def test_sizes_of_memory():
@@ -378,7 +378,7 @@ def test_too_little_memory_is_refused_before_anything_is_learned(
 
     monkeypatch.setattr("intravar.measurement.measure.fit_method", never)
     with pytest.raises(InputError, match="memory is 0.20 GB; to learn from"):
-        measured(table, Means(workers=1, memory="200MB"))
+        measured(table, RunSettings(workers=1, memory="200MB"))
 
 
 def test_of_a_huge_panel_so_many_are_read(table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch):
@@ -386,10 +386,10 @@ def test_of_a_huge_panel_so_many_are_read(table: pl.DataFrame, monkeypatch: pyte
     huge = pl.concat([table.unique()] * 4).with_columns(pl.lit("Dr Ünal / ward 7").alias("doctor"))
     huge = huge.with_columns(pl.Series(table.columns[1], random.normal(size=huge.height)))
     both = pl.concat([table, huge])
-    whole, _ = scored(both, Means(workers=1))
-    monkeypatch.setattr(going_through, "most_read", lambda _: 2_000)
-    scores, _ = scored(both, Means(workers=1))
-    again, _ = scored(both.sample(fraction=1, shuffle=True, seed=1), Means(workers=1))
+    whole, _ = scored(both, RunSettings(workers=1))
+    monkeypatch.setattr(buckets, "most_read", lambda _: 2_000)
+    scores, _ = scored(both, RunSettings(workers=1))
+    again, _ = scored(both.sample(fraction=1, shuffle=True, seed=1), RunSettings(workers=1))
     assert_same(scores, again)
     at = scores.physician.to_list().index("Dr Ünal / ward 7")
     assert abs(scores.n_patients[at] - 2_000) < 200
