@@ -20,19 +20,23 @@ from intravar.estimators.noise import noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import introduce
 from intravar.estimators.work import Size
-from intravar.measurement.appraisal import appraise
-from intravar.measurement.cases import cases_behind
-from intravar.measurement.course import course_of, subgroups
-from intravar.measurement.dealt import some_panels
+from intravar.measurement.beyond import with_everybody
+from intravar.measurement.cases.behind import cases_behind
+from intravar.measurement.cases.pairs import pairs_behind
 from intravar.measurement.diagnostics import diagnose
-from intravar.measurement.everybody import with_everybody
-from intravar.measurement.location import located, location_of
-from intravar.measurement.nearest import pairs_behind
-from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
+from intravar.measurement.grounds import appraise
+from intravar.measurement.halves import some_panels
 from intravar.measurement.result import Fitted, Measurement
-from intravar.measurement.rule import suggest_rule
-from intravar.measurement.scores import result_table, scores_of
-from intravar.measurement.together import measured_together
+from intravar.measurement.rule import located, location_of, suggest_rule
+from intravar.measurement.scores import (
+    REPEATS,
+    result_table,
+    scores_of,
+    scores_of_repeats,
+    seen_twice,
+)
+from intravar.measurement.several import measured_together
+from intravar.measurement.strata import course_of, subgroups
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
@@ -275,7 +279,7 @@ def _measured(
         learned = found.beyond is None or main.evidence.upper_limit
         some = prepared.observed if learned else _some(prepared.observed)
         noise = noise_of(some, seed=request.random_state)
-    group = None if appraised.group is None else replace(appraised.group, noise=noise)
+    group = appraised.group
     unrecorded = None
     if repeats is None and group is not None and main.evidence.upper_limit:
         # Cases seen twice measure what can otherwise only be gauged.

@@ -114,7 +114,7 @@ def differences_sentence(
     Parameters
     ----------
     differences
-        What was found, one of :data:`intravar.measurement.group.Differences`.
+        What was found, one of :data:`intravar.inference.group.Differences`.
     spread, low, high
         Standard deviation of true values, with its interval.
     needed
@@ -177,4 +177,41 @@ way.'
         "% of {cases} who could be decided either way.",
         discordance=hundredths(discordance),
         patients=hundredths(patients),
+    )
+
+
+#: Rank correlation from which on scores and rates of "yes" are said to go together.
+TOGETHER = 0.8
+
+
+def rates_in_words(with_rate: float | None, with_half: float | None) -> str | None:
+    """Say that scores and rates go together, where they do.
+
+    Examples
+    --------
+    >>> rates_in_words(-0.9, 0.2)
+    'Score and rate of "yes" go together (rank correlation -0.9): physicians who say yes more \
+often have the lower score. It may tell of the rate as much as of consistency.'
+    >>> rates_in_words(0.3, 0.2) is None
+    True
+    """
+    if with_rate is None or with_half is None or max(abs(with_rate), with_half) < TOGETHER:
+        return None
+    if with_half > abs(with_rate):
+        value, told = (
+            with_half,
+            Sentence("{deciders} who {say_yes} to nearly half have the higher score"),
+        )
+    else:
+        value = with_rate
+        than = "higher" if value > 0 else "lower"
+        told = Sentence(
+            "{deciders} who {say_yes} more often have the {than} score",
+            than=than,
+        )
+    return Sentence(
+        "Score and {rate_of_yes} go together (rank correlation {value:.1f}): "
+        "{told}. It may tell of the rate as much as of consistency.",
+        value=value,
+        told=told,
     )

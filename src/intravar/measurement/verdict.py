@@ -17,7 +17,7 @@ from intravar.estimators.evidence import (
     EligibleRates,
     Evidence,
 )
-from intravar.measurement.group import RANKABLE, Group
+from intravar.inference.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
 from intravar.wording import Sentence
 
@@ -59,6 +59,9 @@ NO_RULE = Sentence(
     "no rule was found in these covariates: they hardly predict the "
     "decisions, and the number is how often any two {cases} of one "
     "{decider}, comparable or not, are decided differently"
+)
+ANY_TWO = Sentence(
+    "pairs of any two {cases} of {a_decider}, since nothing recorded tells them apart"
 )
 
 
@@ -146,6 +149,31 @@ def judge(grounds: Grounds) -> Verdict:
     if grounds.evidence.upper_limit:
         return Verdict("upper limits and ranks", _for_ranks(grounds), found)
     return Verdict("levels and ranks", _for_ranks(grounds), found)
+
+
+def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
+    """Return what a score compares, to stand behind "of 100".
+
+    Parameters
+    ----------
+    evidence
+        What stands behind the score.
+    judged
+        The verdict; where no rule was found, nothing tells patients apart.
+
+    Examples
+    --------
+    >>> from intravar.estimators.evidence import Predictions
+    >>> evidence = Predictions(*np.zeros((4, 2)))
+    >>> compared_in(evidence)
+    'pairs of patients alike in what is recorded'
+    >>> compared_in(evidence, Verdict("group only", (), rule_found=1.0))
+    'pairs of any two patients of a physician, since nothing recorded tells them apart'
+    """
+    no_rule = judged is not None and judged.rule_found < RULE_FOUND
+    if no_rule and evidence.learned:
+        return ANY_TWO
+    return evidence.compared
 
 
 def ranking_reliability(group: Group, halves: Halves | None) -> float:

@@ -19,7 +19,6 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError, option
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
-from intravar.measurement.strata import MATTERS
 from intravar.publication.explain import chosen_decision
 from intravar.publication.files import read_published
 from intravar.publication.folders import private_folder
@@ -27,6 +26,7 @@ from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, read
 from intravar.publication.results import Decision, Noise, Published
 from intravar.publication.rounding import fraction
 from intravar.publication.strata_words import SURE
+from intravar.request import MATTERS
 from intravar.wording import USUAL, Words
 
 _ENDS = ("discordance", "low", "high")

@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.measurement.group import Group
-from intravar.measurement.location import in_places
+from intravar.inference.group import Group
 from intravar.measurement.result import Measurement
-from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.strata import Strata as MeasuredStrata
 from intravar.measurement.verdict import UNRANKED

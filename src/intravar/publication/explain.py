@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.measurement.explanation import cases_of, patients_of, side_by_side
+from intravar.measurement.cases.tables import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.addressing import as_known
 from intravar.publication.files import is_published, read_published

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from intravar.arrays import IntArray
 from intravar.estimators.noise import Noise as MeasuredNoise
-from intravar.measurement.estimand import rates_in_words, with_rates
-from intravar.measurement.group import Group as MeasuredGroup
+from intravar.inference.group import Group as MeasuredGroup
 from intravar.measurement.result import Measurement
-from intravar.measurement.scores import COMPARABLE
-from intravar.measurement.sentences import about, differences_sentence, explained_sentence
+from intravar.measurement.scores import COMPARABLE, with_rates
+from intravar.measurement.sentences import (
+    about,
+    differences_sentence,
+    explained_sentence,
+    rates_in_words,
+)
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.rounding import coarse, coarse_step, fraction, two_digits
 from intravar.wording import USUAL, Sentence, Words

@@ -21,7 +21,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
-from intravar.measurement.together import Together
+from intravar.measurement.several import Together
 from intravar.outcomes import positions
 from intravar.publication.bands import Band
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair

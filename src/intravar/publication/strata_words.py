@@ -11,13 +11,13 @@ from scipy.stats import norm
 
 from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
-from intravar.measurement.course import Course
-from intravar.measurement.strata import MATTERS
+from intravar.measurement.strata import Course
 from intravar.measurement.strata import Strata as MeasuredStrata
 from intravar.publication.group_words import published_noise
 from intravar.publication.results import Change, Strata, Stratum
 from intravar.publication.rounding import coarse, coarse_step, fraction
 from intravar.publication.suppression import is_few
+from intravar.request import MATTERS
 from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.

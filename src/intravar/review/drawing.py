@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.measurement.explanation import as_text
+from intravar.measurement.cases.tables import as_text
 from intravar.publication.explain import measurement_folders
 from intravar.review.blinding import refuse_telling_columns, refuse_telling_names
 from intravar.review.design import PAIRS, Design, DrawnPair, checked_size, draw_pairs

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.measurement.explanation import typed
+from intravar.measurement.cases.tables import typed
 from intravar.preparation.physician_names import physician_names
 from intravar.request import Request
 from intravar.sources import read_source

@@ -15,8 +15,7 @@ from intravar.documents.measurement.deciders import (
     with_intervals,
 )
 from intravar.documents.measurement.group import NoiseShare, hundred_pairs, noise_bar, noise_parts
-from intravar.measurement.estimand import rates_in_words
-from intravar.measurement.sentences import MAY_BE_READ, explained_sentence
+from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.group_words import differences_line
 from intravar.publication.results import Decision
