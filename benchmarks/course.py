@@ -10,8 +10,7 @@ import polars as pl
 import intravar
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
-from intravar.measurement.course import course_of, subgroups
-from intravar.measurement.strata import Strata
+from intravar.measurement.strata import Strata, course_of, subgroups
 from intravar.preparation.check import checked
 from intravar.preparation.prepare import Prepared
 from intravar.publication.strata_words import SURE, published_strata

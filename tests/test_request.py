@@ -21,7 +21,7 @@ BASE: dict[str, Any] = {"physician": "doctor", "decision": "statin"}
     ("fields", "words"),
     [
         ({"physician": ""}, "physician is not given; name a column of the table"),
-        ({"min_panel": 1}, "min_panel is 1; a pair takes two patients, give 2 or more"),
+        ({"min_panel": 1}, "min_panel is 1; a pair takes two, give 2 or more"),
         ({"min_reliability": 1.5}, "min_reliability is 1.5; it lies between 0 and 1"),
         ({"smallest_cell": 0}, r"smallest_cell is 0; give 1 \(hide nothing\), or 3 or more"),
         ({"seed": "7"}, "seed is '7'; give a number"),

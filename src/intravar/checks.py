@@ -27,7 +27,7 @@ def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
     """
     raw = np.asarray(decision)
     if raw.ndim != 1:
-        raise InputError(f"column '{DECISION}' has {raw.ndim} dimensions; give one value a patient")
+        raise InputError(f"column '{DECISION}' has {raw.ndim} dimensions; give one value a row")
     values = pl.Series(raw.tolist() if raw.dtype == object else raw, strict=False)
     missing = values.is_nan() if values.dtype.is_float() else values.is_null()
     missing = missing.fill_null(True)
@@ -79,9 +79,7 @@ def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -
 def _plain(physician: Sequence[Any] | npt.NDArray[Any]) -> list[Any] | npt.NDArray[Any]:
     array = np.asarray(physician)
     if array.ndim != 1:
-        raise InputError(
-            f"column '{PHYSICIAN}' has {array.ndim} dimensions; give one value a patient"
-        )
+        raise InputError(f"column '{PHYSICIAN}' has {array.ndim} dimensions; give one value a row")
     if array.dtype != object:
         return array
     values = [None if value is None or value != value else value for value in array.tolist()]

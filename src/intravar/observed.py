@@ -92,11 +92,11 @@ class Observed:
         labels = checked_labels(_values(physician))
         n_patients = len(covariates)
         if n_patients == 0:
-            raise InputError("there are no patients; give at least one row")
+            raise InputError("there are no rows; give at least one")
         for name, length in {"decision": len(decision), "physician": len(labels)}.items():
             if length != n_patients:
                 raise InputError(
-                    f"{name} has {length:,} entries for {n_patients:,} patients; one each is needed"
+                    f"{name} has {length:,} entries for {n_patients:,} rows; one each is needed"
                 )
         named = in_natural_order(labels.unique())
         code = labels.replace_strict(named, np.arange(len(named)), return_dtype=pl.Int64)

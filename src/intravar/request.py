@@ -61,7 +61,7 @@ class Request:
     (('visit',), 30)
     >>> Request(physician="doctor", decision="statin", min_panel=1)
     Traceback (most recent call last):
-    intravar.errors.InputError: min_panel is 1; a pair takes two patients, give 2 or more
+    intravar.errors.InputError: min_panel is 1; a pair takes two, give 2 or more
     """
 
     physician: str = _asked("columns", "Column of whoever decides.", "")
@@ -216,19 +216,18 @@ class Request:
         for decision in (self.decision, *self.decisions):
             if decision in named:
                 raise InputError(
-                    f"{option('where')} names '{decision}', which is the decision; patients who "
+                    f"{option('where')} names '{decision}', which is the decision; rows that "
                     "are chosen by what was decided say nothing about deciding, leave it out"
                 )
 
     def _check_limits(self) -> None:
         if self.min_panel < 2:
             raise InputError(
-                f"{option('min_panel')} is {self.min_panel}; a pair takes two patients, give 2 or "
-                "more"
+                f"{option('min_panel')} is {self.min_panel}; a pair takes two, give 2 or more"
             )
         if self.sample < LEAST_SAMPLE:
             raise InputError(
-                f"{option('sample')} is {self.sample}; give {LEAST_SAMPLE:,} patients or more"
+                f"{option('sample')} is {self.sample}; give {LEAST_SAMPLE:,} rows or more"
             )
         if not 0 <= self.min_reliability <= 1:
             raise InputError(

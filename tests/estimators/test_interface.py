@@ -166,7 +166,7 @@ def test_small_and_degenerate_panels(name):
     reason = dict(zip(model.physicians_, model.reason_, strict=True))
     if isinstance(model, MatchingEstimator):
         assert np.isnan(score["one"])
-        assert reason["one"] == "fewer than two patients"
+        assert reason["one"] == "fewer than two decisions"
         assert score["two"] in (0.0, 1.0)
         assert model.profile_.filter(physician="one")["score"].item() is None
     assert np.isfinite(score["many"])
@@ -217,7 +217,7 @@ def test_one_physician_and_one_patient(name):
     alone = quick(name).fit(x[:1], y[:1], ["only"])
     assert alone.n_patients_.tolist() == [1]
     if isinstance(alone, MatchingEstimator):
-        assert alone.reason_ == ["fewer than two patients"]
+        assert alone.reason_ == ["fewer than two decisions"]
 
 
 BAD = {
@@ -268,7 +268,7 @@ BAD = {
         "the rows of X and y carry the same labels in another order",
     ),
     "lengths differ": (lambda x, y, who: (x, y[:-1], who), "decision has 9 entries for 10"),
-    "no patients": (lambda x, y, who: (x[:0], y[:0], who[:0]), "there are no patients"),
+    "no patients": (lambda x, y, who: (x[:0], y[:0], who[:0]), "there are no rows"),
     "no columns": (lambda x, y, who: (x[:, :0], y, who), "X has no columns"),
     "one dimension": (lambda x, y, who: (x[:, 0], y, who), "X has 1 dimension"),
     "not a table": (lambda x, y, who: ("x.csv", y, who), "X is a str"),

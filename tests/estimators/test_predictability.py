@@ -89,7 +89,7 @@ def test_small_panels(size):
 def test_edges():
     one = intravar.Predictability().fit([[1.0]], [1], ["A"])
     assert np.isnan(one.score_).all()
-    assert one.reason_ == ["fewer than two patients"]
+    assert one.reason_ == ["fewer than two decisions"]
     same = intravar.Predictability().fit(np.ones((60, 2)), np.tile([0, 1], 30), ["A"] * 60)
     assert same.score_[0] == pytest.approx(0.5, abs=0.06)
     plain = np.random.default_rng(0).random((60, 2))

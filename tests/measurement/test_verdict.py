@@ -25,13 +25,12 @@ from intravar.estimators.evidence import (
     RepeatedCases,
 )
 from intravar.inference import Interval
+from intravar.inference.group import Explained, Group, group_of
 from intravar.latent.anchors import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
-from intravar.measurement.appraisal import Appraisal, agreement_with, appraise
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.explained import Explained
-from intravar.measurement.group import Group, group_of
+from intravar.measurement.grounds import Appraisal, agreement_with, appraise
 from intravar.measurement.halves import Half, Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
@@ -277,7 +276,7 @@ def test_names_that_others_call(monkeypatch: pytest.MonkeyPatch):
     assert group.explained is not None
     assert 0 < group.explained.share < 1
     assert found.physicians["explained"].is_not_null().all()
-    assert group.noise is found.noise is not None
+    assert found.noise is not None
 
 
 def test_panels_without_patients_in_common_are_not_ranked():

@@ -101,7 +101,7 @@ def test_whoever_is_hidden_is_hidden_in_them_too(folder: Path) -> None:
     (row,) = [each for each in sheet.iter_rows(values_only=True) if each[0] == hidden]
     assert {value for value in row[1:] if value is not None} == {
         False,
-        "at most 11 patients, too few to publish",
+        "at most 11 decisions, too few to publish",
     }
     # Without a figure there is no sheet.
     sheets = [path.name for path in folder.with_name("sheets").iterdir()]

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import intravar
-from intravar.measurement.together import Together
+from intravar.measurement.several import Together
 from intravar.publication.bands import Band
 from intravar.publication.disclosure import published_of
 from intravar.publication.joint import combinations_of, may_be_told, published_joint

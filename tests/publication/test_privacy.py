@@ -264,9 +264,7 @@ def test_few_exceptions_among_the_eligible_hide_the_score() -> None:
     row = seen.table.row(0, named=True)
     for name in ("discordance", "low", "high", "shrunken", "p_high", "p_low", "discrimination"):
         assert row[name] is None
-    assert row["reason"] == (
-        "at most 11 eligible patients decided one way or the other, too few to publish"
-    )
+    assert row["reason"] == ("at most 11 eligible decisions of one kind, too few to publish")
 
 
 def test_published_numbers_are_rounded_unless_nothing_is_hidden() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
-from intravar.measurement.cases_beyond import MOST_PAIRS, REVIEW
-from intravar.measurement.everybody import with_everybody
-from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of
+from intravar.measurement.beyond import with_everybody
+from intravar.measurement.cases.behind import MOST_PAIRS, REVIEW
+from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.scores import Scores
@@ -290,7 +290,7 @@ def test_a_population_of_a_large_table(table: pl.DataFrame, tmp_path: Path):
     assert check.prepared.dropped["they do not belong to the population"] == (
         table.height - filtered.height
     )
-    with pytest.raises(InputError, match="no patient of .* belongs to the population"):
+    with pytest.raises(InputError, match="no row of .* belongs to the population"):
         measured(path, where="ward = 'west'")
 
 

@@ -291,7 +291,7 @@ def chosen(source: Any, where: str, **reading: Any) -> list[Any] | str:
     try:
         found = read_source(source, as_text=["doctor", "drug"], where=where, **reading)
     except InputError as error:
-        return re.sub(r"^no patient of .* belongs", "nobody belongs", str(error))
+        return re.sub(r"^no row of .* belongs", "nobody belongs", str(error))
     plain = found.table.with_columns(pl.col("doctor", "drug").cast(pl.String))
     kept = plain.select(sorted(plain.columns)).sort("row")
     return [kept.columns, *map(str, kept.iter_rows())]

@@ -32,7 +32,7 @@ from intravar.estimators.evidence import Decisions, Estimand, Evidence
 from intravar.estimators.work import Size, Work, scanning
 from intravar.frames import handed_back
 from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_level
-from intravar.inference.scales import Scale
+from intravar.inference.reliability import Scale
 from intravar.observed import Observed
 
 

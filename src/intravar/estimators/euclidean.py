@@ -7,6 +7,7 @@ import numpy as np
 from intravar.estimators.matching import MatchingEstimator
 from intravar.matching.comparison import Points
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 
 class Euclidean(MatchingEstimator):
@@ -32,7 +33,7 @@ class Euclidean(MatchingEstimator):
 
     name = "euclidean"
     label = "Euclidean"
-    idea = "pairs patients close on all standardised covariates alike"
+    idea = Sentence("pairs {cases} close on all standardised covariates alike")
     supervised = False
 
     def _comparison(self, observed: Observed) -> Points:

@@ -13,7 +13,7 @@ from intravar.checks import checked_decision, checked_physician
 from intravar.errors import InputError
 from intravar.estimators.evidence import Estimand
 from intravar.inference.intervals import LEVEL, checked_level, share_interval
-from intravar.inference.scales import Scale
+from intravar.inference.reliability import Scale
 
 NO_REPEATS = "no case was seen twice"
 

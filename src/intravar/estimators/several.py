@@ -224,7 +224,7 @@ def several_of(found: PredictedDecisions) -> Several:
     rows = np.flatnonzero(found.known.all(axis=1))
     if len(rows) < FEWEST_PATIENTS:
         raise InputError(
-            f"all decisions are known of {len(rows)} patients only; at least {FEWEST_PATIENTS} are "
+            f"all decisions are known in {len(rows)} rows only; at least {FEWEST_PATIENTS} are "
             "needed to measure them together"
         )
     code, decided, predicted = found.code[rows], found.decided[rows], across.predicted[rows]

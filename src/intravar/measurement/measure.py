@@ -19,19 +19,23 @@ from intravar.estimators.noise import noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import introduce
 from intravar.estimators.work import Size
-from intravar.measurement.appraisal import appraise
-from intravar.measurement.cases import cases_behind
-from intravar.measurement.course import course_of, subgroups
-from intravar.measurement.dealt import some_panels
+from intravar.measurement.beyond import with_everybody
+from intravar.measurement.cases.behind import cases_behind
+from intravar.measurement.cases.pairs import pairs_behind
 from intravar.measurement.diagnostics import diagnose
-from intravar.measurement.everybody import with_everybody
-from intravar.measurement.location import located, location_of
-from intravar.measurement.nearest import pairs_behind
-from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
+from intravar.measurement.grounds import appraise
+from intravar.measurement.halves import some_panels
 from intravar.measurement.result import Fitted, Measurement
-from intravar.measurement.rule import suggest_rule
-from intravar.measurement.scores import in_their_words, result_table, scores_of
-from intravar.measurement.together import measured_together
+from intravar.measurement.rule import located, location_of, suggest_rule
+from intravar.measurement.scores import (
+    REPEATS,
+    result_table,
+    scores_of,
+    scores_of_repeats,
+    seen_twice,
+)
+from intravar.measurement.several import measured_together
+from intravar.measurement.strata import course_of, subgroups
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
@@ -42,7 +46,7 @@ from intravar.runs.buckets import limits_of
 from intravar.runs.readings import with_n_apart
 from intravar.runs.settings import RunSettings
 from intravar.seeds import stream
-from intravar.wording import Words
+from intravar.wording import Sentence, Words
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -202,7 +206,7 @@ def _measured(
     sampled = fitted[names[0]]
     beyond_cases = None
     if found.beyond is not None:
-        tell.step(words.said("reading the physicians beyond the sample"), _time_beyond(found))
+        tell.step(words.fill("reading the {deciders} beyond the sample"), _time_beyond(found))
         begun = time.perf_counter()
         fitted, found, beyond_cases = with_everybody(
             fitted, found, found.beyond, importance, means, tell.part
@@ -216,18 +220,15 @@ def _measured(
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
-    tell.step(words.said("measuring two halves of the patients"), seconds.get(names[0]))
+    tell.step(words.fill("measuring two halves of the {cases}"), seconds.get(names[0]))
     appraised = appraise(found, fitted, rule)
     scores = appraised.scores
     if (location := location_of(prepared, main.evidence, request.seed, words)) is not None:
         scores = located(scores, location, prepared.observed)
     main = fitted[names[0]] = replace(main, scores=scores)
-    tell.step(words.said("assessing the physicians"))
-    table = in_their_words(
-        result_table(
-            main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
-        ),
-        words,
+    tell.step(words.fill("assessing the {deciders}"))
+    table = result_table(
+        main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
     )
     table = table[natural_places(table["physician"])]
     pairs = pairs_behind(main.evidence, prepared.observed)
@@ -242,7 +243,7 @@ def _measured(
         learned = found.beyond is None or main.evidence.upper_limit
         some = prepared.observed if learned else _some(prepared.observed)
         noise = noise_of(some, seed=request.seed)
-    group = None if appraised.group is None else replace(appraised.group, noise=noise)
+    group = appraised.group
     unrecorded = None
     if repeats is None and group is not None and main.evidence.upper_limit:
         # Cases seen twice measure what can otherwise only be gauged.
@@ -307,9 +308,14 @@ def _refuse_tiny_panels(found: Check) -> None:
     largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
     if largest < FEWEST_IN_A_PANEL:
         raise InputError(
-            f"no physician has {FEWEST_IN_A_PANEL} patients or more (the largest panel has "
-            f"{largest}); there is nothing to compare: name another column with "
-            f"{option('physician')}, one of groups or hospitals say"
+            Sentence(
+                "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "
+                "has {largest}); there is nothing to compare: name another column with "
+                "{physician}, one of groups or hospitals say",
+                fewest_in_a_panel=FEWEST_IN_A_PANEL,
+                largest=largest,
+                physician=option("physician"),
+            )
         )
 
 
@@ -328,8 +334,13 @@ def chosen_methods(request: Request) -> list[str]:
             )
     if main != REPEATS and METHODS[main].estimand == "order":
         raise InputError(
-            f"method '{main}' ranks physicians but does not measure a discordance; choose another "
-            f"with {option('method')} and set it beside with {option('methods', main)}"
+            Sentence(
+                "method '{main}' ranks {deciders} but does not measure a discordance; "
+                "choose another with {method} and set it beside with {methods}",
+                main=main,
+                method=option("method"),
+                methods=option("methods", main),
+            )
         )
     return names
 
@@ -349,7 +360,13 @@ def fit_method(
         estimator.fit_observed(observed)
     evidence = estimator.evidence(observed)
     fitted = Fitted(estimator, evidence, scores_of(estimator, evidence, observed))
-    return fitted, sorted({str(warning.message) for warning in caught})
+    return fitted, sorted({_text(warning.message) for warning in caught})
+
+
+def _text(message: Warning | str) -> str:
+    """Return what a warning says, as it was given."""
+    given = message.args[0] if isinstance(message, Warning) and message.args else message
+    return given if isinstance(given, str) else str(given)
 
 
 def _labelled(fitted: Fitted, words: Words) -> Fitted:

@@ -199,7 +199,7 @@ def _refuse_strata(request: Request, method: str) -> None:
         if getattr(request, name) is not None and not DESCRIBED[method].predicts:
             able = [each for each, found in METHODS.items() if found.predicts]
             raise InputError(
-                f"{option(name)} compares patients by predictions of every decision, and method "
+                f"{option(name)} compares by predictions of every decision, and method "
                 f"'{method}' makes none; choose {' or '.join(able)}, or leave {option(name)} out"
             )
 
@@ -318,20 +318,22 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     observed = prepared.observed
     size, beyond = Size.of(observed), Beyond(census, drawn, found.prepared.dropped)
     of_one = most_read(size.n_covariates)
+    words = request.words
     told = (
-        f"a sample of {observed.n_patients:,} patients of {len(observed.physicians):,} physicians; "
-        f"columns, and all that physicians have in common, are learned from it"
+        f"a sample of {observed.n_patients:,} {words.cases} of "
+        f"{words.counted(len(observed.physicians))}; columns, and what {words.deciders} have in "
+        "common, are learned from it"
     )
     notes = [told]
     if n_huge := int((census.n_patients > of_one).sum()):
         notes.append(
-            f"about {of_one:,} patients, drawn by lot, of every physician with more "
+            f"about {of_one:,} {words.cases}, drawn by lot, of every {words.decider} with more "
             f"({n_huge:,} of {len(census.named):,})"
         )
     return replace(
         found,
         request=request,
-        notes=(*found.notes, *map(request.words.said, notes)),
+        notes=(*found.notes, *notes),
         prepared=prepared,
         panels=panels,
         cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),

@@ -258,7 +258,7 @@ def scatter(census: Census, buckets: Buckets, folder: Path, seed: int) -> None:
         )
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(
-            f"the patients could not be dealt into buckets in '{folder}': {first_line(error)}; is "
+            f"the rows could not be dealt into buckets in '{folder}': {first_line(error)}; is "
             "there room on the disk?"
         ) from error
 

@@ -94,7 +94,7 @@ def write_sheets(
             f"{option('cases')} and {option('exact')} show one decision, and several were "
             "measured; measure the one that is meant by itself"
         )
-    known = Addresses.of(source.everybody, private)
+    known = Addresses.of(source.everybody, private, source.words.decider)
     figures = _figures(private, path) if exact else {}
     chosen = source.with_figure if physician is None else [known.found(physician)]
     named, words = names or known.shows_names, source.words

@@ -10,8 +10,8 @@ import polars as pl
 
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
-from intravar.measurement.alike import AlikeScale
-from intravar.measurement.cases_beyond import REVIEW, CaseFinder
+from intravar.measurement.cases.behind import REVIEW, CaseFinder
+from intravar.measurement.cases.pairs import AlikeScale
 from intravar.measurement.result import BeyondCases, Fitted
 from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond, Check

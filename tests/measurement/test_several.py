@@ -12,7 +12,7 @@ import intravar
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.estimators.several import common_folds
-from intravar.measurement.together import Together
+from intravar.measurement.several import Together
 from intravar.publication.fields import FIELDS, paths, rule_of
 from intravar.publication.files import read_published
 from intravar.publication.joint import joint_lines

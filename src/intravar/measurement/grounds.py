@@ -1,4 +1,4 @@
-"""From fitted methods to intervals that hold, the group and the verdict."""
+"""What a verdict rests on: intervals that hold, the group, how far the order is that of rates."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
 from intravar.inference import Interval
+from intravar.inference.group import Group, any_two, explained_of_all, explained_of_each, group_of
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.explained import any_two, explained_of_all, explained_of_each
-from intravar.measurement.group import Group, group_of
 from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
 from intravar.measurement.result import Fitted
 from intravar.measurement.rule import SuggestedRule
