@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks._cohorts import Case
-from intravar.buckets.means import Means
 from intravar.estimators import METHODS, Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
-from intravar.measurement.appraisal import gain_over_limits, raw_scores, rule_strength
+from intravar.measurement.beyond import with_everybody
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.everybody import with_everybody
+from intravar.measurement.grounds import gain_over_limits, raw_scores, rule_strength
 from intravar.measurement.halves import compare_halves
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.preparation.check import checked
 from intravar.request import Request
+from intravar.runs.settings import RunSettings
 
 
 def kept(
@@ -55,7 +55,7 @@ def collected(case: Case, method: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checked(case.table, Request(**case.roles))  # type: ignore[arg-type]
-        seed, observed = found.request.seed, found.prepared.observed
+        seed, observed = found.request.random_state, found.prepared.observed
         fitted, _ = fit_method(method, observed, seed)
         main, rule = fitted, None
         if isinstance(fitted.evidence, Predictions):
@@ -67,7 +67,12 @@ def collected(case: Case, method: str) -> dict[str, Any]:
         if found.beyond is not None:
             importance = dict.fromkeys(found.prepared.covariates, 1.0)
             every, found, _ = with_everybody(
-                {method: fitted}, found, found.beyond, importance, Means(), lambda done, total: None
+                {method: fitted},
+                found,
+                found.beyond,
+                importance,
+                RunSettings(),
+                lambda done, total: None,
             )
             main = every[method]
         halves = None

@@ -219,7 +219,7 @@ def take_home(seen: Seen, table: Table) -> None:
     page.get_by_text("People can be recognised").wait_for()
     seen.look(narrow=False)
     seen.press("I may see them: show the cases")
-    page.get_by_text("PATIENT-LEVEL").wait_for()
+    page.get_by_text("CASE-LEVEL").wait_for()
     seen.look(narrow=False)
     page.get_by_role("link", name="Back to the result").click()
 

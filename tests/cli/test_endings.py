@@ -83,7 +83,7 @@ def test_workers_that_wait_for_a_first_task_end_with_their_owner() -> None:
     """More workers than tasks: who was never given one must notice all the same."""
     code = (
         "import time\n"
-        "from intravar.engines.local_engine import LocalEngine\n"
+        "from intravar.runs.engines import LocalEngine\n"
         "for _ in LocalEngine(3).run(time.sleep, [0, 60]): print('one is done', flush=True)\n"
     )
     process = subprocess.Popen(

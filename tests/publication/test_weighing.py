@@ -8,12 +8,12 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intravar.buckets.readings import others_than_most, told_apart
 from intravar.estimators.evidence import Decisions, Predictions
 from intravar.observed import Observed
 from intravar.publication.results import OwnRule
 from intravar.publication.suppression import is_few
 from intravar.publication.weighing import shown_differences
+from intravar.runs.readings import others_than_most, with_n_apart
 
 SHOWN = {"A": "P-1", "B": "P-2"}
 
@@ -25,7 +25,7 @@ def measured(columns: dict[str, list[float]], rows: list[tuple[str, str, str]]) 
     n = table.height
     observed = Observed.of(both, [0, 1] * n, ["A"] * n + ["B"] * n)
     said = pl.DataFrame(rows, schema=["physician", "covariate", "how"], orient="row")
-    differences = told_apart(said, observed)
+    differences = with_n_apart(said, observed)
     none = np.zeros(0)
     return SimpleNamespace(
         main=SimpleNamespace(evidence=Predictions(none, none, none, none, (), differences)),

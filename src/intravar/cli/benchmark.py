@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import intravar
-from intravar import cli, engines, estimators
+from intravar import cli, estimators, runs
 from intravar.cli.options import Engine, Json, Workers
 from intravar.ledger import Ledger
 from intravar.study import report, tables
@@ -113,14 +113,14 @@ def benchmark(
     if resample_patients:
         console.print(RESAMPLING_WARNING)
     Ledger(out).check(["report.html"])
-    progress = cli.StudyProgress(console, engines.count_workers(workers))
+    progress = cli.StudyProgress(console, runs.count_workers(workers))
     try:
         study = intravar.benchmark(
             conditions or ["score2"],
             [name.strip() for name in methods.split(",") if name.strip()],
             out=out,
             replicates=replicates,
-            workers=workers,
+            n_jobs=workers,
             engine=engine,
             fresh=fresh,
             allow_mixed=allow_mixed,
@@ -140,12 +140,12 @@ def benchmark(
         raise typer.Exit(SOME_FAILED)
 
 
-def _write_report(console: cli.Console, study: intravar.Study) -> None:
+def _write_report(console: cli.Console, study: intravar.study.Study) -> None:
     page, *_ = report.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
-def _print_study(console: cli.Console, study: intravar.Study) -> None:
+def _print_study(console: cli.Console, study: intravar.study.Study) -> None:
     for name, table in study.tables.items():
         if name in tables.FIGURE_TABLES or (name in _LONG and console.width < 120):
             continue

@@ -7,6 +7,7 @@ import numpy as np
 from intravar.estimators.matching import MatchingEstimator
 from intravar.matching.comparison import Points
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 
 class Euclidean(MatchingEstimator):
@@ -25,14 +26,14 @@ class Euclidean(MatchingEstimator):
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
-    >>> model = intravar.Euclidean().fit(*cohort.observed())
+    >>> model = intravar.estimators.Euclidean().fit(*cohort.observed())
     >>> model.profile_.columns[:5]
     ['physician', 'n_patients', 'score', 'low', 'high']
     """
 
     name = "euclidean"
     label = "Euclidean"
-    idea = "pairs patients close on all standardised covariates alike"
+    idea = Sentence("pairs {cases} close on all standardised covariates alike")
     supervised = False
 
     def _comparison(self, observed: Observed) -> Points:

@@ -22,6 +22,7 @@ from intravar.latent.anchors import Anchors as Anchors
 from intravar.latent.decided import Decided
 from intravar.latent.leniency import rates_over_limits
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 #: Values of every physician by name, and their type.
 ByPhysician: TypeAlias = dict[str, tuple[Sequence[Any] | npt.NDArray[Any], PolarsDataType]]
@@ -91,7 +92,7 @@ class Evidence:
     """
 
     events: ClassVar[str] = "decisions of one kind"
-    compared: ClassVar[str] = "pairs of comparable patients"
+    compared: ClassVar[str] = Sentence("pairs of comparable {cases}")
     upper_limit: ClassVar[bool] = False
     of_pairs: ClassVar[bool] = False
     learned: ClassVar[bool] = True
@@ -199,7 +200,7 @@ class Pairs(Evidence):
     attrition: pl.DataFrame
 
     events = "discordant or concordant pairs"
-    compared = "pairs of similar patients"
+    compared = Sentence("pairs of similar {cases}")
     of_pairs = True
 
     def columns(self) -> Mapping[str, FloatArray]:
@@ -263,8 +264,8 @@ class EligibleRates(Evidence):
     follows: bool = True
     probability: FloatArray | None = None
 
-    events = "eligible patients decided one way or the other"
-    compared = "pairs of eligible patients"
+    events = "eligible decisions of one kind"
+    compared = Sentence("pairs of eligible {cases}")
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
@@ -375,7 +376,7 @@ class Predictions(Evidence):
     words: tuple[str | None, ...] = ()
     differences: pl.DataFrame = field(default_factory=no_differences)
 
-    compared = "pairs of patients alike in what is recorded"
+    compared = Sentence("pairs of {cases} alike in what is recorded")
     upper_limit = True
 
     def columns(self) -> Mapping[str, FloatArray]:

@@ -29,6 +29,7 @@ from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
 from intravar.learning.screening import MOST_SEEN
 from intravar.observed import Observed
 from intravar.panels import Layout
+from intravar.wording import Sentence
 
 __all__ = ["AnchorWarning", "LatentRule", "OwnRulesWarning"]
 
@@ -121,7 +122,9 @@ class LatentRule(CommonEstimator):
 
     name = "latent-rule"
     label = "Latent Rule"
-    idea = "learns the rule, shared or personal, then how closely each physician follows it"
+    idea = Sentence(
+        "learns the rule, shared or personal, then how closely each {decider} follows it"
+    )
     supervised = True
     shares = "latent"
     estimand: ClassVar[Estimand] = "eligible"

@@ -12,6 +12,7 @@ from intravar.learning.profiles import ProfileModel, select_profiles
 from intravar.learning.scaling import fit_robust_scaling
 from intravar.matching.comparison import Hybrid, Strategy
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 
 class LPAGuided(MatchingEstimator):
@@ -54,7 +55,7 @@ class LPAGuided(MatchingEstimator):
 
     name = "lpa-guided"
     label = "LPA-guided"
-    idea = "pairs patients of the same latent profiles that are clinically close"
+    idea = Sentence("pairs {cases} of the same latent profiles that are clinically close")
     supervised = False
     shares = "profiles"
 

@@ -6,6 +6,7 @@ from intravar.estimators.matching import MatchingEstimator
 from intravar.matching.comparison import Points
 from intravar.matching.distances import covariance, mahalanobis_points
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 
 class Mahalanobis(MatchingEstimator):
@@ -24,7 +25,7 @@ class Mahalanobis(MatchingEstimator):
 
     name = "mahalanobis"
     label = "Mahalanobis"
-    idea = "pairs patients close after the covariates' correlation is taken out"
+    idea = Sentence("pairs {cases} close after the covariates' correlation is taken out")
     supervised = False
 
     def _comparison(self, observed: Observed) -> Points:

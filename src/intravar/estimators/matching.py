@@ -20,7 +20,7 @@ from intravar.matching.pairing import Pairing, Status
 from intravar.observed import Observed
 
 #: Reasons for an undefined score, in the words that results print.
-TOO_FEW_PATIENTS = "fewer than two patients"
+TOO_FEW_PATIENTS = "fewer than two decisions"
 NO_PAIR = "no pair within the caliper"
 
 

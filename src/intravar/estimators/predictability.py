@@ -20,11 +20,12 @@ from intravar.prediction.common import Predicted, PredictionCommon, learn_predic
 from intravar.prediction.halves import half_bounds
 from intravar.prediction.own.weights import in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
+from intravar.wording import Sentence
 
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000
 REPETITIONS = 3
-TOO_FEW = "fewer than two patients"
+TOO_FEW = "fewer than two decisions"
 
 
 class Predictability(CommonEstimator):
@@ -84,7 +85,7 @@ class Predictability(CommonEstimator):
 
     name = "predictability"
     label = "Predictability"
-    idea = "bounds discordance by how badly this physician's decisions can be predicted"
+    idea = Sentence("bounds discordance by how badly this {decider_own} decisions can be predicted")
     supervised = True
     shares = "prediction"
     accepts_missing = True

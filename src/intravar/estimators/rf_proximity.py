@@ -8,6 +8,7 @@ from intravar.arrays import FloatArray
 from intravar.estimators.forest_based import ForestBased
 from intravar.matching.comparison import SharedLeaves
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 
 class RFProximity(ForestBased):
@@ -36,7 +37,9 @@ class RFProximity(ForestBased):
 
     name = "rf-proximity"
     label = "RF Proximity"
-    idea = "pairs patients that end in the same leaves of a forest that predicts the decision"
+    idea = Sentence(
+        "pairs {cases} that end in the same leaves of a forest that predicts the decision"
+    )
 
     importances_: FloatArray
 

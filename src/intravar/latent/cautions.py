@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from intravar.latent.anchors import Anchors
+from intravar.wording import Sentence
 
 
 class AnchorWarning(UserWarning):
@@ -32,9 +33,12 @@ def warn_of_thin_anchors(anchors: Anchors, share: float, stacklevel: int) -> Non
 def warn_of_own_rules(stacklevel: int) -> None:
     """Warn that the rules that physicians follow could not be followed."""
     warnings.warn(
-        "physicians follow rules of their own, and neither a shared rule nor personal weights or "
-        "limits explain their decisions: scores may take another rule for inconsistency; the "
-        "intervals hold whatever the rules are",
+        Sentence(
+            "{deciders} follow rules of their own, and neither a shared rule nor "
+            "personal weights or limits explain their decisions: scores may take "
+            "another rule for inconsistency; the intervals hold whatever the rules "
+            "are"
+        ),
         OwnRulesWarning,
         stacklevel=stacklevel + 1,
     )

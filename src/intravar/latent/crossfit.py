@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.engines.threads import in_threads
 from intravar.errors import InputError
 from intravar.latent.calibration import (
     Calibration,
@@ -29,6 +28,7 @@ from intravar.latent.decided import Decided
 from intravar.latent.rule_learners import KeptRule, LearnedRule, PreparedRule, Task
 from intravar.learning.boosted_trees import Rates
 from intravar.panels import Panels
+from intravar.processes import in_threads
 
 BLEND = "blend"
 MOST_EXTREME_START = 3.0

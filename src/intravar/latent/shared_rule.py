@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.interrupts import interrupts_wait
 from intravar.latent.calibration import (
     SHIFT_POINTS,
     TIGHT,
@@ -33,6 +32,7 @@ from intravar.latent.rates_kernel import (
 )
 from intravar.latent.reading import LatentReading, Within
 from intravar.panels import Panels
+from intravar.processes import interrupts_wait
 
 #: Gain in log-likelihood that personal thresholds must show over a shared one.
 THRESHOLD_MARGIN = 10.0

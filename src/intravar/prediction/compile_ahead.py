@@ -48,7 +48,7 @@ def compile_now() -> None:
 
 
 if __name__ == "__main__":
-    from intravar.engines.workers import end_with
+    from intravar.processes import end_with
 
     end_with(int(sys.argv[1]))
     compile_now()

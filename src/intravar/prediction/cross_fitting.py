@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from intravar.arrays import FloatArray
-from intravar.engines.threads import in_threads
 from intravar.prediction.candidates import BLIND, Candidates, learn_candidates
 from intravar.prediction.own.rules import Hyper
 from intravar.prediction.stacking import Level, Stack, fit_stack
 from intravar.prediction.tasks import Task
+from intravar.processes import in_threads
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.engines.threads import in_threads
 from intravar.observed import Observed
 from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
 from intravar.prediction.pooled import common_trees
 from intravar.prediction.tasks import Task, View
+from intravar.processes import in_threads
 
 #: What was learned of physicians' rates without each fold.
 _ByFold: TypeAlias = dict[int, Hyper]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.engines.threads import in_threads
 from intravar.latent.decided import Decided
 from intravar.latent.personal.heterogeneity import (
     MOST_MULTIPLIED,
@@ -27,6 +26,7 @@ from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.own_rules import OwnRules, read_own_rules
 from intravar.latent.personal.weights import ChainSettings, CommonWeights
 from intravar.panels import Panels
+from intravar.processes import in_threads
 from intravar.seeds import stream
 
 #: Standard errors by which personal slopes must exceed chance.

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.special import betaln, gammaln
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.interrupts import interrupts_wait
 from intravar.latent.personal.limits_kernel import weigh_panel
 from intravar.latent.personal.panel_rows import PanelDraws
 from intravar.latent.rates import Law, fit_beta, no_stronger
 from intravar.panels import Panels
+from intravar.processes import interrupts_wait
 
 #: Levels of a covariate, rules drawn per physician, rounds in which the Beta laws are learned.
 LEVELS, DRAWS, ROUNDS = 40, 200, 3

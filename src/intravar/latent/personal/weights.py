@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.interrupts import interrupts_wait
 from intravar.latent.personal.chain_kernel import (
     Chain,
     Population,
@@ -41,6 +40,7 @@ from intravar.latent.personal.population import (
 )
 from intravar.latent.rates import Law
 from intravar.panels import Panels
+from intravar.processes import interrupts_wait
 
 #: Sweeps before the laws of the rates, and before the camps, are learned.
 HOLD_LAWS, HOLD_CAMPS = 20, 40

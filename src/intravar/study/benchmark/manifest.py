@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from intravar.engines.software import software_versions
 from intravar.estimators.base import Estimator
+from intravar.runs.software import software_versions
 from intravar.study.benchmark.units import CONSTANT, ORACLE, Replicates
 from intravar.study.simulation.conditions import Condition
 from intravar.study.simulation.rules import ThresholdRule

@@ -19,9 +19,9 @@ from typing import Any
 import polars as pl
 from filelock import FileLock, Timeout
 
-from intravar.engines.software import software_versions
 from intravar.errors import InputError
 from intravar.ledger import Ledger, checksum, record_checksum
+from intravar.runs.software import software_versions
 from intravar.study.benchmark.score_table import SCORE_SCHEMA, current_scores
 from intravar.study.benchmark.units import Unit, UnitResult
 from intravar.writing import make_folder, sweep, whole_file

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from intravar.deprecation import renamed
 from intravar.errors import unknown_name
 from intravar.seeds import derived_seed
 from intravar.study.cohort import Cohort
@@ -296,10 +297,11 @@ def _asked(
     return scenario.resized(n_patients, n_physicians), default if seed is None else seed
 
 
+@renamed(seed="random_state")
 def simulate(
     condition: str | Scenario,
     *,
-    seed: int | None = None,
+    random_state: int | None = None,
     n_patients: int | None = None,
     n_physicians: int | None = None,
 ) -> Cohort:
@@ -309,18 +311,18 @@ def simulate(
     ----------
     condition
         Name of a condition (`intravar conditions` lists them), or a scenario of your own.
-    seed
+    random_state
         Seed of the draw; by default the condition's own, 0 for a scenario.
     n_patients, n_physicians
         Other sizes than the condition's.
 
     Examples
     --------
-    >>> simulate("score2", seed=7, n_patients=1000, n_physicians=10)
+    >>> simulate("score2", random_state=7, n_patients=1000, n_physicians=10)
     score2: 1,000 patients of 10 physicians (95 to 105 each)
     ...
     """
-    scenario, own_seed = _asked(condition, seed, n_patients, n_physicians)
+    scenario, own_seed = _asked(condition, random_state, n_patients, n_physicians)
     return scenario.simulate(own_seed)
 
 

@@ -1,0 +1,317 @@
+"""What can be said of all physicians together, whatever can be said of each.
+
+The mean is that of these physicians' patients. How much true values differ between physicians, and
+whether they differ at all, comes from the normal model of random effects: its Q statistic, whose
+distribution gives an interval of the spread and a test without approximating the spread itself.
+The interval and the test are two sides of one statistic, so that they never contradict each other.
+
+References
+----------
+Viechtbauer, Confidence intervals for the amount of heterogeneity in meta-analysis, Statistics in
+Medicine 2007;26:37-52.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import chi2, norm
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.inference.intervals import LEVEL
+from intravar.inference.reliability import rankability
+from intravar.request import MATTERS
+
+_Z = float(norm.ppf(0.5 + LEVEL / 2))
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The explained share of all physicians together.
+
+    Attributes
+    ----------
+    share, low, high
+        With its 95 % interval; below 0 where predictions are worse than the rate.
+    """
+
+    share: float
+    low: float
+    high: float
+
+
+def any_two(n_patients: IntArray, n_for: IntArray) -> FloatArray:
+    """Return how often two patients of each physician are decided differently, whoever they are.
+
+    Without bias: pairs decided differently over all pairs. NaN with fewer than two patients.
+
+    Examples
+    --------
+    >>> any_two(np.array([4, 100, 1]), np.array([2, 50, 1])).round(3).tolist()
+    [0.667, 0.505, nan]
+    """
+    n, yes = n_patients.astype(np.float64), n_for.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(n > 1, 2 * yes * (n - yes) / (n * (n - 1)), np.nan)
+
+
+def explained_of_each(
+    score: FloatArray, error: FloatArray, n_patients: IntArray, n_for: IntArray
+) -> dict[str, FloatArray]:
+    """Return the explained share of every physician with its ends, as result columns.
+
+    Parameters
+    ----------
+    score, error
+        Discordance of every physician and its standard error; NaN where there is none.
+    n_patients, n_for
+        Patients, and those decided for.
+
+    Examples
+    --------
+    >>> n, error = np.array([200, 200]), np.array([0.02, 0.02])
+    >>> found = explained_of_each(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
+    >>> found["explained"].round(2).tolist()
+    [0.5, 0.0]
+    """
+    whole = any_two(n_patients, n_for)
+    known = np.isfinite(score) & (whole > 0)
+    share = np.full(len(score), np.nan)
+    half = np.full(len(score), np.nan)
+    share[known] = 1 - score[known] / whole[known]
+    # The rate's own error is left out: it moves score and whole together.
+    half[known] = _Z * error[known] / whole[known]
+    return {
+        "explained": np.clip(share, 0.0, 1.0),
+        "explained_low": np.clip(share - half, 0.0, 1.0),
+        "explained_high": np.clip(share + half, 0.0, 1.0),
+    }
+
+
+def explained_of_all(
+    score: FloatArray,
+    error: FloatArray,
+    n_patients: IntArray,
+    n_for: IntArray,
+    doubt: float = 0.0,
+) -> Explained | None:
+    """Return the explained share over the patients of all physicians; None where there is none.
+
+    Parameters
+    ----------
+    score, error, n_patients, n_for
+        As in :func:`explained_of_each`.
+    doubt
+        Standard deviation of what all scores have in common.
+
+    Examples
+    --------
+    >>> n, error = np.array([200, 200]), np.array([0.02, 0.02])
+    >>> found = explained_of_all(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
+    >>> round(found.share, 2), round(found.low, 2), round(found.high, 2)
+    (0.25, 0.2, 0.31)
+    """
+    whole = any_two(n_patients, n_for)
+    known = np.isfinite(score) & np.isfinite(error) & np.isfinite(whole)
+    n = n_patients[known].astype(np.float64)
+    total = float(n @ whole[known])
+    if not total > 0:
+        return None
+    share = 1 - float(n @ score[known]) / total
+    chance = np.sqrt(float(n**2 @ error[known] ** 2) + (doubt * n.sum()) ** 2)
+    half = _Z * float(chance) / total
+    return Explained(share, share - half, min(share + half, 1.0))
+
+
+#: Whether physicians differ: they do; it is not known, for want of patients; by less than matters.
+Differences = Literal["differ", "not known", "less than matters"]
+#: Reliability from which on the order of physicians says more than chance does.
+RANKABLE = 0.5
+
+
+@dataclass(frozen=True)
+class Group:
+    """All physicians together.
+
+    Attributes
+    ----------
+    discordance, low, high
+        Mean over the patients of these physicians, with its 95 % interval.
+    spread, spread_low, spread_high
+        Standard deviation of the physicians' true values, with its 95 % interval.
+    p_value
+        Of the test that they do not differ, below 0.05 exactly where `spread_low` is above 0.
+    n_physicians
+        Physicians with a score.
+    reliability
+        Share of the variance of scores that is real: spread against the errors of scores.
+    differences
+        Whether they differ; None with fewer than two physicians.
+    needed
+        Patients of each physician that it would take to tell, where it is not known.
+    explained
+        How much of the decisions the record explains; None for scores of another kind.
+    """
+
+    discordance: float
+    low: float
+    high: float
+    spread: float
+    spread_low: float
+    spread_high: float
+    p_value: float
+    n_physicians: int
+    reliability: float = float("nan")
+    differences: Differences | None = None
+    needed: int | None = None
+    explained: Explained | None = None
+
+    @property
+    def differ(self) -> bool:
+        """Whether physicians differ by more than chance, and by enough to matter."""
+        return self.differences == "differ"
+
+
+def group_of(
+    score: FloatArray,
+    error: FloatArray,
+    n_patients: IntArray,
+    identified: tuple[FloatArray, FloatArray] | None = None,
+    *,
+    fall: FloatArray | None = None,
+    doubt: float = 0.0,
+    raw: FloatArray | None = None,
+    narrowed: float = 1.0,
+    matters: float = MATTERS,
+) -> Group | None:
+    """Say what the scores tell together; None where nobody has one.
+
+    Parameters
+    ----------
+    score, error
+        Scores and their standard errors; NaN where there is none.
+    n_patients
+        Patients of every physician.
+    identified
+        Lowest and highest values that fit equally well, where the level is not determined; the
+        interval of the mean holds the means of both.
+    fall
+        How far each score may fall until patients are many; the interval reaches down to that.
+    doubt
+        Standard deviation of what all scores have in common; no number of physicians averages it
+        out.
+    raw
+        Scores in which chance is not held back, where they are others: how much physicians differ
+        is read off them.
+    narrowed
+        By which factor scores may lie closer together than true values do; the upper end of the
+        spread is divided by it.
+    matters
+        Spread below which differences do not matter.
+
+    Examples
+    --------
+    >>> found = group_of(np.array([0.2, 0.2, 0.21]), np.full(3, 0.05), np.array([80, 90, 100]))
+    >>> round(found.discordance, 2), found.spread, found.p_value > 0.5, found.differences
+    (0.2, 0.0, True, 'not known')
+    """
+    known = np.isfinite(score) & np.isfinite(error)
+    if not known.any():
+        return None
+    whole = score if raw is None else raw
+    score, error = score[known], np.maximum(error[known], 1e-9)
+    weight = n_patients[known] / n_patients[known].sum()
+    mean = float(weight @ score)
+    half = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt((weight**2) @ error**2 + doubt**2))
+    falls = 0.0 if fall is None else float(weight @ fall[known])
+    low, high = max(0.0, mean - half - falls), min(mean + half, max(mean, 0.5))
+    if identified is not None:
+        low = min(low, float(weight @ identified[0][known]))
+        high = max(high, float(weight @ identified[1][known]))
+    if len(score) < 2:
+        nan = float("nan")
+        return Group(mean, low, high, nan, nan, nan, nan, len(score))
+    score, even = whole[known], errors_by_size(error, n_patients[known])
+    spread, (least, most) = _spread(score, even)
+    most = most / narrowed
+    # Twice one tail, as the interval's lower end has it.
+    p_value = min(1.0, 2 * float(chi2.sf(_q(0.0, score, even), len(score) - 1)))
+    differences = _differences(least, most, matters)
+    needed = None
+    if differences == "not known":
+        needed = patients_needed(even, n_patients[known], max(spread, matters))
+    own = rankability(spread**2, even)
+    return Group(
+        *(mean, low, high, spread, least, most, p_value, len(score)), own, differences, needed
+    )
+
+
+def errors_by_size(error: FloatArray, n_patients: IntArray) -> FloatArray:
+    """Return errors that depend on the size of a panel and not on its score.
+
+    A low score has a low error of its own. Weighed by such errors, scores that chance made low
+    would count the most, and many physicians who do not differ would seem to.
+
+    Examples
+    --------
+    >>> errors_by_size(np.array([0.04, 0.06]), np.array([100, 100])).round(3).tolist()
+    [0.051, 0.051]
+    """
+    n = n_patients.astype(np.float64)
+    return np.asarray(np.sqrt(float(np.mean(n * error**2)) / np.maximum(n, 1.0)))
+
+
+def _differences(least: float, most: float, matters: float) -> Differences:
+    if most < matters:
+        return "less than matters"
+    return "differ" if least > 0 else "not known"
+
+
+def patients_needed(error: FloatArray, n_patients: IntArray, spread: float) -> int:
+    """Return the patients of each physician at which differences of this size could be told.
+
+    The variance of a score falls with the number of patients: at n s^2 / spread^2 of them chance
+    moves scores as much as physicians differ, and reliability is one half.
+
+    Examples
+    --------
+    >>> patients_needed(np.full(3, 0.04), np.full(3, 100), 0.02)
+    400
+    """
+    wanted = float(np.median(n_patients * error**2)) / spread**2 * RANKABLE / (1 - RANKABLE)
+    digits = 10 ** max(0, math.floor(math.log10(max(wanted, 1))) - 1)
+    return int(math.ceil(round(wanted / digits, 6)) * digits)
+
+
+def _q(between: float, score: FloatArray, error: FloatArray) -> float:
+    weight = 1 / (error**2 + between)
+    mean = (weight @ score) / weight.sum()
+    return float(weight @ (score - mean) ** 2)
+
+
+def _spread(score: FloatArray, error: FloatArray) -> tuple[float, tuple[float, float]]:
+    """Return the spread by Paule and Mandel, and its interval by the profile of Q."""
+    degrees = len(score) - 1
+    tail = (1 - LEVEL) / 2
+    wanted = (degrees, chi2.ppf(1 - tail, degrees), chi2.ppf(tail, degrees))
+    middle, low, high = (float(np.sqrt(_between(value, score, error))) for value in wanted)
+    if _q(0.0, score, error) < degrees:
+        # Scores that happen to lie closer together than chance puts them are no proof that nobody
+        # differs: the upper end is that of scores which lie as far apart as chance puts them.
+        usual = len(error) / float(np.sum(1 / error**2))
+        high = max(high, float(np.sqrt(usual * (degrees / wanted[2] - 1))))
+    return middle, (low, high)
+
+
+def _between(wanted: float, score: FloatArray, error: FloatArray) -> float:
+    """Return the variance between physicians at which Q has the wanted value; 0 if none has."""
+    if _q(0.0, score, error) <= wanted:
+        return 0.0
+    upper = float(np.var(score)) + 1e-6
+    while _q(upper, score, error) > wanted:
+        upper *= 4
+    return float(brentq(lambda between: _q(between, score, error) - wanted, 0.0, upper))

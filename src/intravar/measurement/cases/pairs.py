@@ -1,0 +1,263 @@
+"""Who is alike enough to be set beside a patient: one distance, on which 1 is the caliper.
+
+Two patients are alike if they agree in what the decisions depend on, and if the same would be
+predicted for both. Covariates are standardised and weighed by how much the decisions depend on
+them; predictions are compared as log odds. Both count in units of the farthest that is allowed. See
+docs/measure.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from scipy.spatial import cKDTree
+from scipy.special import logit
+
+from intravar.arrays import FloatArray, IntArray
+from intravar.estimators.evidence import PAIR_SCHEMA, Evidence
+from intravar.observed import Observed
+from intravar.seeds import stream
+
+#: Weighted covariates may differ by so much of what they differ by between two patients at random.
+COVARIATES = 0.5
+#: Predictions may differ by so much in log odds: 50 and 62 of 100, 90 and 94.
+LOG_ODDS = 0.5
+#: Beyond these log odds (5 and 95 of 100) a prediction is clear, and no clearer than another.
+CLEAR = 3.0
+#: Share of the weight that all covariates have alike, whatever decisions depend on.
+EVEN = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class AlikeScale:
+    """By how much covariates may differ, one entry per column.
+
+    Attributes
+    ----------
+    mean, spread
+        By which a column is standardised; a gap counts as the mean.
+    weight
+        How much the column counts.
+    usual
+        How far two patients at random lie apart.
+    """
+
+    mean: FloatArray
+    spread: FloatArray
+    weight: FloatArray
+    usual: float
+
+    @classmethod
+    def of(
+        cls, observed: Observed, origin: Sequence[str], importance: Mapping[str, float]
+    ) -> AlikeScale:
+        """Learn the scale from patients; see :func:`alike_points`."""
+        if np.isnan(observed.covariates).any():
+            observed = replace(observed, covariates=_without_gaps(observed.covariates))
+        mean, spread = observed.mean_and_spread
+        weight = _weights(origin, importance)
+        points = observed.standardised * np.sqrt(weight)
+        # Two patients at random lie the root of twice the whole variance apart.
+        usual = float(np.sqrt(2 * np.square(points).mean(axis=0).sum()))
+        return cls(mean, spread, weight, usual)
+
+    def points(self, covariates: FloatArray) -> FloatArray:
+        """Return patients as points."""
+        centred = np.where(np.isnan(covariates), 0.0, covariates - self.mean)
+        centred[:, np.isinf(self.spread)] = 0.0
+        points = centred / self.spread * np.sqrt(self.weight)
+        return points / (COVARIATES * self.usual) if self.usual > 0 else np.zeros_like(points)
+
+
+def alike_points(
+    observed: Observed,
+    origin: Sequence[str],
+    importance: Mapping[str, float],
+    probability: FloatArray | None = None,
+    scale: AlikeScale | None = None,
+) -> FloatArray:
+    """Return patients as points; two of them are alike if they lie within 1 of each other.
+
+    Parameters
+    ----------
+    observed
+        The patients.
+    origin
+        For every column the covariate that it comes from.
+    importance
+        How much decisions depend on each covariate; what is negative or not known counts as 0.
+    probability
+        What is predicted for each patient; by default nothing is.
+    scale
+        By how much covariates may differ; by default it is learned from these patients.
+
+    Examples
+    --------
+    >>> observed = Observed.of([[0.0, 0], [0, 1], [2, 0], [2, 1]], [0, 1, 0, 1], list("aaaa"))
+    >>> points = alike_points(observed, ("age", "sex"), {"age": 1.0})
+    >>> np.abs(points[0] - points[1:]).max(axis=1).round(2).tolist()
+    [0.63, 2.76, 2.76]
+    """
+    known = AlikeScale.of(observed, origin, importance) if scale is None else scale
+    points = known.points(observed.covariates)
+    if probability is None:
+        return points
+    odds = np.clip(logit(np.clip(probability, 1e-9, 1 - 1e-9)), -CLEAR, CLEAR)
+    return np.column_stack([points, odds / LOG_ODDS])
+
+
+def _without_gaps(table: FloatArray) -> FloatArray:
+    """Return a table in which what is missing is the mean of what is known."""
+    gap = np.isnan(table)
+    mean = np.where(gap, 0.0, table).sum(axis=0) / np.maximum((~gap).sum(axis=0), 1)
+    return np.where(gap, mean, table)
+
+
+def _weights(origin: Sequence[str], importance: Mapping[str, float]) -> FloatArray:
+    """Return the weight of every column: that of its covariate."""
+    names = list(dict.fromkeys(origin))
+    found = np.array([max(0.0, float(importance.get(name, 0.0))) for name in names])
+    found = np.where(np.isfinite(found), found, 0.0)
+    total = found.sum()
+    share = found / total if total > 0 else np.full(len(names), 1 / len(names))
+    weight = (1 - EVEN) * share + EVEN / len(names)
+    by_name = dict(zip(names, weight.tolist(), strict=True))
+    return np.array([by_name[name] for name in origin])
+
+
+def nearest_within(
+    points: FloatArray, patient: int, among: IntArray, most: int
+) -> list[tuple[int, float]]:
+    """Return those among some patients who are alike, the nearest first, with their distances.
+
+    Parameters
+    ----------
+    points
+        Of all patients, see :func:`alike_points`.
+    patient
+        Position of the patient who is compared.
+    among
+        Positions of those who may be set beside, rising.
+    most
+        How many are wanted; equally near ones in the order of their positions.
+
+    Examples
+    --------
+    >>> nearest_within(np.array([[0.0], [0.5], [0.2], [3.0]]), 0, np.array([1, 2, 3]), 2)
+    [(2, 0.2), (1, 0.5)]
+    """
+    apart = np.sqrt(np.square(points[among] - points[patient]).sum(axis=1))
+    within = np.flatnonzero(apart <= 1)
+    nearest = within[np.argsort(apart[within], kind="stable")[:most]]
+    return [(int(among[at]), float(apart[at])) for at in nearest]
+
+
+#: Neighbours of a patient that are looked at.
+NEIGHBOURS = 6
+#: A pair may lie so far apart, measured by what two patients at random do.
+FAR = 0.5
+
+
+def pairs_behind(evidence: Evidence, observed: Observed) -> pl.DataFrame:
+    """Return the pairs: panel, positions of both patients, distance, discordant or not.
+
+    A matching method has its own. Otherwise the patients of a physician are paired with their
+    nearest neighbours: for the latent rule those to whom the rule surely applies, for other methods
+    all of them. Pairs farther apart than two patients of the panel usually are, are left out: no
+    pair is better than a bad one.
+    """
+    counted = evidence.pairs()
+    if counted is not None:
+        return counted
+    of_all = np.ones(observed.n_patients, dtype=np.bool_)
+    core = of_all if evidence.core is None else evidence.core
+    points = observed.standardised
+    # Standardised: two patients at random lie the root of twice the number of columns apart.
+    most_apart = FAR * float(np.sqrt(2 * points.shape[1]))
+    tables = [
+        _paired(at, panel[core[panel]], points, observed, most_apart)
+        for at, panel in enumerate(observed.panels)
+    ]
+    return pl.concat([pl.DataFrame(schema=PAIR_SCHEMA), *tables])
+
+
+def pairs_to_review(
+    observed: Observed,
+    origin: Sequence[str],
+    importance: Mapping[str, float],
+    scale: AlikeScale | None = None,
+) -> pl.DataFrame:
+    """Return pairs that are alike in the record, each patient in one pair at the most.
+
+    Covariates are weighed as in :func:`alike_points`. Predictions are left out: that of a patient
+    is learned from the decisions on the others, so that two neighbours who were decided differently
+    would be pushed apart. Patients who are alike in everything are taken in an order by lot: they
+    are stored by their decisions.
+
+    Parameters
+    ----------
+    observed, origin, importance, scale
+        See :func:`intravar.measurement.cases.pairs.alike_points`.
+    """
+    points = alike_points(observed, origin, importance, scale=scale)
+    tables = []
+    for at, panel in enumerate(observed.panels):
+        lot = stream(0, "review", "pairs", str(observed.physicians[at])).permutation(len(panel))
+        tables.append(_paired(at, panel[lot], points, observed, 1.0))
+    return pl.concat([pl.DataFrame(schema=PAIR_SCHEMA), *tables])
+
+
+def some_pairs(pairs: pl.DataFrame, observed: Observed, most: int) -> pl.DataFrame:
+    """Return some pairs of every panel, by lot, with the number that each stands for.
+
+    Parameters
+    ----------
+    pairs
+        Of whole panels.
+    observed
+        The patients.
+    most
+        Pairs of a panel at the most.
+    """
+    kept = [pairs.head(0).with_columns(pl.lit(1.0).alias("weight"))]
+    for (panel,), own in pairs.group_by("panel", maintain_order=True):
+        name = str(observed.physicians[int(panel)])
+        lot = stream(0, "review", "kept", name).permutation(own.height)[:most]
+        kept.append(own[np.sort(lot)].with_columns(pl.lit(own.height / len(lot)).alias("weight")))
+    return pl.concat(kept)
+
+
+def _paired(
+    panel: int, rows: IntArray, points: FloatArray, observed: Observed, most_apart: float
+) -> pl.DataFrame:
+    """Pair patients that are each other's nearest among those left, greedily by distance."""
+    if len(rows) < 2:
+        return pl.DataFrame(schema=PAIR_SCHEMA)
+    n_near = min(len(rows), NEIGHBOURS)
+    distance, near = cKDTree(points[rows]).query(points[rows], k=n_near)
+    first = np.repeat(np.arange(len(rows)), n_near)
+    second, apart = near.ravel(), distance.ravel()
+    valid = (first < second) & (apart <= most_apart)
+    first, second, apart = first[valid], second[valid], apart[valid]
+    order = np.lexsort((second, first, apart))
+    used = np.zeros(len(rows), dtype=np.bool_)
+    taken = []
+    for position in order.tolist():
+        a, b = first[position], second[position]
+        if not (used[a] or used[b]):
+            used[a] = used[b] = True
+            taken.append(position)
+    a, b = rows[first[taken]], rows[second[taken]]
+    return pl.DataFrame(
+        {
+            "panel": [panel] * len(taken),
+            "first": a,
+            "second": b,
+            "distance": apart[taken],
+            "discordant": observed.decision[a] != observed.decision[b],
+        },
+        schema=PAIR_SCHEMA,
+    )

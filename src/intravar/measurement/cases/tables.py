@@ -1,0 +1,224 @@
+"""Why this score: the cases behind a physician, side by side. Patient-level data."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from intravar.arrays import IntArray
+from intravar.errors import InputError, option
+from intravar.measurement.cases.pairs import pairs_to_review
+from intravar.measurement.result import Measurement
+from intravar.observed import Observed
+from intravar.preparation.columns.kinds import understand
+
+#: Cases that can be asked for.
+MOST_PAIRS = 1_000_000
+_KEPT = ("row", "physician", "decision")
+SHOWN_SCHEMA = {
+    "kind": pl.String,
+    "case": pl.Int64,
+    "row": pl.Int64,
+    "pair": pl.Int64,
+    "predicted": pl.Float64,
+    "distance": pl.Float64,
+    "row_for": pl.Int64,
+    "row_against": pl.Int64,
+    "covariate": pl.String,
+    "decided_for": pl.String,
+    "decided_against": pl.String,
+    "difference": pl.String,
+}
+
+
+def patients_of(measurement: Measurement) -> pl.DataFrame:
+    """Return the patients: source row, physician, decision, covariates by importance."""
+    prepared = measurement.check.prepared
+    kinds = {report.column: report.kind for report in prepared.columns}
+    ranked = measurement.rule.importance["covariate"].to_list()
+    found = patient_table(prepared.observed, prepared.rows, prepared.raw, kinds, ranked)
+    beyond = measurement.beyond_cases
+    if beyond is None:
+        return found
+    more = beyond.patients.filter(~pl.col("row").is_in(found["row"].implode()))
+    return pl.concat([found, more.select(found.columns)], how="vertical_relaxed")
+
+
+def patient_table(
+    observed: Observed,
+    rows: IntArray,
+    raw: pl.DataFrame,
+    kinds: Mapping[str, str],
+    ranked: Sequence[str],
+) -> pl.DataFrame:
+    """Return patients as a reader sees them.
+
+    Parameters
+    ----------
+    observed, rows, raw
+        The patients, their rows in the source, and their covariates as they were read.
+    kinds
+        What the covariates hold.
+    ranked
+        Covariates by importance.
+    """
+    names = [*(name for name in ranked if name in raw.columns)]
+    names += [name for name in raw.columns if name not in names]
+    return pl.DataFrame(
+        [
+            pl.Series("row", rows + 1),
+            observed.named[observed.code].cast(pl.String).alias("physician"),
+            pl.Series("decision", observed.decision),
+            *(
+                typed(raw[name], kinds.get(name, "")).alias(
+                    f"{name} (covariate)" if name in _KEPT else name
+                )
+                for name in names
+            ),
+        ]
+    )
+
+
+def typed(column: pl.Series, kind: str) -> pl.Series:
+    """Return numbers and dates as such, and codes of a category as labels."""
+    if kind == "category":
+        return column.cast(pl.String)
+    if column.dtype != pl.String or kind not in ("number", "date", "yes/no"):
+        return column
+    try:
+        values = understand(column, chosen=True).values
+    except InputError:
+        return column
+    if values.dtype != pl.Float64:
+        return column
+    return values.cast(pl.Int32).cast(pl.Date) if kind == "date" else values
+
+
+def cases_of(measurement: Measurement) -> pl.DataFrame:
+    """Return the cases: physician, kind, number, rows of the source, distance, predicted."""
+    prepared = measurement.check.prepared
+    found = case_table(measurement.cases, prepared.observed, prepared.rows)
+    beyond = measurement.beyond_cases
+    if beyond is None:
+        return found
+    # Whoever is in the sample with a part of the patients was looked at as a whole beyond it.
+    again = beyond.cases["physician"].unique()
+    return pl.concat([found.filter(~pl.col("physician").is_in(again.implode())), beyond.cases])
+
+
+def case_table(cases: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
+    """Return cases by the rows of the source, see :func:`cases_of`."""
+    names = observed.named.cast(pl.String)
+    source = pl.Series(rows + 1)
+    return cases.select(
+        names[cases["panel"]].alias("physician"),
+        "kind",
+        "case",
+        source[cases["patient"]].alias("patient"),
+        pl.col("other").replace_strict(
+            pl.Series(range(len(source)), dtype=pl.Int64), source, return_dtype=pl.Int64
+        ),
+        "distance",
+        "predicted",
+    )
+
+
+def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
+    """Return the pairs that reviewers may be shown, by the rows of the source.
+
+    Columns: physician, first, second, distance, different (whether they were decided differently)
+    and weight (of how many pairs it is one that was kept).
+    """
+    prepared, ranked = measurement.check.prepared, measurement.rule.importance
+    importance = dict(ranked.select("covariate", "importance").iter_rows())
+    pairs = pairs_to_review(prepared.observed, prepared.origin, importance)
+    found = pair_table(pairs, prepared.observed, prepared.rows)
+    beyond = measurement.beyond_cases
+    if beyond is None:
+        return found
+    again = beyond.pairs["physician"].unique()
+    return pl.concat([found.filter(~pl.col("physician").is_in(again.implode())), beyond.pairs])
+
+
+def pair_table(pairs: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
+    """Return pairs by the rows of the source, see :func:`review_pairs_of`."""
+    source = pl.Series(rows + 1, dtype=pl.Int64)
+    weight = pl.col("weight") if "weight" in pairs.columns else pl.lit(1.0).alias("weight")
+    return pairs.select(
+        observed.named.cast(pl.String)[pairs["panel"]].alias("physician"),
+        source[pairs["first"]].alias("first"),
+        source[pairs["second"]].alias("second"),
+        "distance",
+        pl.col("discordant").alias("different"),
+        weight,
+    )
+
+
+def side_by_side(
+    cases: pl.DataFrame, patients: pl.DataFrame, physician: str, *, most: int = 5
+) -> pl.DataFrame:
+    """Set each case beside patients who were decided otherwise, what tells most first.
+
+    Where nobody alike was decided otherwise, the patient stands alone.
+    """
+    if not 1 <= most <= MOST_PAIRS:
+        raise InputError(f"{option('most')} is {most}; give 1 to {MOST_PAIRS:,}")
+    chosen = cases.filter((pl.col("physician") == physician) & (pl.col("case") <= most))
+    covariates = [name for name in patients.columns if name not in _KEPT]
+    wanted = pl.concat([chosen["patient"], chosen["other"]]).drop_nulls()
+    by_row = {
+        row["row"]: row
+        for row in patients.filter(pl.col("row").is_in(wanted.implode())).iter_rows(named=True)
+    }
+    rows: list[dict[str, Any]] = []
+    for number, case in enumerate(chosen.sort("case", maintain_order=True).to_dicts(), 1):
+        one, other = by_row[case["patient"]], by_row.get(case["other"])
+        sides = (one, other) if one["decision"] else (other, one)
+        values = {key: case[key] for key in ("kind", "case", "predicted", "distance")}
+        rows += [
+            {
+                **values,
+                "row": one["row"],
+                "pair": number,
+                "row_for": sides[0] and sides[0]["row"],
+                "row_against": sides[1] and sides[1]["row"],
+                "covariate": name,
+                "decided_for": sides[0] and as_text(sides[0][name]),
+                "decided_against": sides[1] and as_text(sides[1][name]),
+                "difference": _difference(sides[0][name], sides[1][name])
+                if sides[0] and sides[1]
+                else None,
+            }
+            for name in covariates
+        ]
+    return pl.DataFrame(rows, schema=SHOWN_SCHEMA)
+
+
+def as_text(value: Any) -> str:
+    """Write a value for a reader: four digits that count, and what is missing as such."""
+    if value is None:
+        return "missing"
+    return _digits(value) if isinstance(value, float) else str(value)
+
+
+def _digits(value: float, sign: str = "") -> str:
+    """Return a whole number as it is, another with four digits that count."""
+    whole = value == round(value) and abs(value) < 1e15 if math.isfinite(value) else False
+    return f"{value:{sign}.0f}" if whole else f"{value:{sign}.4g}"
+
+
+def _difference(one: Any, other: Any) -> str:
+    """Return by how much one lies above the other, in the unit of the covariate."""
+    if one == other:
+        return "same"
+    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
+        return "differs"
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return _digits(float(f"{one - other:.3g}"), "+")
+    if isinstance(one, datetime.date) and isinstance(other, datetime.date):
+        return f"{(one - other) / datetime.timedelta(days=1):+.4g} days"
+    return "differs"

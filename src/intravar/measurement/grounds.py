@@ -1,0 +1,305 @@
+"""What a verdict rests on: intervals that hold, the group, how far the order is that of rates."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from intravar.arrays import FloatArray
+from intravar.estimators import Estimator
+from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
+from intravar.inference import Interval
+from intravar.inference.group import Group, any_two, explained_of_all, explained_of_each, group_of
+from intravar.measurement.diagnostics import case_mix
+from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
+from intravar.measurement.result import Fitted
+from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.scores import Scores
+from intravar.measurement.verdict import (
+    ANCHORED,
+    RULE_FOUND,
+    Grounds,
+    Verdict,
+    judge,
+)
+from intravar.observed import Observed
+from intravar.preparation.check import Check
+from intravar.request import MATTERS
+
+#: Below it a method tells physicians apart.
+DIFFER_P = 0.05
+#: What a limit lies above the truth usually falls with this power of the number of patients.
+USUAL_FALL = 0.5
+#: Limits are not taken to lie closer together than by this factor.
+NARROWEST = 0.4
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Appraisal:
+    """How far a measurement may be believed.
+
+    Attributes
+    ----------
+    scores
+        Those of the method that measures, with intervals that carry what halves showed.
+    halves
+        What two halves of the patients say; None where panels are too small.
+    group
+        What can be said of all together; None where nobody has a score.
+    verdict
+        How much the data bear, and why.
+    """
+
+    scores: Scores
+    halves: Halves | None
+    group: Group | None
+    verdict: Verdict
+
+
+def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) -> Appraisal:
+    """Measure halves, widen intervals by what they show, and judge.
+
+    Parameters
+    ----------
+    check
+        What the check of the table found.
+    fitted
+        The methods by name, the one that measures first.
+    rule
+        The rule that the data suggest.
+    """
+    main, *others = fitted.values()
+    observed = check.prepared.observed
+    halves = None
+    if isinstance(main.estimator, Estimator):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what it warns of was said of the whole
+            halves = compare_halves(main.estimator, observed, check.request.random_state)
+    leaks = [each.column for each in check.prepared.leaks if each.certain]
+    appraised = concluded(
+        main.evidence,
+        main.scores,
+        halves,
+        rule_found=rule_strength(main.evidence, observed, rule),
+        leak=leaks[0] if leaks and check.request.covariates is None else None,
+        case_mix=case_mix(observed, rule.probability),
+        others=[each.scores for each in others],
+        over_limits=gain_over_limits(main.evidence, observed, check.request.random_state),
+        matters=check.request.matters,
+        raw=None if check.beyond is not None else raw_scores(main.evidence, observed),
+    )
+    judged = appraised.verdict
+    said = tuple(check.request.words.said(reason) for reason in judged.reasons)
+    return replace(appraised, verdict=replace(judged, reasons=said))
+
+
+def concluded(
+    evidence: Evidence,
+    scores: Scores,
+    halves: Halves | None,
+    *,
+    rule_found: float,
+    leak: str | None = None,
+    case_mix: float = 1.0,
+    others: Sequence[Scores] = (),
+    over_limits: float = float("inf"),
+    matters: float = MATTERS,
+    raw: FloatArray | None = None,
+) -> Appraisal:
+    """Widen intervals, say what all say together, and judge; nothing is fitted any more.
+
+    Parameters
+    ----------
+    evidence, scores
+        Of the method that measures.
+    halves
+        What two halves of the patients say.
+    rule_found, leak, case_mix, over_limits
+        See :class:`intravar.measurement.verdict.Grounds`.
+    others
+        Scores of the other methods that were asked for.
+    matters
+        Spread below which differences do not matter.
+    raw
+        Scores in which chance is not held back: how much physicians differ is read off them.
+    """
+    predicts = isinstance(evidence, Predictions)
+    # Without a rule the number is that of any two patients, which is no bound of anything.
+    pull = halves.pull if halves is not None and predicts and rule_found >= RULE_FOUND else 0.0
+    scores = widened(scores, evidence, halves, pull)
+    ends = _range(evidence, scores)
+    if ends is not None:
+        low, high, error = scores.interval
+        holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
+        scores = replace(scores.between(*ends), interval=holding)
+    # Pairs get closer as patients are added: what a matching method says of all is a bound too.
+    closer = halves.pull if halves is not None and isinstance(evidence, Pairs) else 0.0
+    doubt = 0.0 if halves is None else halves.common_doubt
+    error = scores.interval.standard_error
+    group = group_of(
+        scores.discordance,
+        error,
+        scores.n_patients,
+        ends,
+        fall=falls(scores.discordance, pull + closer),
+        doubt=doubt,
+        raw=raw,
+        narrowed=1.0 if halves is None or not predicts else _narrowed(halves),
+        matters=matters,
+    )
+    if group is not None and predicts:
+        told = (scores.discordance, error, scores.n_patients, scores.n_for)
+        group = replace(group, explained=explained_of_all(*told, doubt))
+        scores = replace(scores, columns={**scores.columns, **explained_of_each(*told)})
+    grounds = Grounds(
+        evidence,
+        group,
+        halves,
+        rule_found,
+        leak,
+        case_mix,
+        agreement_with(scores, others),
+        order_of_rates(scores),
+        over_limits,
+    )
+    return Appraisal(scores, halves, group, judge(grounds))
+
+
+def raw_scores(evidence: Evidence, observed: Observed) -> FloatArray | None:
+    """Return twice the squared error of every physician's predictions, as it is."""
+    if not isinstance(evidence, Predictions):
+        return None
+    n = len(observed.physicians)
+    loss = 2 * (observed.decision - evidence.probability) ** 2
+    size = np.bincount(observed.code, minlength=n)
+    return np.asarray(np.bincount(observed.code, loss, minlength=n) / np.maximum(size, 1))
+
+
+def _narrowed(halves: Halves) -> float:
+    """Return by which factor upper limits may lie closer together than true values do.
+
+    Predictions that are unsure draw every limit towards one half by the same factor.
+    """
+    return max(1 - halves.pull / (2**USUAL_FALL - 1), NARROWEST)
+
+
+def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: float) -> Scores:
+    """Return scores whose intervals carry the doubt about what was learned.
+
+    Parameters
+    ----------
+    scores, evidence
+        As the method gives them.
+    halves
+        What two halves of the patients say.
+    pull
+        By which part of the way to one half the last doubling has moved bounds; 0 for others.
+    """
+    interval = own_interval(evidence, scores.interval)
+    if evidence.upper_limit:
+        # Two decisions differ with probability one half at the most, however badly predicted.
+        scores = replace(scores, discordance=np.minimum(scores.discordance, 0.5))
+    if halves is None:
+        return replace(scores, interval=interval)
+    doubt = float(np.hypot(halves.own_doubt, halves.common_doubt))
+    fall = falls(scores.discordance, pull)
+    wide = widen(scores.discordance, interval, fall, doubt)
+    if evidence.upper_limit:
+        scores = scores.between(np.maximum(scores.discordance - fall, 0.0), scores.discordance)
+    # What all have in common moves nobody past another, and is no part of the error of a rank.
+    error = np.hypot(wide.standard_error, halves.own_doubt)
+    return replace(scores, interval=wide._replace(standard_error=error))
+
+
+def gain_over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
+    """Return by how much own rates predict better than own limits, where a method has rates."""
+    # Without clear cases the answer would be chance.
+    if evidence.anchors is None or evidence.anchors.clear < ANCHORED:
+        return float("inf")
+    return evidence.over_limits(observed, seed)
+
+
+def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:
+    """Return the values that fit equally well, where they hang on a rule."""
+    if evidence.anchors is None:
+        return None
+    if not evidence.follows:
+        return scores.interval.low, scores.interval.high
+    low, high = evidence.anchors.identified_low, evidence.anchors.identified_high
+    if evidence.anchors.clear < ANCHORED:
+        # With limits of their own all may follow a rule to the letter.
+        low = np.zeros_like(low)
+    return low, high
+
+
+def order_of_rates(scores: Scores) -> float | None:
+    """Return the rank correlation of scores with what the rates alone would give, 2 r (1 - r)."""
+    alone = any_two(scores.n_patients, scores.n_for)
+    known = np.isfinite(scores.discordance) & np.isfinite(alone)
+    if known.sum() < 3 or min(np.ptp(scores.discordance[known]), np.ptp(alone[known])) == 0:
+        return None
+    return float(spearmanr(scores.discordance[known], alone[known])[0])
+
+
+def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:
+    """Return the median rank correlation with the methods that tell physicians apart."""
+    found = []
+    for other in others:
+        if other.scale != "discordance":
+            continue
+        both = np.isfinite(main.discordance) & np.isfinite(other.discordance)
+        group = group_of(other.discordance, other.interval.standard_error, other.n_patients)
+        if group is None or group.p_value >= DIFFER_P or both.sum() < 3:
+            continue
+        found.append(float(spearmanr(main.discordance[both], other.discordance[both])[0]))
+    return float(np.nanmedian(found)) if np.isfinite(found).any() else None
+
+
+def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | None) -> float:
+    """Return by how many standard errors covariates predict decisions better than none.
+
+    For predictions, the gain in held-out log-likelihood over each physician's own rate among the
+    other patients. The latent rule has a word of its own. Pairs say nothing of it: there it is how
+    well the rule that the data suggest ranks decisions that were held out.
+    """
+    if isinstance(evidence, EligibleRates):
+        return float("inf") if evidence.anchors is not None else 0.0
+    if isinstance(evidence, Pairs):
+        return 0.0 if rule is None else _ranked_better(rule)
+    if isinstance(evidence, Decisions):
+        return 0.0
+    if not isinstance(evidence, Predictions):
+        return float("inf")
+    y = observed.decision.astype(np.float64)
+    gain = _log_likelihood(evidence.probability, y) - _log_likelihood(_rates(y, observed), y)
+    error = gain.std() / np.sqrt(len(gain))
+    return float(gain.mean() / error) if error > 0 else 0.0
+
+
+def _ranked_better(rule: SuggestedRule) -> float:
+    """Return by how many standard errors of chance the area under the curve exceeds one half."""
+    n = rule.calibration["n_patients"].to_numpy().astype(np.float64)
+    yes = float(n @ rule.calibration["observed"].to_numpy())
+    no = float(n.sum()) - yes
+    if not np.isfinite(rule.auc) or min(yes, no) <= 0:
+        return 0.0
+    return float((rule.auc - 0.5) / np.sqrt((yes + no + 1) / (12 * yes * no)))
+
+
+def _rates(y: FloatArray, observed: Observed) -> FloatArray:
+    """Return each physician's rate among the other patients, drawn to that of all."""
+    n = np.bincount(observed.code, minlength=len(observed.physicians)).astype(np.float64)
+    k = np.bincount(observed.code, y, minlength=len(observed.physicians))
+    share = y.mean()
+    rates: FloatArray = (k[observed.code] - y + 2 * share) / (n[observed.code] - 1 + 2)
+    return rates
+
+
+def _log_likelihood(probability: FloatArray, y: FloatArray) -> FloatArray:
+    p = np.clip(probability, 1e-6, 1 - 1e-6)
+    return np.where(y == 1, np.log(p), np.log(1 - p))

@@ -1,0 +1,148 @@
+"""Threads and processes that work for another: how many, for how long, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from types import FrameType
+from typing import Any, TypeVar
+
+import joblib
+import psutil
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
+from threadpoolctl import threadpool_limits
+
+from intravar.errors import InputError
+
+Work = Callable[[Any], Any]
+Result = TypeVar("Result")
+
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+class WorkLostError(InputError):
+    """Those who worked are gone; what they finished is kept, and the same command goes on."""
+
+
+def count_workers(asked: int | None = None) -> int:
+    """Return how many workers to start: as many as asked for, or one per processor (None, -1).
+
+    Examples
+    --------
+    >>> count_workers(3)
+    3
+    """
+    if asked is None or asked == -1:
+        return int(joblib.cpu_count())
+    if asked < 1:
+        raise InputError(f"{asked} workers cannot work; ask for at least one")
+    return asked
+
+
+def single_threaded(work: Work, task: Any) -> Any:
+    """Work on a task with one thread: a process per processor is what keeps the processors busy."""
+    with threadpool_limits(1):
+        return work(task)
+
+
+@contextmanager
+def interrupts_for_the_owner() -> Iterator[None]:
+    """Start processes that leave Ctrl-C to the process that started them.
+
+    A terminal sends it to all of them at once. What is blocked here is blocked in the processes
+    started meanwhile; for us it only waits until the end of the block.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Started before: whoever starts them lets interrupts through again, to workers half begun.
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+#: Seconds between two looks of a worker at whether its owner is still there.
+_LOOK_EVERY = 1.0
+_watching = threading.Event()
+
+
+def end_with(owner: int) -> None:
+    """Make this worker end soon after its owner, however that one ended."""
+    if not _watching.is_set():
+        _watching.set()
+        threading.Thread(target=_watch, args=(owner,), daemon=True).start()
+
+
+def _watch(owner: int) -> None:
+    # Also right where the number of a dead owner is given to another process.
+    process = psutil.Process(owner) if psutil.pid_exists(owner) else None
+    while process is not None and _runs(process):
+        time.sleep(_LOOK_EVERY)
+    os._exit(1)
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def in_threads(jobs: Sequence[Callable[[], Result]], n_threads: int) -> list[Result]:
+    """Return what the jobs return, in their order.
+
+    Examples
+    --------
+    >>> in_threads([lambda: 1, lambda: 2], 2)
+    [1, 2]
+    """
+    if n_threads == 1:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return [future.result() for future in [pool.submit(job) for job in jobs]]
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let signals that Python handles wait until the block ends; then they are handled.
+
+    Compiled code that takes a random generator, or that returns named tuples, asks Python for their
+    parts. A signal that has arrived by then and is turned into an exception leaves them half made,
+    and the process ends without a word.
+
+    Examples
+    --------
+    >>> with interrupts_wait():
+    ...     2 + 2
+    4
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # Signals are handled in the main thread alone.
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    before: dict[int, Any] = {}
+    try:
+        for number in _SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                before[number] = handler
+                signal.signal(number, lambda *given: came.append(given))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in came:
+            before[number](number, frame)

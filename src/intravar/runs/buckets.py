@@ -1,0 +1,268 @@
+"""Everybody beyond the sample: dealt into buckets in one pass, read bucket by bucket, kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+import psutil
+
+from intravar.arrays import IntArray
+from intravar.errors import InputError
+from intravar.estimators import METHODS, CommonEstimator
+from intravar.estimators.work import Size
+from intravar.preparation.census import CODE, Census
+from intravar.preparation.check import Beyond, Check
+from intravar.preparation.cost import memory_of_learning
+from intravar.preparation.drawing import Drawn, most_read, part_by_lot
+from intravar.processes import WorkLostError
+from intravar.runs.engines import make_engine
+from intravar.runs.limits import Limits, Load, parse_memory, within
+from intravar.runs.readings import BucketTask, Look, Others, read_bucket
+from intravar.runs.settings import RunSettings
+from intravar.runs.software import fingerprint
+from intravar.runs.store import Parts
+from intravar.sources.scanning import OWN
+from intravar.text import first_line
+
+#: Sections of a request that results depend on.
+_SECTIONS = ("columns", "population", "reading", "methods")
+_BUCKET = f"{OWN}bucket"
+
+
+def clear_unfinished(settings: RunSettings) -> None:
+    """Remove what was kept of a measurement that is finished now."""
+    if settings.kept_in is not None and settings.kept_in.is_dir():
+        parts = Parts(settings.kept_in, {})
+        parts.open()
+        parts.close(finished=True)
+
+
+def to_be_read(census: Census, drawn: Drawn) -> IntArray:
+    """Return who is not in the sample with all patients."""
+    return np.setdiff1d(np.arange(len(census.named)), drawn.codes[drawn.whole])
+
+
+def read_others(
+    check: Check,
+    beyond: Beyond,
+    models: Mapping[str, CommonEstimator],
+    look: Look,
+    settings: RunSettings,
+    told: Callable[[int, int], None],
+) -> Others:
+    """Read everybody beyond the sample by what was learned from it.
+
+    Parameters
+    ----------
+    check, beyond
+        What was found in the table.
+    models
+        The methods by name, fitted on the sample.
+    look
+        Finds the cases behind scores.
+    settings
+        With what it is done.
+    told
+        Hears how many buckets of how many are read.
+    """
+    recipe = check.prepared.recipe
+    assert recipe is not None
+    limits = limits_of(check, settings)
+    census = beyond.census
+    of_one = most_read(check.prepared.observed.covariates.shape[1])
+    unread = to_be_read(census, beyond.drawn)
+    buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
+    light = {name: model.reader() for name, model in models.items()}
+    with _parts(check, census, limits, settings) as parts:
+        if not parts.dealt(buckets.n_buckets):
+            # Another lot than that of the sample: nobody's part of it is read for being in it.
+            scatter(census, buckets, parts.deal_again(), check.request.random_state + 1)
+            parts.deal_finished(buckets.n_buckets)
+        reads = {number: parts.kept(number) for number in range(buckets.n_buckets)}
+        pending = [number for number, read in reads.items() if read is None]
+        told(buckets.n_buckets - len(pending), buckets.n_buckets)
+
+        def tasks() -> Iterator[BucketTask]:
+            for number in pending:
+                files = bucket_files(parts.patients, number)
+                content = tuple(path.read_bytes() for path in files)
+                yield BucketTask(number, content, recipe, light, look)
+
+        if pending:
+            engine = make_engine(settings.engine, limits.workers)
+            for read in engine.run(read_bucket, tasks()):
+                parts.keep(read)
+                reads[read.number] = read
+                told(sum(each is not None for each in reads.values()), buckets.n_buckets)
+        return _together([read.found for read in reads.values() if read is not None])
+
+
+def limits_of(check: Check, settings: RunSettings) -> Limits:
+    """Return how much may be done at a time; refuse a limit of memory that cannot be kept.
+
+    Parameters
+    ----------
+    check
+        What was found in the table.
+    settings
+        With what it is done.
+    """
+    size = Size.of(check.prepared.observed)
+    named = (check.method, *check.request.methods)
+    fixed, each = memory_of_learning(size, [METHODS[name] for name in named if name in METHODS])
+    largest = 0
+    if check.beyond is not None:
+        census = check.beyond.census
+        sizes = census.n_patients[to_be_read(census, check.beyond.drawn)]
+        largest = min(int(sizes.max(initial=1)), most_read(size.n_covariates))
+    load = Load(size.n_patients, size.n_covariates, fixed, each, largest)
+    free = float(psutil.virtual_memory().available)
+    return within(parse_memory(settings.memory), load, settings.n_jobs, free)
+
+
+def _together(reads: list[Others]) -> Others:
+    dropped: Counter[str] = Counter()
+    filled: Counter[str] = Counter()
+    for read in reads:
+        dropped.update(read.dropped)
+        filled.update(read.filled)
+    return Others(
+        pl.concat([read.panels for read in reads], how="diagonal_relaxed"),
+        pl.concat([read.differences for read in reads], how="diagonal_relaxed"),
+        pl.concat([read.cases for read in reads], how="diagonal_relaxed"),
+        pl.concat([read.patients for read in reads], how="diagonal_relaxed"),
+        dict(dropped),
+        dict(filled),
+    )
+
+
+@contextmanager
+def _parts(check: Check, census: Census, limits: Limits, settings: RunSettings) -> Iterator[Parts]:
+    """Open what is kept; it is closed when all is read, and left as it is if that is cut short."""
+    with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
+        kept_in = settings.kept_in or Path(folder) / "unfinished"
+        parts = Parts(kept_in, _made_of(check, census, limits))
+        parts.open()
+        finished = settings.kept_in is None
+        try:
+            yield parts
+        except InputError as error:
+            # What cannot be used will not be used later: no patients are left behind.
+            finished |= not isinstance(error, WorkLostError)
+            raise
+        finally:
+            parts.close(finished=finished)
+
+
+def _made_of(check: Check, census: Census, limits: Limits) -> dict[str, Any]:
+    """Return all that what is kept follows from."""
+    counted = hashlib.sha256()
+    for values in (census.n_patients, census.n_for):
+        counted.update(values.tobytes())
+    counted.update("\0".join(map(str, census.named.to_list())).encode("utf-8", "surrogatepass"))
+    asked = check.request.as_dict()
+    return {
+        "asked": {section: asked.get(section, {}) for section in _SECTIONS},
+        "source": check.source,
+        "stored": _stored(check.source),
+        "counted": counted.hexdigest(),
+        "sampled": hashlib.sha256(check.prepared.observed.covariates.tobytes()).hexdigest(),
+        "bucket_patients": limits.bucket_patients,
+        "software": fingerprint(),
+    }
+
+
+def _stored(source: str) -> list[list[Any]]:
+    """Return size and time of the files of a source; nothing where it is no file."""
+    path = Path(source)
+    if not path.exists():
+        return []
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    return [[each.name, *_when(each)] for each in files]
+
+
+def _when(path: Path) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """Physicians by bucket.
+
+    Attributes
+    ----------
+    codes
+        The physicians to be read.
+    bucket
+        The bucket of each.
+    most
+        Patients of one physician that are read at the most.
+    """
+
+    codes: IntArray
+    bucket: IntArray
+    most: int
+
+    @property
+    def n_buckets(self) -> int:
+        """Number of buckets."""
+        return int(self.bucket.max()) + 1 if len(self.bucket) else 0
+
+
+def deal_into_buckets(census: Census, codes: IntArray, most: int, of_one: int) -> Buckets:
+    """Fill buckets with physicians in order until they have so many patients; nobody is split.
+
+    Parameters
+    ----------
+    census
+        Everybody.
+    codes
+        Who is to be read.
+    most
+        Patients in a bucket at the most, unless one physician has more.
+    of_one
+        Patients of one physician that are read at the most.
+    """
+    bucket = np.zeros(len(codes), dtype=np.int64)
+    number, filled = 0, 0
+    for at, size in enumerate(np.minimum(census.n_patients[codes], of_one).tolist()):
+        if filled and filled + size > most:
+            number, filled = number + 1, 0
+        bucket[at] = number
+        filled += size
+    return Buckets(codes, bucket, of_one)
+
+
+def scatter(census: Census, buckets: Buckets, folder: Path, seed: int) -> None:
+    """Write every bucket into a folder of its own, in one pass over the table.
+
+    Of a physician with more patients than are read, so many are drawn by lot.
+    """
+    places = pl.DataFrame({CODE: buckets.codes, _BUCKET: buckets.bucket})
+    target = pl.PartitionBy(folder, key=_BUCKET, include_key=False)
+    rows = part_by_lot(census, census.rows, buckets.codes, buckets.most, seed)
+    try:
+        rows.join(places.lazy(), on=CODE, how="inner").sink_parquet(
+            target, compression="lz4", maintain_order=False, mkdir=True, engine="streaming"
+        )
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(
+            f"the rows could not be dealt into buckets in '{folder}': {first_line(error)}; is "
+            "there room on the disk?"
+        ) from error
+
+
+def bucket_files(folder: Path, number: int) -> list[Path]:
+    """Return the files of a bucket."""
+    return sorted((folder / f"{_BUCKET}={number}").glob("*.parquet"))

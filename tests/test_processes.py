@@ -1,0 +1,53 @@
+"""Signals wait until compiled code has returned, and are not lost."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from intravar.processes import interrupts_wait
+
+
+def test_an_interrupt_comes_at_the_end():
+    done = []
+
+    def interrupted():
+        with interrupts_wait():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("to the end")
+        done.append("beyond it")
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done == ["to the end"]
+
+
+def test_what_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts_wait():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_do_nothing():
+    failed = []
+
+    def work():
+        try:
+            with interrupts_wait():
+                pass
+        except ValueError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert not failed
