@@ -45,7 +45,7 @@ def with_everybody(
     fitted: dict[str, Fitted],
     found: Check,
     importance: Mapping[str, float],
-    means: RunSettings,
+    settings: RunSettings,
     told: Callable[[int, int], None],
 ) -> Everybody:
     """Score everybody by what was learned from the sample.
@@ -58,7 +58,7 @@ def with_everybody(
         What was found in the table.
     importance
         How much decisions depend on each covariate.
-    means
+    settings
         With what it is done.
     told
         Hears how many buckets of how many are read.
@@ -77,7 +77,7 @@ def with_everybody(
         {report.column: report.kind for report in prepared.columns},
         AlikeScale.of(prepared.observed, prepared.origin, importance),
     )
-    others = read_others(found, beyond, models, look, means, told)
+    others = read_others(found, beyond, models, look, settings, told)
     whole = {
         name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
     }

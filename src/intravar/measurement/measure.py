@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from sklearn.base import clone
 
+from intravar.deprecation import renamed
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.noise import Noise, noise_of
@@ -45,7 +46,7 @@ from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
-from intravar.request import Request, resolved, takes_request
+from intravar.request import Request, requested
 from intravar.runs.buckets import limits_of
 from intravar.runs.readings import with_n_apart
 from intravar.runs.settings import RunSettings
@@ -86,14 +87,24 @@ class Nobody:
         """See :class:`Listener`."""
 
 
-@takes_request
+@renamed(means="settings", seed="random_state")
 def measure(
     source: Any,
     request: Request | None = None,
     *,
+    physician: str | None = None,
+    decision: str | Sequence[str] | None = None,
+    covariates: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    decision_positive: str | None = None,
+    where: str | None = None,
+    by: str | None = None,
+    method: str | Estimator | None = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    settings: RunSettings | None = None,
     progress: Listener | None = None,
-    means: RunSettings | None = None,
-    **options: Any,
+    **others: Any,
 ) -> Measurement:
     """Measure how consistently each physician decides.
 
@@ -103,16 +114,26 @@ def measure(
         A path, a URL of a database or a frame, see :func:`intravar.sources.read_source`; or the
         TOML file of a request.
     request
-        What to measure, and how. Several decisions, with commas between, are measured each on its
-        own and all together.
+        What to measure, and how.
+    physician, covariates, exclude, decision_positive, where, by
+        Fields of a :class:`intravar.Request`, on their own or in place of the request's; None
+        stands for what the request says, or for the default.
+    decision
+        The same. Several decisions are measured each on its own and all together.
+    method
+        The same; an estimator with settings of its own, or of your own making, is taken as well.
+    random_state
+        The same: the seed of what a method draws.
+    n_jobs
+        Processes for a table larger than the sample; None and -1 stand for one per processor. The
+        result does not depend on it.
+    settings
+        How a large table is gone through: engine, processes, memory, a folder from which a run that
+        was ended goes on; see :class:`intravar.RunSettings`.
     progress
         Told how it goes on.
-    means
-        With what many patients are measured: engine, processes, memory, a folder from which a run
-        that was ended goes on. The result does not depend on it.
-    **options
-        The fields of a :class:`intravar.Request`, on their own or in place of the request's.
-        `method` and `methods` also take estimators, with settings or of one's own.
+    **others
+        Any other field of a request; `methods` takes estimators as well.
 
     Examples
     --------
@@ -122,12 +143,25 @@ def measure(
     >>> found.physicians.height
     8
     """
-    named, own = _by_name(options)
-    place, asked = resolved(source, request, named)
-    tell, means = progress or Nobody(), means or RunSettings()
+    fields = {
+        "physician": physician,
+        "decision": decision,
+        "covariates": covariates,
+        "exclude": exclude,
+        "decision_positive": decision_positive,
+        "where": where,
+        "by": by,
+        "method": method,
+        "random_state": random_state,
+    }
+    named, own = _by_name(fields | others)
+    place, asked = requested(source, request, named)
+    tell, settings = progress or Nobody(), settings or RunSettings()
+    if n_jobs is not None:
+        settings = replace(settings, n_jobs=n_jobs)
     if len(asked.decisions) > 1:
-        return measured_together(place, asked, tell, means, partial(measured, own=own))
-    return measured(place, asked, tell, means, own=own)
+        return measured_together(place, asked, tell, settings, partial(measured, own=own))
+    return measured(place, asked, tell, settings, own=own)
 
 
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:
@@ -149,7 +183,7 @@ def measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: RunSettings | None = None,
+    settings: RunSettings | None = None,
     *,
     whole: bool = False,
     own: Mapping[str, Estimator] | None = None,
@@ -158,23 +192,23 @@ def measured(
 
     Parameters
     ----------
-    source, request, tell, means
+    source, request, tell, settings
         See :func:`measure`.
     whole
         Whether everybody is learned from, however many they are.
     own
         Estimators by name that are used as they were given, with their settings.
     """
-    means = means or RunSettings()
+    settings = settings or RunSettings()
     with request.words.in_errors():
         steps = _Steps(tell)
         names = chosen_methods(request)
-        means.check()
-        sample = _checked(steps, source, request, means, whole)
+        settings.check()
+        sample = _checked(steps, source, request, settings, whole)
         repeats = seen_twice(sample.prepared)
         fitted, said = _fitted(steps, names, sample, repeats, own or {})
         rule = _rule(steps, sample)
-        everybody = _everybody(steps, sample, fitted, rule, means)
+        everybody = _everybody(steps, sample, fitted, rule, settings)
         return _judged(steps, everybody, rule, repeats, said)
 
 
@@ -192,7 +226,7 @@ def _judged(
     first = first if repeats is None else first.with_columns(repeats.columns())
     with steps.step(words.fill("measuring two halves of the {cases}"), steps.seconds.get(name)):
         appraisal = appraise(check, {name: first, **dict(others)}, rule)
-    location = location_of(prepared, first.evidence, request.seed, words)
+    location = location_of(prepared, first.evidence, request.random_state, words)
     scores = located(appraisal.scores, location, prepared.observed)
     main = replace(first, scores=scores)
     fitted = {name: main, **dict(others)}
@@ -227,7 +261,7 @@ def _judged(
         location,
         appraisal.verdict,
         subgroups(prepared, main.evidence),
-        course_of(prepared, main.estimator, main.evidence, request.seed),
+        course_of(prepared, main.estimator, main.evidence, request.random_state),
         everybody.cases,
         _warnings(request, said, appraisal.verdict.rule_found),
         steps.all_seconds(),
@@ -259,11 +293,11 @@ class _Steps:
 
 
 def _checked(
-    steps: _Steps, source: Any, request: Request, means: RunSettings, whole: bool
+    steps: _Steps, source: Any, request: Request, settings: RunSettings, whole: bool
 ) -> Check:
     """Read and check the table; say at once if there is nothing to measure."""
     with steps.step("reading and checking the table", noted="check"):
-        found = checked(source, request, means.spool, whole=whole)
+        found = checked(source, request, settings.spool, whole=whole)
     for line in found.leak_lines():
         steps.tell.note(f"possible leak: {line}")
     largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
@@ -278,7 +312,7 @@ def _checked(
                 physician=option("physician"),
             )
         )
-    limits_of(found, means)
+    limits_of(found, settings)
     return found
 
 
@@ -302,14 +336,16 @@ def _fitted(
         expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
         with steps.step(f"measuring with {name}{count}", expected, name):
             given = own.get(name)
-            fitted[name], caught = fit_method(name, prepared.observed, check.request.seed, given)
+            fitted[name], caught = fit_method(
+                name, prepared.observed, check.request.random_state, given
+            )
         said += caught
     return fitted, said
 
 
 def _rule(steps: _Steps, check: Check) -> SuggestedRule:
     with steps.step("looking for the rule in the data", 8):
-        return suggest_rule(check.prepared, check.request.seed, check.request.words)
+        return suggest_rule(check.prepared, check.request.random_state, check.request.words)
 
 
 def _everybody(
@@ -317,7 +353,7 @@ def _everybody(
     check: Check,
     fitted: dict[str, Fitted],
     rule: SuggestedRule,
-    means: RunSettings,
+    settings: RunSettings,
 ) -> Everybody:
     """Read those beyond the sample, and name what the first method says of rules of their own."""
     words = check.request.words
@@ -329,7 +365,7 @@ def _everybody(
         expected = time_of_others(size, n_read, METHODS[check.method])
         told = words.fill("reading the {deciders} beyond the sample")
         with steps.step(told, expected, "beyond the sample"):
-            everybody = with_everybody(fitted, check, rule.weights, means, steps.tell.part)
+            everybody = with_everybody(fitted, check, rule.weights, settings, steps.tell.part)
     name, main = next(iter(everybody.fitted.items()))
     evidence = main.evidence
     if check.beyond is None and evidence.differences is not None:
@@ -348,7 +384,7 @@ def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> No
     with steps.step("taking noise apart", 5):
         # What predictions learned of halves serves noise as well.
         learned = check.beyond is None or main.evidence.upper_limit
-        found = noise_of(observed if learned else _some(observed), seed=check.request.seed)
+        found = noise_of(observed if learned else _some(observed), seed=check.request.random_state)
     if group is None or not main.evidence.upper_limit:
         return found
     return beside_bound(found, group.discordance)
@@ -400,7 +436,7 @@ def _unrecorded(
             prepared.origin,
             list(rule.weights),
             group.discordance,
-            check.request.seed,
+            check.request.random_state,
         )
 
 
