@@ -55,7 +55,7 @@ def collected(case: Case, method: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checked(case.table, Request(**case.roles))  # type: ignore[arg-type]
-        seed, observed = found.request.seed, found.prepared.observed
+        seed, observed = found.request.random_state, found.prepared.observed
         fitted, _ = fit_method(method, observed, seed)
         main, rule = fitted, None
         if isinstance(fitted.evidence, Predictions):

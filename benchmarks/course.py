@@ -43,7 +43,7 @@ def run(*wanted: str) -> None:
 
 
 def _draw(name: str, draw: int) -> dict[str, float]:
-    cohort = intravar.simulate(name, seed=find_condition(name).replicate_seed(draw))
+    cohort = intravar.simulate(name, random_state=find_condition(name).replicate_seed(draw))
     late = (cohort.covariates["day"].to_numpy() >= MIDDLE).astype(np.int64)
     table = cohort.to_polars().with_columns(seen=FIRST_DAY + pl.duration(days="day")).drop("day")
     asked: dict[str, Any] = {"physician": "physician", "decision": "decision"}

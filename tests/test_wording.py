@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import intravar
 from intravar import InputError, Request
 from intravar.cli import app, endings
-from intravar.documents import write_measurement_files
+from intravar.documents import write_files
 from intravar.errors import option
 from intravar.measurement.columns import COLUMNS
 from intravar.publication import check_lines, unmeasurable
@@ -40,7 +40,7 @@ KEPT = re.compile(r"physicians?\.(csv|html|parquet)|age of the patient|--physici
 
 @pytest.fixture(scope="module")
 def table() -> Any:
-    return intravar.simulate("score2", n_patients=600, n_physicians=5, seed=3).to_polars()
+    return intravar.simulate("score2", n_patients=600, n_physicians=5, random_state=3).to_polars()
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_everything_that_is_handed_on_speaks_their_words(
 ) -> None:
     outputs = intravar.write_measurement(measured, tmp_path / "out", pairs_in_report=True)
     first = (tmp_path / "out" / "report.html").read_text("utf-8")
-    second = write_measurement_files(tmp_path / "out")[0].read_text("utf-8")
+    second = write_files(tmp_path / "out")[0].read_text("utf-8")
     for page in (first, second):
         assert "<script>systolic" not in page
         assert "systolic <script>" not in page

@@ -69,6 +69,14 @@ def checked_labels(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> p
     return series.alias(PHYSICIAN)
 
 
+def physician_or_groups(physician: Any, groups: Any) -> Any:
+    """Return the physician of every patient, under either of the two names it may be given."""
+    if (physician is None) == (groups is None):
+        given = "neither physician nor groups is" if physician is None else "both are"
+        raise InputError(f"{given} given; say who decided, one value a patient, with one of them")
+    return groups if physician is None else physician
+
+
 def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> pl.Series:
     """Return the physician of every patient as a categorical, or say where one is missing."""
     series = checked_labels(physician)

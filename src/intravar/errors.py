@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: How near a name must be to be offered instead of one that is not known.
 NEAR = 0.6
 #: Arguments that are called otherwise on the command line.
-_FLAGS = {"most": "--pairs", "labels": "--label"}
+_FLAGS = {"most": "--pairs", "labels": "--label", "random_state": "--seed"}
 _LISTS = ("covariates", "exclude", "after", "categorical", "methods")
 # Marks that no name and no value of a user holds.
 IN_ROW = "\ue005"
@@ -102,9 +102,20 @@ def _in_python(found: re.Match[str]) -> str:
     return f"{name}={[value]!r}" if name in _LISTS else f"{name}={value!r}"
 
 
+def flag_of(name: str) -> str:
+    """Return what an argument is called on the command line.
+
+    Examples
+    --------
+    >>> flag_of("min_panel"), flag_of("random_state")
+    ('--min-panel', '--seed')
+    """
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
 def _as_flag(found: re.Match[str]) -> str:
     name, value = found.groups()
-    flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+    flag = flag_of(name)
     return flag if value is None else f"{flag} {shlex.quote(value)}"
 
 

@@ -51,7 +51,7 @@ RANK = {"rank": 2.0, "rank_low": 1, "rank_high": 4}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    cohort = intravar.simulate("score2", n_patients=1000, n_physicians=8, seed=4)
+    cohort = intravar.simulate("score2", n_patients=1000, n_physicians=8, random_state=4)
     table = cohort.to_polars().with_columns(
         pl.format("Dr. Secret {}", "physician").alias("physician")
     )

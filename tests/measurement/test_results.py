@@ -43,7 +43,7 @@ SHOWN = [clean_name(name) for name in EVIL]
 
 @pytest.fixture(scope="module")
 def cohort() -> intravar.Cohort:
-    return intravar.simulate("score2", n_patients=2400, n_physicians=6, seed=2)
+    return intravar.simulate("score2", n_patients=2400, n_physicians=6, random_state=2)
 
 
 @pytest.fixture(scope="module")

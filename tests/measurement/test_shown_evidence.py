@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("learned_once")
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return intravar.simulate("score2", n_patients=400, n_physicians=5, seed=3).to_polars()
+    return intravar.simulate("score2", n_patients=400, n_physicians=5, random_state=3).to_polars()
 
 
 @pytest.fixture(scope="module")

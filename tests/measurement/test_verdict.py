@@ -195,8 +195,8 @@ def test_the_group_keeps_what_all_have_in_common():
 def appraised(case: Case, method: str) -> Appraisal:
     request = Request(method=method, **case.roles)  # type: ignore[arg-type]
     found = checked(case.table, request)
-    fitted, _ = fit_method(method, found.prepared.observed, request.seed)
-    return appraise(found, {method: fitted}, suggest_rule(found.prepared, request.seed))
+    fitted, _ = fit_method(method, found.prepared.observed, request.random_state)
+    return appraise(found, {method: fitted}, suggest_rule(found.prepared, request.random_state))
 
 
 @pytest.mark.parametrize("method", ["predictability", "latent-rule"])
@@ -245,7 +245,7 @@ def test_several_deals_are_averaged_where_patients_are_few(monkeypatch: pytest.M
         coins_and_clockwork(0, n_physicians=6, panel=60).table,
         Request(physician="physician", decision="decision"),
     ).prepared.observed
-    model = intravar.Euclidean().fit_observed(observed)
+    model = intravar.estimators.Euclidean().fit_observed(observed)
     found = halves.compare_halves(model, observed, 0)
     assert found is not None
     assert len(dealt) == halves.SPLITS

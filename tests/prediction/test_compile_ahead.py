@@ -14,7 +14,7 @@ from intravar.prediction.own import forest_kernel, rules_kernel, sampling_kernel
 COMPILED = (
     rules_kernel.fit_panels,
     rules_kernel.predict_rows,
-    forest_kernel.grow_forests,
+    forest_kernel.grow_forest,
     sampling_kernel.draw_panels,
 )
 

@@ -27,7 +27,7 @@ from intravar.publication.scores import Band
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
-COHORT = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
+COHORT = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, random_state=3)
 SMALLEST = 3  # a low bar keeps the search short; the rule is the same
 Table = tuple[int, ...]  # patients by combination, the first decision in the lowest bit
 

@@ -243,7 +243,9 @@ def test_same_as_a_table_filtered_before(name: str, database: str, tmp_path: Pat
 
 
 def test_measured_to_the_bit_as_a_table_filtered_before() -> None:
-    table = intravar.simulate("score2", n_patients=3_000, n_physicians=6, seed=3).to_polars()
+    table = intravar.simulate(
+        "score2", n_patients=3_000, n_physicians=6, random_state=3
+    ).to_polars()
     asked = {"physician": "physician", "decision": "decision", "method": "euclidean"}
     chosen = intravar.measure(table, where="age >= 60 and smoker = 1", **asked)
     before = intravar.measure(

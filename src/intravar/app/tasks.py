@@ -79,7 +79,7 @@ def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[st
 
 def report(folder: str, name: str) -> str:
     """Write the report of a measurement in a format; return the file."""
-    written = documents.write_measurement_files(folder, [name])
+    written = documents.write_files(folder, [name])
     return str(written[0])
 
 

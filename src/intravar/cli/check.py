@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
-@options.of_request("methods", "seed", "min_reliability")
+@options.of_request("methods", "random_state", "min_reliability")
 def check(
     source: options.Input,
     request: Request,

@@ -76,10 +76,10 @@ def measure(
         publication.read_key(key)
     compile_beside()
     with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
-        means = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
-        kept = [means, *(means.of(name) for name in request.decisions)]
+        settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
+        kept = [settings, *(settings.of(name) for name in request.decisions)]
         try:
-            found = intravar.measure(source, request, progress=progress, means=means)
+            found = intravar.measure(source, request, progress=progress, settings=settings)
         except KeyboardInterrupt:
             for each in kept:
                 if each.kept_in is not None and each.kept_in.is_dir():

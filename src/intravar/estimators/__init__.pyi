@@ -7,6 +7,7 @@ from .learned_weights import LearnedWeights
 from .lpa_guided import LPAGuided
 from .mahalanobis import Mahalanobis
 from .mutual_information import MutualInformation
+from .noise import Noise
 from .predictability import Predictability
 from .registry import (
     DESCRIBED,
@@ -18,7 +19,9 @@ from .registry import (
     fit_methods,
     make_estimator,
 )
+from .repeats import Repeats
 from .rf_proximity import RFProximity
+from .several import Several, several_decisions
 
 __all__ = [
     "DESCRIBED",
@@ -35,10 +38,14 @@ __all__ = [
     "LearnedWeights",
     "Mahalanobis",
     "MutualInformation",
+    "Noise",
     "Observed",
     "Predictability",
     "RFProximity",
+    "Repeats",
+    "Several",
     "default_method",
     "fit_methods",
     "make_estimator",
+    "several_decisions",
 ]

@@ -26,7 +26,7 @@ class Euclidean(MatchingEstimator):
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
-    >>> model = intravar.Euclidean().fit(*cohort.observed())
+    >>> model = intravar.estimators.Euclidean().fit(*cohort.observed())
     >>> model.profile_.columns[:5]
     ['physician', 'n_patients', 'score', 'low', 'high']
     """

@@ -121,7 +121,7 @@ def assess(
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=10)
-    >>> found = assess(intravar.Euclidean().fit(*cohort.observed()))
+    >>> found = assess(intravar.estimators.Euclidean().fit(*cohort.observed()))
     >>> found.table.filter(pl.col("rank") == pl.col("rank").max())["physician"].item()
     'P09'
     >>> found.rankability > 0.5

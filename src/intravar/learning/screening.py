@@ -47,7 +47,10 @@ def column_gains(  # type: ignore[no-untyped-def]
             sums[c, b, 1] += curvature[i]
     gains = np.zeros(p)
     for c in range(p):
-        total_g, total_h = sums[c, :, 0].sum(), sums[c, :, 1].sum()
+        total_g, total_h = 0.0, 0.0
+        for b in range(missing + 1):
+            total_g += sums[c, b, 0]
+            total_h += sums[c, b, 1]
         parent = total_g * total_g / (total_h + ridge)
         for side in range(2):
             if side == 1 and sums[c, missing, 0] == 0 and sums[c, missing, 1] == 0:
@@ -65,10 +68,9 @@ def column_gains(  # type: ignore[no-untyped-def]
     return gains
 
 
-@njit(cache=True, nogil=True)
-def largest(gains, most):  # type: ignore[no-untyped-def]
+def largest(gains: FloatArray, most: int) -> IntArray:
     """Return the columns with the largest gains, in rising order; of equal ones the first."""
-    return np.sort(np.argsort(-gains, kind="mergesort")[:most])
+    return np.sort(np.argsort(-gains, kind="stable")[:most])
 
 
 def coarse_bins(table: FloatArray) -> npt.NDArray[np.uint8]:
@@ -130,5 +132,4 @@ def telling(
     gradient[rows] = given[rows] - share
     curvature[rows] = share * (1 - share)
     gains = column_gains(bins, rows, gradient, curvature, COARSE_MISSING, _RIDGE, _RIDGE)
-    found: IntArray = largest(gains, most)
-    return found
+    return largest(gains, most)

@@ -27,7 +27,7 @@ def with_everybody(
     found: Check,
     beyond: Beyond,
     importance: Mapping[str, float],
-    means: RunSettings,
+    settings: RunSettings,
     told: Callable[[int, int], None],
 ) -> tuple[dict[str, Fitted], Check, BeyondCases]:
     """Score everybody by what was learned from the sample.
@@ -40,7 +40,7 @@ def with_everybody(
         What was found in the table, and everybody in it.
     importance
         How much decisions depend on each covariate.
-    means
+    settings
         With what it is done.
     told
         Hears how many buckets of how many are read.
@@ -57,7 +57,7 @@ def with_everybody(
         {report.column: report.kind for report in prepared.columns},
         AlikeScale.of(prepared.observed, prepared.origin, importance),
     )
-    others = read_others(found, beyond, models, look, means, told)
+    others = read_others(found, beyond, models, look, settings, told)
     whole = {
         name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
     }

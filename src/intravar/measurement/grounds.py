@@ -79,7 +79,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
     if isinstance(main.estimator, Estimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
-            halves = compare_halves(main.estimator, observed, check.request.seed)
+            halves = compare_halves(main.estimator, observed, check.request.random_state)
     leaks = [each.column for each in check.prepared.leaks if each.certain]
     appraised = concluded(
         main.evidence,
@@ -89,7 +89,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         leak=leaks[0] if leaks and check.request.covariates is None else None,
         case_mix=case_mix(observed, rule.probability),
         others=[each.scores for each in others],
-        over_limits=gain_over_limits(main.evidence, observed, check.request.seed),
+        over_limits=gain_over_limits(main.evidence, observed, check.request.random_state),
         matters=check.request.matters,
         raw=None if check.beyond is not None else raw_scores(main.evidence, observed),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
+from intravar.deprecation import renamed
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.noise import noise_of
@@ -41,7 +42,7 @@ from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
-from intravar.request import Request, resolved, takes_request
+from intravar.request import Request, requested
 from intravar.runs.buckets import limits_of
 from intravar.runs.readings import with_n_apart
 from intravar.runs.settings import RunSettings
@@ -82,14 +83,24 @@ class Nobody:
         """See :class:`Listener`."""
 
 
-@takes_request
+@renamed(means="settings", seed="random_state")
 def measure(
     source: Any,
     request: Request | None = None,
     *,
+    physician: str | None = None,
+    decision: str | Sequence[str] | None = None,
+    covariates: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    decision_positive: str | None = None,
+    where: str | None = None,
+    by: str | None = None,
+    method: str | Estimator | None = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    settings: RunSettings | None = None,
     progress: Listener | None = None,
-    means: RunSettings | None = None,
-    **options: Any,
+    **others: Any,
 ) -> Measurement:
     """Measure how consistently each physician decides.
 
@@ -99,16 +110,26 @@ def measure(
         A path, a URL of a database or a frame, see :func:`intravar.sources.read_source`; or the
         TOML file of a request.
     request
-        What to measure, and how. Several decisions, with commas between, are measured each on its
-        own and all together.
+        What to measure, and how.
+    physician, covariates, exclude, decision_positive, where, by
+        Fields of a :class:`intravar.Request`, on their own or in place of the request's; None
+        stands for what the request says, or for the default.
+    decision
+        The same. Several decisions are measured each on its own and all together.
+    method
+        The same; an estimator with settings of its own, or of your own making, is taken as well.
+    random_state
+        The same: the seed of what a method draws.
+    n_jobs
+        Processes for a table larger than the sample; None and -1 stand for one per processor. The
+        result does not depend on it.
+    settings
+        How a large table is gone through: engine, processes, memory, a folder from which a run that
+        was ended goes on; see :class:`intravar.RunSettings`.
     progress
         Told how it goes on.
-    means
-        With what many patients are measured: engine, processes, memory, a folder from which a run
-        that was ended goes on. The result does not depend on it.
-    **options
-        The fields of a :class:`intravar.Request`, on their own or in place of the request's.
-        `method` and `methods` also take estimators, with settings or of one's own.
+    **others
+        Any other field of a request; `methods` takes estimators as well.
 
     Examples
     --------
@@ -118,12 +139,25 @@ def measure(
     >>> found.physicians.height
     8
     """
-    named, own = _by_name(options)
-    place, asked = resolved(source, request, named)
-    tell, means = progress or Nobody(), means or RunSettings()
+    fields = {
+        "physician": physician,
+        "decision": decision,
+        "covariates": covariates,
+        "exclude": exclude,
+        "decision_positive": decision_positive,
+        "where": where,
+        "by": by,
+        "method": method,
+        "random_state": random_state,
+    }
+    named, own = _by_name(fields | others)
+    place, asked = requested(source, request, named)
+    tell, settings = progress or Nobody(), settings or RunSettings()
+    if n_jobs is not None:
+        settings = replace(settings, n_jobs=n_jobs)
     if len(asked.decisions) > 1:
-        return measured_together(place, asked, tell, means, partial(measured, own=own))
-    return measured(place, asked, tell, means, own=own)
+        return measured_together(place, asked, tell, settings, partial(measured, own=own))
+    return measured(place, asked, tell, settings, own=own)
 
 
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:
@@ -145,7 +179,7 @@ def measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: RunSettings | None = None,
+    settings: RunSettings | None = None,
     *,
     whole: bool = False,
     own: Mapping[str, Estimator] | None = None,
@@ -154,7 +188,7 @@ def measured(
 
     Parameters
     ----------
-    source, request, tell, means
+    source, request, tell, settings
         See :func:`measure`.
     whole
         Whether everybody is learned from, however many they are.
@@ -162,29 +196,29 @@ def measured(
         Estimators by name that are used as they were given, with their settings.
     """
     with request.words.in_errors():
-        return _measured(source, request, tell, means or RunSettings(), whole, own or {})
+        return _measured(source, request, tell, settings or RunSettings(), whole, own or {})
 
 
 def _measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: RunSettings,
+    settings: RunSettings,
     whole: bool,
     own: Mapping[str, Estimator],
 ) -> Measurement:
     words = request.words
     names = chosen_methods(request)
-    means.check()
+    settings.check()
     started = time.perf_counter()
     tell.step("reading and checking the table")
-    found = checked(source, request, means.spool, whole=whole)
+    found = checked(source, request, settings.spool, whole=whole)
     for line in found.leak_lines():
         tell.note(f"possible leak: {line}")
     seconds = {"check": time.perf_counter() - started}
     prepared = found.prepared
     _refuse_tiny_panels(found)
-    limits_of(found, means)
+    limits_of(found, settings)
     fitted: dict[str, Fitted] = {}
     said: list[str] = list(prepared.warnings)
     repeats = seen_twice(prepared)
@@ -197,11 +231,13 @@ def _measured(
         expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
         tell.step(f"measuring with {name}{count}", expected)
         begun = time.perf_counter()
-        fitted[name], caught = fit_method(name, prepared.observed, request.seed, own.get(name))
+        fitted[name], caught = fit_method(
+            name, prepared.observed, request.random_state, own.get(name)
+        )
         seconds[name] = time.perf_counter() - begun
         said += caught
     tell.step("looking for the rule in the data", 8)
-    rule = suggest_rule(prepared, request.seed, words)
+    rule = suggest_rule(prepared, request.random_state, words)
     importance = dict(rule.importance.select("covariate", "importance").iter_rows())
     sampled = fitted[names[0]]
     beyond_cases = None
@@ -209,7 +245,7 @@ def _measured(
         tell.step(words.fill("reading the {deciders} beyond the sample"), _time_beyond(found))
         begun = time.perf_counter()
         fitted, found, beyond_cases = with_everybody(
-            fitted, found, found.beyond, importance, means, tell.part
+            fitted, found, found.beyond, importance, settings, tell.part
         )
         seconds["beyond the sample"] = time.perf_counter() - begun
     elif sampled.evidence.differences is not None:
@@ -223,7 +259,7 @@ def _measured(
     tell.step(words.fill("measuring two halves of the {cases}"), seconds.get(names[0]))
     appraised = appraise(found, fitted, rule)
     scores = appraised.scores
-    if (location := location_of(prepared, main.evidence, request.seed, words)) is not None:
+    if (location := location_of(prepared, main.evidence, request.random_state, words)) is not None:
         scores = located(scores, location, prepared.observed)
     main = fitted[names[0]] = replace(main, scores=scores)
     tell.step(words.fill("assessing the {deciders}"))
@@ -242,7 +278,7 @@ def _measured(
         # What predictions learned of halves serves noise as well.
         learned = found.beyond is None or main.evidence.upper_limit
         some = prepared.observed if learned else _some(prepared.observed)
-        noise = noise_of(some, seed=request.seed)
+        noise = noise_of(some, seed=request.random_state)
     group = appraised.group
     unrecorded = None
     if repeats is None and group is not None and main.evidence.upper_limit:
@@ -254,13 +290,13 @@ def _measured(
             prepared.origin,
             list(importance),
             group.discordance,
-            request.seed,
+            request.random_state,
         )
         seconds["unrecorded"] = time.perf_counter() - begun
     if prepared.by is not None or prepared.period is not None:
         tell.step("comparing subgroups and periods", seconds.get(names[0]))
     by = subgroups(prepared, main.evidence)
-    course = course_of(prepared, main.estimator, main.evidence, request.seed)
+    course = course_of(prepared, main.estimator, main.evidence, request.random_state)
     seconds["total"] = time.perf_counter() - started
     judged = appraised.verdict
     if judged.rule_found < RULE_FOUND:

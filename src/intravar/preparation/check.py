@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -30,7 +30,7 @@ from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
 from intravar.preparation.recipe import Recipe
-from intravar.request import Request, resolved, takes_request
+from intravar.request import Request, requested
 from intravar.sources import Source, read_source
 from intravar.sources.columns.forms import Forms, TextForm, forms_of_large
 from intravar.sources.columns.plain import plain_table
@@ -117,8 +117,20 @@ class Check:
         ]
 
 
-@takes_request
-def check(source: Any, request: Request | None = None, **options: Any) -> Check:
+def check(
+    source: Any,
+    request: Request | None = None,
+    *,
+    physician: str | None = None,
+    decision: str | Sequence[str] | None = None,
+    covariates: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    decision_positive: str | None = None,
+    where: str | None = None,
+    by: str | None = None,
+    method: str | None = None,
+    **others: Any,
+) -> Check:
     """Look at a table of patients without measuring anything.
 
     Parameters
@@ -128,8 +140,11 @@ def check(source: Any, request: Request | None = None, **options: Any) -> Check:
         TOML file of a request.
     request
         What to look at, and how.
-    **options
-        The fields of a :class:`intravar.Request`, on their own or in place of the request's.
+    physician, decision, covariates, exclude, decision_positive, where, by, method
+        Fields of a :class:`intravar.Request`, on their own or in place of the request's; None
+        stands for what the request says, or for the default.
+    **others
+        Any other field of a request.
 
     Examples
     --------
@@ -139,7 +154,17 @@ def check(source: Any, request: Request | None = None, **options: Any) -> Check:
     >>> found.panels.n_measurable
     10
     """
-    return checked(*resolved(source, request, options))
+    asked = {
+        "physician": physician,
+        "decision": decision,
+        "covariates": covariates,
+        "exclude": exclude,
+        "decision_positive": decision_positive,
+        "where": where,
+        "by": by,
+        "method": method,
+    }
+    return checked(*requested(source, request, asked | others))
 
 
 def checked(
@@ -284,8 +309,8 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         rows=inside,
         outside=OUTSIDE,
     )
-    drawn = draw(census, sample_of(request.sample, len(stored)), request.seed)
-    rows = sampled_rows(census, drawn, request.seed).collect(engine="streaming")
+    drawn = draw(census, sample_of(request.sample, len(stored)), request.random_state)
+    rows = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
     table = as_measured(census, rows, physician, decision)
     chosen = table.select(stored)
     plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'", forms)

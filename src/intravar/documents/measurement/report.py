@@ -335,7 +335,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
         label=method.label,
         idea=words.said(method.idea),
         source=published.source,
-        seed=request.seed,
+        seed=request.random_state,
         panel=request.min_panel,
         reliability=request.min_reliability,
         smallest=request.smallest_cell,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.own.forest_kernel import grow_forests
+from intravar.prediction.own.forest_kernel import grow_forest
 from intravar.prediction.own.rules import sorted_panels
 
 #: Trees per physician; a larger panel needs fewer, its leaves are larger.
@@ -54,10 +54,14 @@ def own_forests(
     order, begin = sorted_panels(code, rows, n_physicians)
     wanted, first = sorted_panels(code, asked, n_physicians)
     by_physician = np.full(len(asked), share)
-    grow_forests(
-        covariates, y, order, begin, wanted, first, by_physician,
-        ROWS_PER_TREE, LEAST_TREES, MOST_TREES, LEAST_LEAF, SEED,
-    )  # fmt: skip
+    for j in range(n_physicians):
+        grown_on = order[begin[j] : begin[j + 1]]
+        own = slice(first[j], first[j + 1])
+        if len(grown_on) and own.stop > own.start:
+            trees = min(max(ROWS_PER_TREE // len(grown_on), LEAST_TREES), MOST_TREES)
+            known, given = covariates[grown_on], covariates[wanted[own]]
+            shares = grow_forest(known, y[grown_on], given, trees, LEAST_LEAF, SEED)
+            by_physician[own] = shares / trees
     found = np.empty(len(asked))
     found[np.argsort(code[asked], kind="stable")] = by_physician
     return found

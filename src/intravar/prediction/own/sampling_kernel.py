@@ -36,12 +36,11 @@ def _turned(y, rows, centre, along, across, cosine, sine, low, high):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def _product(Z, rows, weights):  # type: ignore[no-untyped-def]
-    found = np.zeros(rows.size)
+def _product(Z, rows, weights, found):  # type: ignore[no-untyped-def]
     for t in range(rows.size):
+        found[t] = 0.0
         for k in range(Z.shape[1]):
             found[t] += Z[rows[t], k] * weights[k]
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -51,27 +50,34 @@ def draw_panels(Z, y, order, start, theta, mean, moves, chances):  # type: ignor
     `moves` holds draws of the prior around zero, by physician and move; `chances` numbers between 0
     and 1: the level first, then the angles. Where these run out a physician stays.
     """
-    d = Z.shape[1]
+    d, m = Z.shape[1], theta.shape[1]
+    centres, alongs, acrosses = np.zeros(len(Z)), np.zeros(len(Z)), np.zeros(len(Z))
     for j in range(theta.shape[0]):
-        rows = order[start[j] : start[j + 1]]
-        away = theta[j] - mean
-        centre, along = _product(Z, rows, mean), _product(Z, rows, away)
-        low, high = 1 / (1 + np.exp(-theta[j, d])), 1 / (1 + np.exp(-theta[j, d + 1]))
+        rows, away = order[start[j] : start[j + 1]], theta[j]
+        centre, along, across = centres[: rows.size], alongs[: rows.size], acrosses[: rows.size]
+        low, high = 1 / (1 + np.exp(-away[d])), 1 / (1 + np.exp(-away[d + 1]))
+        for k in range(m):
+            away[k] -= mean[k]
+        _product(Z, rows, mean, centre)
+        _product(Z, rows, away, along)
         value = _turned(y, rows, centre, along, along, 1.0, 0.0, low, high)
         for step in range(moves.shape[1]):
             move = moves[j, step]
-            across = _product(Z, rows, move)
+            _product(Z, rows, move, across)
             level = value + np.log(chances[j, step, 0])
             angle = 2 * np.pi * chances[j, step, 1]
             left, right = angle - 2 * np.pi, angle
             for turn in range(2, chances.shape[2]):
                 cosine, sine = np.cos(angle), np.sin(angle)
-                there = mean[d:] + cosine * away[d:] + sine * move[d:]
-                low, high = 1 / (1 + np.exp(-there[0])), 1 / (1 + np.exp(-there[1]))
+                low = 1 / (1 + np.exp(-(mean[d] + cosine * away[d] + sine * move[d])))
+                e = d + 1
+                high = 1 / (1 + np.exp(-(mean[e] + cosine * away[e] + sine * move[e])))
                 reached = _turned(y, rows, centre, along, across, cosine, sine, low, high)
                 if reached > level:
-                    away = cosine * away + sine * move
-                    along = cosine * along + sine * across
+                    for k in range(m):
+                        away[k] = cosine * away[k] + sine * move[k]
+                    for t in range(rows.size):
+                        along[t] = cosine * along[t] + sine * across[t]
                     value = reached
                     break
                 if angle < 0:
@@ -79,7 +85,8 @@ def draw_panels(Z, y, order, start, theta, mean, moves, chances):  # type: ignor
                 else:
                     right = angle
                 angle = left + (right - left) * chances[j, step, turn]
-        theta[j] = mean + away
+        for k in range(m):
+            away[k] += mean[k]
 
 
 @njit(cache=True, nogil=True)
@@ -90,7 +97,8 @@ def stretched(Z, y, order, start, theta, factors):  # type: ignore[no-untyped-de
     for j in range(theta.shape[0]):
         low, high = 1 / (1 + np.exp(-theta[j, d])), 1 / (1 + np.exp(-theta[j, d + 1]))
         rows = order[start[j] : start[j + 1]]
-        eta = _product(Z, rows, theta[j])
+        eta = np.zeros(rows.size)
+        _product(Z, rows, theta[j], eta)
         for t in range(rows.size):
             for f in range(factors.size):
                 total[f] += _log_chance(factors[f] * eta[t], low, high, y[rows[t]])
