@@ -1,20 +1,18 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
 from .documents.measurement.handover import write_measurement
 from .errors import InputError
-from .estimators.euclidean import Euclidean
 from .estimators.genetic_mahalanobis import GeneticMahalanobis
 from .estimators.glmm import GLMM
 from .estimators.latent_rule import LatentRule
-from .estimators.learned_weights import LearnedWeights
 from .estimators.lpa_guided import LPAGuided
-from .estimators.mahalanobis import Mahalanobis
-from .estimators.mutual_information import MutualInformation
+from .estimators.matching import Euclidean, Mahalanobis
 from .estimators.noise import Noise, noise
 from .estimators.predictability import Predictability
 from .estimators.registry import fit_methods
 from .estimators.repeats import Repeats
 from .estimators.rf_proximity import RFProximity
 from .estimators.several import Several, several
+from .estimators.weighted import LearnedWeights, MutualInformation
 from .measurement.measure import measure
 from .measurement.result import Measurement
 from .preparation.check import check

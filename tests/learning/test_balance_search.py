@@ -82,12 +82,3 @@ def test_degenerate_cohorts():
     assert one_control.loss == np.abs(z[1:].mean(axis=0) - z[0]).max()
     same = search_balance(np.ones((10, 2)), np.arange(10) % 2, seed=0, generations=1)
     assert same.loss == 0.0
-
-
-def test_refuses_what_it_cannot_use():
-    with pytest.raises(ValueError, match="one row per decision"):
-        search_balance(np.zeros((3, 2)), [0, 1], seed=0)
-    with pytest.raises(ValueError, match="finite"):
-        search_balance([[np.nan], [0.0]], [0, 1], seed=0)
-    with pytest.raises(ValueError, match="0 or 1"):
-        search_balance(np.zeros((2, 2)), [0, 2], seed=0)

@@ -1,12 +1,9 @@
 from .base import CommonEstimator, Estimator
-from .euclidean import Euclidean
 from .genetic_mahalanobis import GeneticMahalanobis
 from .glmm import GLMM
 from .latent_rule import LatentRule
-from .learned_weights import LearnedWeights
 from .lpa_guided import LPAGuided
-from .mahalanobis import Mahalanobis
-from .mutual_information import MutualInformation
+from .matching import Euclidean, Mahalanobis
 from .predictability import Predictability
 from .registry import (
     DESCRIBED,
@@ -19,6 +16,7 @@ from .registry import (
     make_estimator,
 )
 from .rf_proximity import RFProximity
+from .weighted import LearnedWeights, MutualInformation
 
 __all__ = [
     "DESCRIBED",

@@ -19,9 +19,8 @@ from scipy.special import logit
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent.anchors import NEAR
 from intravar.latent.anchors import Anchors as Anchors
-from intravar.latent.decided import Decided
-from intravar.latent.leniency import rates_over_limits
 from intravar.observed import Observed
+from intravar.panels import PanelDecisions
 
 #: Values of every physician by name, and their type.
 ByPhysician: TypeAlias = dict[str, tuple[Sequence[Any] | npt.NDArray[Any], PolarsDataType]]
@@ -329,9 +328,12 @@ class EligibleRates(Evidence):
         """See :class:`Evidence`."""
         if self.anchors is None or self.probability is None or len(observed.physicians) < 2:
             return float("inf")
+        # Loaded where it is asked for: other evidence needs nothing of the latent rule.
+        from intravar.latent.leniency import rates_over_limits
+
         probability = np.clip(self.probability, _TINY, 1 - _TINY)
         decision = observed.decision.astype(np.int64)
-        decided = Decided(decision, observed.code, len(observed.physicians))
+        decided = PanelDecisions(decision, observed.code, len(observed.physicians))
         return rates_over_limits(logit(probability), decided, seed)
 
     def cases(self) -> tuple[str, FloatArray, float] | None:

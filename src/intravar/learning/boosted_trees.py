@@ -16,8 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.bins import Bins
-from intravar.learning.screening import LOOK_AGAIN, MOST_SEEN, column_gains, largest
+from intravar.learning.bins import LOOK_AGAIN, MOST_SEEN, Bins, column_gains
 from intravar.processes import interrupts_wait
 
 LARGEST_STEP = 1.0
@@ -247,17 +246,6 @@ def _slopes(y, code, score, high, low, shift, gradient, curvature, learn):  # ty
 
 
 @njit(cache=True, nogil=True)
-def _new_rates(expected, strength):  # type: ignore[no-untyped-def]
-    """Return the rates of one class under a prior that peaks at the mean of all."""
-    mean = expected[:, 1].sum() / expected.sum()
-    rates = np.empty(expected.shape[0])
-    for j in range(rates.size):
-        p = (expected[j, 1] + strength * mean) / (expected[j].sum() + strength)
-        rates[j] = min(max(p, RATE_EDGE), 1.0 - RATE_EDGE)
-    return rates
-
-
-@njit(cache=True, nogil=True)
 def boost(bins, y, code, rates, growth):  # type: ignore[no-untyped-def]
     """Boost F on the rows of `bins`; return the trees and the rates: see :class:`Trees`.
 
@@ -277,13 +265,17 @@ def boost(bins, y, code, rates, growth):  # type: ignore[no-untyped-def]
         learn = t >= growth.hold
         expected = _slopes(y, code, score, high, low, rates.shift, gradient, curvature, learn)
         if learn:
-            high = _new_rates(expected[0], growth.strength)
-            low = _new_rates(expected[1], growth.strength)
+            # The prior of a rate peaks at the mean of all.
+            for own, rate in ((expected[0], high), (expected[1], low)):
+                mean = own[:, 1].sum() / own.sum()
+                for j in range(rate.size):
+                    p = (own[j, 1] + growth.strength * mean) / (own[j].sum() + growth.strength)
+                    rate[j] = min(max(p, RATE_EDGE), 1.0 - RATE_EDGE)
         if bins.shape[1] > MOST_SEEN and t % LOOK_AGAIN == 0:
             gains = column_gains(
                 bins, everybody, gradient, curvature, growth.missing, growth.ridge, growth.least
             )
-            seen = largest(gains, MOST_SEEN)
+            seen = np.sort(np.argsort(-gains, kind="mergesort")[:MOST_SEEN])
             looked_at = np.ascontiguousarray(bins[:, seen])
         _add_tree(
             looked_at, gradient, curvature, growth, score, columns[t], cuts[t], missing[t],

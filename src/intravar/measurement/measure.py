@@ -15,10 +15,10 @@ from sklearn.base import clone
 
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
+from intravar.estimators.base import Size
 from intravar.estimators.noise import noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import introduce
-from intravar.estimators.work import Size
 from intravar.measurement.appraisal import appraise
 from intravar.measurement.cases import cases_behind
 from intravar.measurement.course import course_of, subgroups

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.screening import MOST_SEEN, coarse_bins, telling
+from intravar.learning.bins import MOST_SEEN, coarse_bins, telling
 from intravar.preparation.columns.encoding import ABSENT
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import derived_seed, stream

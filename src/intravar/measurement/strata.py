@@ -15,7 +15,7 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.estimators.predictions import cell_bound
+from intravar.estimators.predictability import cell_bound
 from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from intravar.estimators.predictions import MOST_WORDS
+from intravar.estimators.predictability import MOST_WORDS
 from intravar.measurement.result import Measurement
 from intravar.publication.results import OwnRule
 from intravar.publication.suppression import is_few
