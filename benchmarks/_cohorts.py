@@ -115,7 +115,9 @@ def simulated_cases(replicate: int = REPLICATE) -> Iterator[Case]:
 
 def _condition(name: str, n_patients: int, n_physicians: int, replicate: int) -> Case:
     seed = find_condition(name).replicate_seed(replicate)
-    cohort = intravar.simulate(name, seed=seed, n_patients=n_patients, n_physicians=n_physicians)
+    cohort = intravar.simulate(
+        name, random_state=seed, n_patients=n_patients, n_physicians=n_physicians
+    )
     known = intravar.oracle(cohort)
     truth = {
         estimand: dict(zip(known["physician"], known[column], strict=True))

@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks._cohorts import Case
 from intravar.estimators import METHODS, Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
-from intravar.measurement.appraisal import gain_over_limits, raw_scores, rule_strength
+from intravar.measurement.beyond import with_everybody
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.everybody import with_everybody
+from intravar.measurement.grounds import gain_over_limits, raw_scores, rule_strength
 from intravar.measurement.halves import compare_halves
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
@@ -55,7 +55,7 @@ def collected(case: Case, method: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checked(case.table, Request(**case.roles))  # type: ignore[arg-type]
-        seed, observed = found.request.seed, found.prepared.observed
+        seed, observed = found.request.random_state, found.prepared.observed
         fitted, _ = fit_method(method, observed, seed)
         main, rule = fitted, None
         if isinstance(fitted.evidence, Predictions):

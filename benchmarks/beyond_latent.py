@@ -45,7 +45,7 @@ def run(*names: str) -> None:
 def uneven(name: str, n_physicians: int = N_PHYSICIANS) -> tuple[Observed, FloatArray]:
     """Return patients of physicians with 100 to 500 each, and what their scores should be."""
     n = 500 * n_physicians
-    cohort = intravar.simulate(name, n_patients=n, n_physicians=n_physicians, seed=SEED)
+    cohort = intravar.simulate(name, n_patients=n, n_physicians=n_physicians, random_state=SEED)
     observed = Observed.of(*cohort.observed(), keep_missing=True)
     random = stream(SEED, "benchmarks", "beyond", name)
     size = random.integers(100, 501, n_physicians)

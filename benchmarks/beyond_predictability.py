@@ -53,7 +53,9 @@ def _speed() -> None:
 def _patients(n_physicians: int, size: int, seed: int) -> Observed:
     """Make panels of one size: the covariates of the continuum, and others without a meaning."""
     n = n_physicians * size
-    cohort = intravar.simulate("continuous", n_patients=max(n, 4000), n_physicians=40, seed=seed)
+    cohort = intravar.simulate(
+        "continuous", n_patients=max(n, 4000), n_physicians=40, random_state=seed
+    )
     X, y, physician = cohort.observed()
     random = np.random.default_rng(seed)
     noise = {f"other{at}": random.normal(size=X.height) for at in range(COVARIATES - X.width)}
@@ -95,7 +97,7 @@ def _worth(condition: str) -> None:
 
 def _cohort(condition: str) -> tuple[Observed, FloatArray]:
     cohort = intravar.simulate(
-        condition, seed=5, n_patients=520 * PHYSICIANS, n_physicians=PHYSICIANS
+        condition, random_state=5, n_patients=520 * PHYSICIANS, n_physicians=PHYSICIANS
     )
     everybody = Observed.of(*cohort.observed(), keep_missing=True)
     sizes = np.random.default_rng(5).integers(100, 501, PHYSICIANS)

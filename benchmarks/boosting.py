@@ -40,7 +40,7 @@ def run() -> None:
     print(f"{'continuous':18}{'':12}{'s':>8}{'log-likelihood of a held-out decision':>40}")
     for n_patients, n_physicians in SIZES:
         cohort = intravar.simulate(
-            "continuous", seed=SEED, n_patients=n_patients, n_physicians=n_physicians
+            "continuous", random_state=SEED, n_patients=n_patients, n_physicians=n_physicians
         )
         observed = Observed.of(*cohort.observed())
         decided = PanelDecisions(observed.decision.astype(np.int64), observed.code, n_physicians)

@@ -10,8 +10,7 @@ import polars as pl
 import intravar
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
-from intravar.measurement.course import course_of, subgroups
-from intravar.measurement.strata import Strata
+from intravar.measurement.strata import Strata, course_of, subgroups
 from intravar.preparation.check import checked
 from intravar.preparation.prepare import Prepared
 from intravar.publication.strata_words import SURE, published_strata
@@ -44,7 +43,7 @@ def run(*wanted: str) -> None:
 
 
 def _draw(name: str, draw: int) -> dict[str, float]:
-    cohort = intravar.simulate(name, seed=find_condition(name).replicate_seed(draw))
+    cohort = intravar.simulate(name, random_state=find_condition(name).replicate_seed(draw))
     late = (cohort.covariates["day"].to_numpy() >= MIDDLE).astype(np.int64)
     table = cohort.to_polars().with_columns(seen=FIRST_DAY + pl.duration(days="day")).drop("day")
     asked: dict[str, Any] = {"physician": "physician", "decision": "decision"}

@@ -165,7 +165,9 @@ def write_patients(folder: Path, n_patients: int) -> Path:
 
 def patients(n: int, n_physicians: int, seed: int, first: int) -> pl.DataFrame:
     """Simulate a block of patients; its physicians are counted from `first`."""
-    cohort = intravar.simulate("continuous", n_patients=n, n_physicians=n_physicians, seed=seed)
+    cohort = intravar.simulate(
+        "continuous", n_patients=n, n_physicians=n_physicians, random_state=seed
+    )
     X, y, physician = cohort.observed()
     random = np.random.default_rng(seed)
     noise = {f"other{i}": random.normal(size=n) for i in range(COVARIATES - X.width)}

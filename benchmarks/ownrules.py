@@ -46,7 +46,7 @@ def run(*wanted: str) -> None:
 
 def _draw(name: str, draw: int) -> dict[str, float]:
     seed = find_condition(name).replicate_seed(draw)
-    cohort = intravar.simulate(name, seed=seed)
+    cohort = intravar.simulate(name, random_state=seed)
     truth = intravar.oracle(cohort)["comparable"].to_numpy()
     observed = Observed.of(*cohort.observed(), keep_missing=True)
     start = time.process_time()

@@ -37,7 +37,7 @@ def run() -> None:
     print(f"{'condition':34}{'oracle':>8}{'rule':>8}{'error':>9}{'hold':>7}{'width':>7}  found")
     for name in [f"stress-{rule}{size}" for size in ("", "-small") for rule in RULES]:
         seeds = range(FIRST_SEED, FIRST_SEED + DRAWS)
-        _row(name, [intravar.simulate(name, seed=seed) for seed in seeds])
+        _row(name, [intravar.simulate(name, random_state=seed) for seed in seeds])
     for n_physicians, panel, draws in FEW:
         scenario = replace(
             find_condition("score2").scenario,

@@ -34,7 +34,7 @@ def run() -> None:
     for condition in CONDITIONS:
         found: dict[str, list[tuple[float, float, float]]] = {}
         for seed in range(FIRST_SEED, FIRST_SEED + DRAWS):
-            cohort = intravar.simulate(condition, seed=seed)
+            cohort = intravar.simulate(condition, random_state=seed)
             truth = intravar.oracle(cohort)
             oracle, d_star = truth["oracle"].to_numpy(), truth["d_star"].to_numpy()
             for name, score in {**_readouts(cohort), "oracle": oracle}.items():

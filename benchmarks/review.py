@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.measurement.nearest import pairs_to_review
+from intravar.measurement.cases.pairs import pairs_to_review
 from intravar.observed import Observed
 from intravar.review.design import Design, draw_pairs
 from intravar.review.estimate import (

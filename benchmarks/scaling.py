@@ -24,7 +24,7 @@ THREADS = 2
 def measure(name: str, n_patients: int, n_physicians: int) -> None:
     """Print the seconds and the peak memory of one method on a cohort."""
     cohort = intravar.simulate(
-        "continuous", n_patients=n_patients, n_physicians=n_physicians, seed=1
+        "continuous", n_patients=n_patients, n_physicians=n_physicians, random_state=1
     )
     observed = cohort.observed()
     estimator = make_estimator(name)

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
+from intravar.inference.group import group_of
 from intravar.inference.intervals import share_interval
-from intravar.measurement.group import group_of
 from intravar.seeds import stream
 
 #: Physicians, patients of each, mean steepness, and its relative standard deviation.

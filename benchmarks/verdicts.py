@@ -29,9 +29,9 @@ from intravar.arrays import FloatArray
 from intravar.estimators import METHODS
 from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
 from intravar.inference import Interval
+from intravar.inference.group import any_two
 from intravar.latent.anchors import Anchors
-from intravar.measurement.appraisal import Appraisal, concluded
-from intravar.measurement.explained import any_two
+from intravar.measurement.grounds import Appraisal, concluded
 from intravar.measurement.halves import Halves
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import LITTLE_EXPLAINED, UNRANKED

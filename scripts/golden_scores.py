@@ -36,7 +36,7 @@ def scores_of_cohort(cohort: GoldenCohort) -> dict[str, list[float]]:
     """Return the scores of every method, physicians in order."""
     made = intravar.simulate(
         cohort.condition,
-        seed=cohort.seed,
+        random_state=cohort.seed,
         n_patients=cohort.n_patients,
         n_physicians=cohort.n_physicians,
     )

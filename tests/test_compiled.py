@@ -44,8 +44,8 @@ def plain(patch: pytest.MonkeyPatch) -> None:
         # The draws of its forests come from the compiler's own generator.
         (lambda: intravar.Predictability(n_folds=3), 0.005),
         (intravar.LatentRule, 1e-7),
-        (intravar.RFProximity, 1e-12),
-        (lambda: intravar.LPAGuided(n_init=1), 1e-12),
+        (intravar.estimators.RFProximity, 1e-12),
+        (lambda: intravar.estimators.LPAGuided(n_init=1), 1e-12),
     ],
 )
 def test_scores_do_not_depend_on_the_compiler(

@@ -94,7 +94,7 @@ def test_the_first_commands_of_the_readme_make_page_sheets_and_workbook(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    cohort = intravar.simulate("stress-two-camps", n_patients=300, n_physicians=4, seed=1)
+    cohort = intravar.simulate("stress-two-camps", n_patients=300, n_physicians=4, random_state=1)
     cohort.to_polars().write_csv("patients.csv")
     app_first, *rest = COMMANDS["README.md"]
     assert app_first[1] == "app"  # tests/app goes the whole way with it

@@ -69,7 +69,7 @@ def test_measures(tmp_path: Path) -> None:
 def test_runs_a_study(tmp_path: Path) -> None:
     run(
         "import intravar\n"
-        "study = intravar.benchmark('grid-n5000-j100', 'glmm', out='o', workers=1)\n"
+        "study = intravar.benchmark('grid-n5000-j100', 'glmm', out='o', n_jobs=1)\n"
         "assert study.runs['memory_mb'].min() > 1\n",
         tmp_path,
     )

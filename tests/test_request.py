@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import intravar
 from intravar import InputError, Request
-from intravar.request import SMALLEST_CELL, read_request
+from intravar.request import read_request
 
 BASE: dict[str, Any] = {"physician": "doctor", "decision": "statin"}
 
@@ -21,10 +21,10 @@ BASE: dict[str, Any] = {"physician": "doctor", "decision": "statin"}
     ("fields", "words"),
     [
         ({"physician": ""}, "physician is not given; name a column of the table"),
-        ({"min_panel": 1}, "min_panel is 1; a pair takes two patients, give 2 or more"),
+        ({"min_panel": 1}, "min_panel is 1; a pair takes two, give 2 or more"),
         ({"min_reliability": 1.5}, "min_reliability is 1.5; it lies between 0 and 1"),
         ({"smallest_cell": 0}, r"smallest_cell is 0; give 1 \(hide nothing\), or 3 or more"),
-        ({"seed": "7"}, "seed is '7'; give a number"),
+        ({"random_state": "7"}, "random_state is '7'; give a number"),
         ({"table": 7}, "table is 7; give a text"),
         ({"exclude": [3]}, "exclude has 3; give a list of names"),
         ({"exclude": 3}, "exclude is 3; give a list of names"),
@@ -43,7 +43,7 @@ names = st.lists(st.text(min_size=1, max_size=8), max_size=3)
 def test_a_file_gives_the_request_back(
     tmp_path_factory: pytest.TempPathFactory, exclude: list[str], query: str | None, seed: int
 ) -> None:
-    request = Request(**BASE, exclude=exclude, query=query, seed=seed)
+    request = Request(**BASE, exclude=exclude, query=query, random_state=seed)
     file = tmp_path_factory.getbasetemp() / "study.toml"
     file.write_text(request.to_toml("patients.csv"), "utf-8")
     source, found = read_request(file)
@@ -82,9 +82,9 @@ def test_a_file_holds_which_patients_which_year_and_which_decisions(
 def test_changes_take_the_place_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(Request(**BASE).to_toml("postgresql://me@host/db"))
-    source, found = read_request(file, seed=3)
-    assert (source, found.seed) == ("postgresql://me@host/db", 3)
-    assert Request(**BASE).differences(found.as_dict()) == ["seed"]
+    source, found = read_request(file, random_state=3)
+    assert (source, found.random_state) == ("postgresql://me@host/db", 3)
+    assert Request(**BASE).differences(found.as_dict()) == ["random_state"]
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,33 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, text: str, words:
         read_request(tmp_path / "none.toml")
 
 
-def test_python_shows_the_fields_as_arguments() -> None:
-    for function in (intravar.check, intravar.measure):
+def test_python_shows_what_most_people_need_and_takes_every_field() -> None:
+    common = {"physician", "decision", "covariates", "exclude", "decision_positive"}
+    common |= {"where", "by", "method"}
+    for function, more in ((intravar.check, set()), (intravar.measure, {"random_state"})):
         shown = inspect.signature(function).parameters
-        assert set(shown) >= {each.name for each in fields(Request)}
-        assert shown["smallest_cell"].default == SMALLEST_CELL
+        assert set(shown) & {each.name for each in fields(Request)} == common | more
     with pytest.raises(TypeError, match="unknown argument 'physican'; did you mean 'physician'"):
         intravar.check({"a": [1]}, physican="a")
+    with pytest.raises(InputError, match="min_panel is 1"):
+        intravar.check({"a": [1]}, physician="a", decision="b", min_panel=1)
+    with pytest.raises(InputError, match="min_panel is 1"):
+        intravar.check({"a": [1]}, Request(**BASE), min_panel=1)
+
+
+def test_the_old_name_of_a_field_is_taken_with_a_warning(tmp_path: Path) -> None:
+    with pytest.warns(DeprecationWarning, match="'seed' is called 'random_state' now") as caught:
+        request = Request(**BASE, seed=3)  # type: ignore[call-arg]
+    assert caught[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match="'seed' is called 'random_state' now"):
+        assert request.seed == request.random_state == 3
+    told = pytest.warns(DeprecationWarning, match="'seed' is called 'random_state' now")
+    with told as caught, pytest.raises(InputError, match="one column only"):
+        intravar.check({"a": [1]}, **BASE, seed=3)
+    assert caught[0].filename == __file__
+    stored = tmp_path / "study.toml"
+    stored.write_text(request.to_toml("t.csv").replace("random_state", "seed"))
+    assert read_request(stored)[1] == request
+    assert (
+        request.differences({**request.as_dict(), "methods": {"seed": 3, "sample": 100_000}}) == []
+    )

@@ -12,7 +12,7 @@ def test_tables_are_filled_in_and_the_rest_stays(tmp_path):
     spec = importlib.util.spec_from_file_location("fill_tables", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    study = intravar.benchmark("score2", ["glmm"], out=tmp_path / "r", workers=1)
+    study = intravar.benchmark("score2", ["glmm"], out=tmp_path / "r", n_jobs=1)
     text = (
         "before\n<!-- table glmm_groups from here -->\nold\n<!-- end -->\n"
         "<!-- table grid from elsewhere -->\nkept\n<!-- end -->\nafter\n"

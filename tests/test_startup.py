@@ -61,7 +61,8 @@ def test_every_public_name_is_there_and_is_no_module() -> None:
     """The module `oracle` must not take the place of the function, whichever is loaded first."""
     code = (
         "import intravar, intravar.study.oracle, types\n"
-        "found = [getattr(intravar, name) for name in intravar.__all__]\n"
+        "names = set(intravar.__all__) - {'estimators', 'review', 'study'}\n"
+        "found = [getattr(intravar, name) for name in names]\n"
         "assert not [each for each in found if isinstance(each, types.ModuleType)], found\n"
         "intravar.oracle(intravar.simulate('score2', n_patients=100, n_physicians=5))"
     )

@@ -2,6 +2,7 @@
 
 import html
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,12 @@ from typer.testing import CliRunner
 import intravar
 from intravar import InputError, Request
 from intravar.cli import app, endings
-from intravar.documents import write_measurement_files
-from intravar.errors import option, theirs
+from intravar.documents import write_files
+from intravar.errors import option
 from intravar.measurement.columns import COLUMNS
 from intravar.publication import check_lines, unmeasurable
 from intravar.request import read_request
-from intravar.wording import USUAL, Words
+from intravar.wording import Sentence, Words
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -39,7 +40,7 @@ KEPT = re.compile(r"physicians?\.(csv|html|parquet)|age of the patient|--physici
 
 @pytest.fixture(scope="module")
 def table() -> Any:
-    return intravar.simulate("score2", n_patients=600, n_physicians=5, seed=3).to_polars()
+    return intravar.simulate("score2", n_patients=600, n_physicians=5, random_state=3).to_polars()
 
 
 @pytest.fixture(scope="module")
@@ -55,17 +56,21 @@ def usual_nouns(text: str) -> list[str]:
 
 
 @given(st.text(max_size=60))
-def test_the_usual_words_change_nothing(text: str) -> None:
-    if not set(text) & set("\ue000\ue002\ue003\ue004"):
-        assert USUAL.said(text) == re.sub(r"\b([Aa])n (?=physician|patient)", r"\1 ", text)
-
-
-def test_text_of_theirs_stays() -> None:
+def test_text_of_theirs_stays_as_it_is(text: str) -> None:
     words = Words("judge", "judges", "patient visit", "patient visits", "bail")
-    said = words.said(f"physicians' patients in 'patient' and {theirs('patient')}: decided for")
-    assert said == "judges' patient visits in 'patient' and patient: decided for bail"
+    told = Sentence("{deciders_own} {cases} in '{text}': {decided_for}", text=text)
+    assert told == f"physicians' patients in '{text}': decided for"
+    assert words.said(told) == f"judges' patient visits in '{text}': decided for bail"
+    assert words.said(text) == text
+    nested = Sentence("{A_case}: {told}", told=pickle.loads(pickle.dumps(told)))
+    assert words.said(nested) == f"A patient visit: {words.said(told)}"
+
+
+def test_errors_are_said_in_their_words() -> None:
+    words = Words("judge", "judges", "patient visit", "patient visits")
+    told = Sentence("no {case} of {a_decider}; see {option}", option=option("physician"))
     with pytest.raises(InputError) as refused, words.in_errors(), words.in_errors():
-        raise InputError(f"no patient of a physician; see {option('physician')}")
+        raise InputError(told)
     assert str(refused.value) == "no patient visit of a judge; see physician"
     assert refused.value.on_command_line.endswith("see --physician")
 
@@ -124,7 +129,7 @@ def test_everything_that_is_handed_on_speaks_their_words(
 ) -> None:
     outputs = intravar.write_measurement(measured, tmp_path / "out", pairs_in_report=True)
     first = (tmp_path / "out" / "report.html").read_text("utf-8")
-    second = write_measurement_files(tmp_path / "out")[0].read_text("utf-8")
+    second = write_files(tmp_path / "out")[0].read_text("utf-8")
     for page in (first, second):
         assert "<script>systolic" not in page
         assert "systolic <script>" not in page

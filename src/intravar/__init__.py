@@ -4,6 +4,46 @@ The public names are those of the stub beside this file, for people, type checke
 Each is loaded when it is first used (SPEC 1): importing intravar costs next to nothing.
 """
 
+from importlib import import_module
+from typing import Any
+
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
+from intravar.deprecation import warn_of
+
+_load, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
+
+#: Names that stood here before, and where they are now.
+_MOVED = {
+    **{
+        name: f"estimators.{name}"
+        for name in (
+            "GLMM",
+            "Euclidean",
+            "GeneticMahalanobis",
+            "LPAGuided",
+            "LearnedWeights",
+            "Mahalanobis",
+            "MutualInformation",
+            "Noise",
+            "RFProximity",
+            "Several",
+            "fit_methods",
+        )
+    },
+    **{
+        name: f"study.{name}"
+        for name in ("Scenario", "Study", "Truth", "oracle_by_group", "oracle_several")
+    },
+    "several": "estimators.several_decisions",
+    "Means": "RunSettings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MOVED:
+        return _load(name)
+    place = f"intravar.{_MOVED[name]}"
+    warn_of(f"intravar.{name}", place)
+    module, _, today = place.rpartition(".")
+    return getattr(import_module(module), today)

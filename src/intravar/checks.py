@@ -27,7 +27,7 @@ def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
     """
     raw = np.asarray(decision)
     if raw.ndim != 1:
-        raise InputError(f"column '{DECISION}' has {raw.ndim} dimensions; give one value a patient")
+        raise InputError(f"column '{DECISION}' has {raw.ndim} dimensions; give one value a row")
     values = pl.Series(raw.tolist() if raw.dtype == object else raw, strict=False)
     missing = values.is_nan() if values.dtype.is_float() else values.is_null()
     missing = missing.fill_null(True)
@@ -69,6 +69,14 @@ def checked_labels(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> p
     return series.alias(PHYSICIAN)
 
 
+def physician_or_groups(physician: Any, groups: Any) -> Any:
+    """Return the physician of every patient, under either of the two names it may be given."""
+    if (physician is None) == (groups is None):
+        given = "neither physician nor groups is" if physician is None else "both are"
+        raise InputError(f"{given} given; say who decided, one value a patient, with one of them")
+    return groups if physician is None else physician
+
+
 def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> pl.Series:
     """Return the physician of every patient as a categorical, or say where one is missing."""
     series = checked_labels(physician)
@@ -79,9 +87,7 @@ def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -
 def _plain(physician: Sequence[Any] | npt.NDArray[Any]) -> list[Any] | npt.NDArray[Any]:
     array = np.asarray(physician)
     if array.ndim != 1:
-        raise InputError(
-            f"column '{PHYSICIAN}' has {array.ndim} dimensions; give one value a patient"
-        )
+        raise InputError(f"column '{PHYSICIAN}' has {array.ndim} dimensions; give one value a row")
     if array.dtype != object:
         return array
     values = [None if value is None or value != value else value for value in array.tolist()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 #: How near a name must be to be offered instead of one that is not known.
 NEAR = 0.6
 #: Arguments that are called otherwise on the command line.
-_FLAGS = {"most": "--pairs", "labels": "--label"}
+_FLAGS = {"most": "--pairs", "labels": "--label", "random_state": "--seed"}
 _LISTS = ("covariates", "exclude", "after", "categorical", "methods")
 # Marks that no name and no value of a user holds.
-THEIRS = "\ue003", "\ue004"
 IN_ROW = "\ue005"
 _OPTION = re.compile("\ue000([a-z_]+)(?:\ue001([^\ue002]*))?\ue002")
 
@@ -32,6 +31,8 @@ class InputError(ValueError):
     ----------
     on_command_line
         The message with options in the words of the command line.
+    message
+        As it was raised; a :class:`intravar.wording.Sentence` can be said in other words.
 
     Examples
     --------
@@ -41,18 +42,9 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        plain = message.replace(THEIRS[0], "").replace(THEIRS[1], "")
-        super().__init__(_OPTION.sub(_in_python, plain))
-        self.on_command_line: str = _OPTION.sub(_as_flag, plain)
-        self._message: str | None = message
-
-    def reworded(self, change: Callable[[str], str]) -> InputError:
-        """Return the error in other words; once is enough."""
-        if self._message is None:
-            return self
-        told = InputError(change(self._message))
-        told._message = None
-        return told
+        super().__init__(_OPTION.sub(_in_python, message))
+        self.on_command_line: str = _OPTION.sub(_as_flag, message)
+        self.message = message
 
 
 class RowError(InputError):
@@ -98,11 +90,6 @@ def counted_among(rows: Sequence[int] | np.ndarray[Any, Any]) -> Iterator[None]:
         raise error.among(rows) from None
 
 
-def theirs(text: str) -> str:
-    """Mark text of others within a sentence of ours; whoever rewords it leaves that as it is."""
-    return f"{THEIRS[0]}{text}{THEIRS[1]}"
-
-
 def option(name: str, value: str | None = None) -> str:
     """Name an argument in the message of an error: as Python does, or as a flag of the command."""
     return f"\ue000{name}\ue002" if value is None else f"\ue000{name}\ue001{value}\ue002"
@@ -115,9 +102,20 @@ def _in_python(found: re.Match[str]) -> str:
     return f"{name}={[value]!r}" if name in _LISTS else f"{name}={value!r}"
 
 
+def flag_of(name: str) -> str:
+    """Return what an argument is called on the command line.
+
+    Examples
+    --------
+    >>> flag_of("min_panel"), flag_of("random_state")
+    ('--min-panel', '--seed')
+    """
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
 def _as_flag(found: re.Match[str]) -> str:
     name, value = found.groups()
-    flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+    flag = flag_of(name)
     return flag if value is None else f"{flag} {shlex.quote(value)}"
 
 

@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.sparse import issparse
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.checks import checked_decision, checked_labels
@@ -92,11 +93,11 @@ class Observed:
         labels = checked_labels(_values(physician))
         n_patients = len(covariates)
         if n_patients == 0:
-            raise InputError("there are no patients; give at least one row")
+            raise InputError("there are no rows; give at least one")
         for name, length in {"decision": len(decision), "physician": len(labels)}.items():
             if length != n_patients:
                 raise InputError(
-                    f"{name} has {length:,} entries for {n_patients:,} patients; one each is needed"
+                    f"{name} has {length:,} entries for {n_patients:,} rows; one each is needed"
                 )
         named = in_natural_order(labels.unique())
         code = labels.replace_strict(named, np.arange(len(named)), return_dtype=pl.Int64)
@@ -177,6 +178,8 @@ class Observed:
 
 def _values(column: Any) -> Any:
     """Unwrap a series of any library to what NumPy or polars takes."""
+    if column is None:
+        raise InputError("y is None; y should be a 1d array, one decision a patient")
     if isinstance(column, pl.Series | np.ndarray | list | tuple):
         return column
     series = nw.from_native(column, series_only=True, pass_through=True)
@@ -208,7 +211,8 @@ def _frame(X: Any) -> pl.DataFrame:
         frame = nw.from_native(X)
     except TypeError as error:
         kind = type(X).__name__
-        raise InputError(f"X is a {kind}; give a NumPy array or a data frame") from error
+        dense = "; sparse tables are not taken, X.toarray() makes it dense" * issparse(X)
+        raise InputError(f"X is a {kind}; give a NumPy array or a data frame{dense}") from error
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     table: pl.DataFrame = frame.to_polars()
@@ -221,6 +225,8 @@ def _column(name: str, values: pl.Series | npt.NDArray[Any], keep_missing: bool)
             raise InputError(f"column '{name}' is {values.dtype}, not a number; encode or drop it")
         numbers = values.cast(pl.Float64).to_numpy()
     else:
+        if np.iscomplexobj(values):
+            raise InputError(f"column '{name}' has complex numbers; give real ones")
         try:
             numbers = values.astype(np.float64)
         except (TypeError, ValueError) as error:

@@ -209,7 +209,7 @@ class Layout:
         odd = sorted(set(self.names) ^ set(place))
         if odd:
             raise InputError(
-                f"these physicians have other covariates than those learned from "
+                f"these panels have other covariates than those learned from "
                 f"({', '.join(odd)}); give the same columns"
             )
         X = observed.covariates[:, [place[name] for name in self.names]]

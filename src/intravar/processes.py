@@ -33,16 +33,18 @@ class WorkLostError(InputError):
 
 
 def count_workers(asked: int | None = None) -> int:
-    """Return how many workers to start: as many as asked for, or one per processor.
+    """Return how many workers to start: as many as asked for, or one per processor (None, -1).
 
     Examples
     --------
     >>> count_workers(3)
     3
     """
-    if asked is not None and asked < 1:
+    if asked is None or asked == -1:
+        return int(joblib.cpu_count())
+    if asked < 1:
         raise InputError(f"{asked} workers cannot work; ask for at least one")
-    return asked or int(joblib.cpu_count())
+    return asked
 
 
 def single_threaded(work: Work, task: Any) -> Any:

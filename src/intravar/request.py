@@ -6,16 +6,16 @@ TOML file, and every result carries the one that made it.
 
 from __future__ import annotations
 
-import inspect
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import tomli_w
 
+from intravar.deprecation import renamed, warn_of
 from intravar.errors import InputError, option, unknown_name
 from intravar.where import columns_of, parse_population
 from intravar.wording import LONGEST_LABEL, LONGEST_TITLE, Words, checked_pair, checked_word
@@ -42,7 +42,8 @@ LEAST_SAMPLE = 1_000
 SUFFIX = ".toml"
 #: Words that are given for one and for several.
 _PAIRS = ("decider_word", "case_word")
-Function = TypeVar("Function", bound=Callable[..., Any])
+#: What fields were called before; old files and programs still say so.
+_OLD_NAMES = {"seed": "random_state"}
 
 
 def _asked(section: str, words: str, default: Any = None) -> Any:
@@ -61,7 +62,7 @@ class Request:
     (('visit',), 30)
     >>> Request(physician="doctor", decision="statin", min_panel=1)
     Traceback (most recent call last):
-    intravar.errors.InputError: min_panel is 1; a pair takes two patients, give 2 or more
+    intravar.errors.InputError: min_panel is 1; a pair takes two, give 2 or more
     """
 
     physician: str = _asked("columns", "Column of whoever decides.", "")
@@ -111,7 +112,7 @@ class Request:
     sheet: str | None = _asked("reading", "Sheet of a workbook.")
     method: str | None = _asked("methods", "Method that measures. Default: predictability.")
     methods: tuple[str, ...] = _asked("methods", "Methods to set beside it, or all.", ())
-    seed: int = _asked("methods", "Seed of what a method draws.", 0)
+    random_state: int = _asked("methods", "Seed of what a method draws.", 0)
     sample: int = _asked(
         "methods", "Patients to learn from; in larger tables the others are read by it.", SAMPLE
     )
@@ -216,19 +217,18 @@ class Request:
         for decision in (self.decision, *self.decisions):
             if decision in named:
                 raise InputError(
-                    f"{option('where')} names '{decision}', which is the decision; patients who "
+                    f"{option('where')} names '{decision}', which is the decision; rows that "
                     "are chosen by what was decided say nothing about deciding, leave it out"
                 )
 
     def _check_limits(self) -> None:
         if self.min_panel < 2:
             raise InputError(
-                f"{option('min_panel')} is {self.min_panel}; a pair takes two patients, give 2 or "
-                "more"
+                f"{option('min_panel')} is {self.min_panel}; a pair takes two, give 2 or more"
             )
         if self.sample < LEAST_SAMPLE:
             raise InputError(
-                f"{option('sample')} is {self.sample}; give {LEAST_SAMPLE:,} patients or more"
+                f"{option('sample')} is {self.sample}; give {LEAST_SAMPLE:,} rows or more"
             )
         if not 0 <= self.min_reliability <= 1:
             raise InputError(
@@ -244,6 +244,12 @@ class Request:
                 f"{option('smallest_cell')} is {self.smallest_cell}; give 1 (hide nothing), or 3 "
                 "or more"
             )
+
+    @property
+    def seed(self) -> int:
+        """The old name of `random_state`."""
+        warn_of("seed", "random_state")
+        return self.random_state
 
     @property
     def reading(self) -> dict[str, str | None]:
@@ -293,6 +299,10 @@ class Request:
         ]
 
 
+# The old names of fields are taken with a warning.
+Request.__init__ = renamed(**_OLD_NAMES)(Request.__init__)  # type: ignore[method-assign]
+
+
 def _refuse_unknown(what: str, given: str, known: tuple[str, ...]) -> None:
     if given not in known:
         raise unknown_name(what, given, known, remedy=", ".join(known))
@@ -304,8 +314,11 @@ def in_section(section: str) -> list[Field[Any]]:
 
 
 def _section(stored: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    found = stored.get(section)
-    return found if isinstance(found, Mapping) else {}
+    """Return a stored section with its entries by the names of today."""
+    entries = stored.get(section)
+    if not isinstance(entries, Mapping):
+        return {}
+    return {_OLD_NAMES.get(name) or name: value for name, value in entries.items()}
 
 
 def _checked(asked: Field[Any], value: Any) -> Any:
@@ -398,40 +411,32 @@ def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, 
         if not isinstance(values, Mapping):
             raise InputError(f"[{section}] in '{path}' is {values!r}; it holds entries of its own")
         known = [each.name for each in in_section(section)]
-        for name in values:
+        entries = _section(stored, section)
+        for name in entries:
             if name not in known:
                 raise unknown_name(f"entry of [{section}]", name, known, remedy=f"in '{path}'")
-        found |= values
+        found |= entries
     return found
 
 
-def asked_for(request: Request | None, options: Mapping[str, Any]) -> Request:
-    """Return a request, made of its fields or changed by them."""
-    known = [each.name for each in fields(Request)]
-    for name in options:
-        if name not in known:
-            raise TypeError(str(unknown_name("argument", name, known, remedy="see Request")))
-    return Request(**options) if request is None else replace(request, **options)
-
-
-def resolved(
+def requested(
     source: Any, request: Request | None, options: Mapping[str, Any]
 ) -> tuple[Any, Request]:
-    """Return source and request: of a file if the source is one, changed by the options."""
-    if request is None and is_request_file(source):
-        return read_request(source, **options)
-    return source, asked_for(request, options)
+    """Return source and request: of a file if the source is one, changed by the options.
 
-
-def takes_request(function: Function) -> Function:
-    """Let a function that takes a request show the request's fields as arguments of its own."""
-    own = inspect.signature(function)
-    kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    asked = [
-        inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type
-        )
-        for each in fields(Request)
-    ]
-    function.__signature__ = own.replace(parameters=[*kept, *asked])  # type: ignore[attr-defined]
-    return function
+    Options that are None are not given; fields go by their old names, too.
+    """
+    known = [each.name for each in fields(Request)]
+    given: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in _OLD_NAMES:
+            warn_of(name, _OLD_NAMES[name], above=3)
+        elif name not in known:
+            raise TypeError(str(unknown_name("argument", name, known, remedy="see Request")))
+        if value is not None:
+            given[_OLD_NAMES.get(name, name)] = value
+    if request is not None:
+        return source, replace(request, **given)
+    if is_request_file(source):
+        return read_request(source, **given)
+    return source, Request(**given)

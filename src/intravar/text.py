@@ -32,15 +32,15 @@ _BREAKS = re.compile(r"[\t\r\n\v\f]+")
 def checked_shape(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return the table if it has two columns and one row at least."""
     if table.width == 0:
-        raise InputError(f"{name} is empty; give a table with a header and one row per patient")
+        raise InputError(f"{name} is empty; give a table with a header and one row per decision")
     if table.width == 1:
         raise InputError(
             f"{name} has one column only ('{shortened(table.columns[0])}'); "
-            "a table needs a physician and a decision; is the separator right "
+            "a table needs who decided and the decision; is the separator right "
             f"({option('separator')})?"
         )
     if table.height == 0:
-        raise InputError(f"{name} has a header but no rows; there are no patients to measure")
+        raise InputError(f"{name} has a header but no rows; there is nothing to measure")
     return table
 
 

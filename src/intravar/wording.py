@@ -1,38 +1,24 @@
 """What whoever measures calls things: deciders, cases, the decision and its covariates.
 
-Sentences are written with physicians and patients; where they leave, they are said in the words of
-whoever asked. Text of theirs within a sentence of ours, in quotes or marked, stays as it is.
+Sentences are templates with named fields, `{decider}` and the like. `Words.fill` alone fills them;
+a :class:`Sentence` keeps its template until those who asked are known.
 """
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from intravar.errors import THEIRS, InputError, option
+from intravar.errors import InputError, option
 from intravar.printable import printable
 
 #: Letters of a word, of a label and of a title at the most.
 LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 40, 80, 120
-# What stays as it is: options, marked text, quotations, flags, files.
-_KEPT = re.compile(
-    f"\ue000[^\ue002]*\ue002|(?P<theirs>{THEIRS[0]}[^{THEIRS[1]}]*{THEIRS[1]})"
-    r"|(?<!\w)'[^'\n]*'(?!\w)|--[\w-]+|\b[\w-]+\.(?:csv|parquet|json|html|toml)\b"
-)
-_SAID = re.compile(
-    f"(?P<kept>{_KEPT.pattern})"
-    r"|(?:\b(?P<article>[Aa]n?) )?\b(?P<noun>[Pp]hysician|PHYSICIAN|[Pp]atient|PATIENT)"
-    r"(?P<many>[sS]?)(?P<own>'s\b|'(?!\w))?(?!\w)"
-    r"|\b(?P<decided>[Dd]ecided (?:for|against))\b"
-    r"|\b(?P<yes>says yes|say yes|rate of \"yes\")(?!\w)"
-)
-_YES = {"says yes": "decides for", "say yes": "decide for", 'rate of "yes"': "rate of"}
 #: What begins with the sound of a vowel, and what only looks like it.
 _VOWEL = re.compile(r"(?!uni|use|eu|one|once)[aeiou]|hour|honest|honour|heir", re.IGNORECASE)
 
@@ -57,9 +43,9 @@ class Words:
     Examples
     --------
     >>> words = Words(decider="agency", deciders="agencies", case="claim", cases="claims")
-    >>> words.said("Two patients of a physician in the physicians' table 'patient'")
+    >>> words.fill("Two {cases} of {a_decider} in the {deciders_own} table 'patient'")
     "Two claims of an agency in the agencies' table 'patient'"
-    >>> Words(decision="statin").said("the share decided for")
+    >>> Words(decision="statin").fill("the share {decided_for}")
     'the share decided for statin'
     """
 
@@ -94,11 +80,6 @@ class Words:
             asked.get("title"),
         )
 
-    @classmethod
-    def in_summary(cls, summary: Mapping[str, Any]) -> Words:
-        """Return the words of a stored measurement; the usual ones where none were asked for."""
-        return cls.of(summary.get("request", {}).get("words", {}))
-
     def fill(self, template: str, /, **values: object) -> str:
         """Fill a sentence: `{decider}`, `{deciders}`, `{case}` and the like, and values by name.
 
@@ -112,42 +93,25 @@ class Words:
         >>> umpires.fill("{A_decider} {says_yes} in {share} of 100", share=40)
         'An umpire decides for strike in 40 of 100'
         """
-        return template.format_map(_fields(self) | values)
+        told = {
+            name: self.said(value) if isinstance(value, Sentence) else value
+            for name, value in values.items()
+        }
+        return template.format_map(_fields(self) | told)
 
     def said(self, text: str) -> str:
-        """Say a sentence of ours in these words."""
-        return _SAID.sub(self._replaced, text)
+        """Say a sentence in these words; text of others stays as it is."""
+        return self.fill(text.template, **text.values) if isinstance(text, Sentence) else text
 
-    def _replaced(self, found: re.Match[str]) -> str:
-        if found["theirs"]:
-            return found["theirs"][1:-1]
-        if found["kept"]:
-            return found["kept"]
-        if found["noun"]:
-            return self._noun(found)
-        if self.decision is None:
-            return found[0]
-        told = found["decided"] or _YES[found["yes"]]
-        return f"{told} {self.decision}"
+    def role(self, use: str) -> str:
+        """Return what to call the use of a column.
 
-    def _noun(self, found: re.Match[str]) -> str:
-        one, several = (
-            (self.decider, self.deciders)
-            if found["noun"].lower() == "physician"
-            else (self.case, self.cases)
-        )
-        word = several if found["many"] else one
-        if found["noun"].isupper():
-            word = word.upper()
-        elif found["noun"][0].isupper():
-            word = f"{word[0].upper()}{word[1:]}"
-        own = found["own"] or ""
-        if own == "'" and not word.endswith("s"):
-            own = "'s"
-        if found["article"] is None:
-            return f"{word}{own}"
-        article = f"{found['article'][0]}{'n' if _VOWEL.match(word) else ''}"
-        return f"{article} {word}{own}"
+        Examples
+        --------
+        >>> Words(decider="judge").role("physician"), Words().role("covariate")
+        ('judge', 'covariate')
+        """
+        return {"physician": self.decider, "patient": self.case}.get(use, use)
 
     def counted(self, n: int) -> str:
         """Return a number of deciders.
@@ -188,27 +152,16 @@ class Words:
         names = "|".join(re.escape(name) for name, _ in self.labels)
         return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: self.label(found[0]), text)
 
-    def escaped(self) -> Words:
-        """Return the words as they stand in the text of a page."""
-        return replace(
-            self,
-            decider=html.escape(self.decider),
-            deciders=html.escape(self.deciders),
-            case=html.escape(self.case),
-            cases=html.escape(self.cases),
-            decision=None if self.decision is None else html.escape(self.decision),
-        )
-
     @contextmanager
     def in_errors(self) -> Iterator[None]:
         """Say what is wrong with the input in these words."""
         try:
             yield
         except InputError as error:
-            told = error.reworded(self.said)
-            if str(told) == str(error):
+            told = self.said(error.message)
+            if told == error.message:
                 raise
-            raise told from error
+            raise InputError(told) from error
 
 
 @cache
@@ -264,6 +217,44 @@ def agree(n: int, one: str, several: str) -> str:
 USUAL = Words()
 
 
+class Sentence(str):
+    """A sentence in the usual words that can be said in others: it keeps its template.
+
+    Parameters
+    ----------
+    template
+        With the fields of :meth:`Words.fill`.
+    **values
+        What else the template names; a sentence among them is said in the same words.
+
+    Examples
+    --------
+    >>> told = Sentence("{n} {cases} of {a_decider} in '{name}'", n=2, name="patient")
+    >>> told
+    "2 patients of a physician in 'patient'"
+    >>> Words(decider="agency", cases="claims").said(told)
+    "2 claims of an agency in 'patient'"
+    """
+
+    __slots__ = ("template", "values")
+    template: str
+    values: dict[str, object]
+
+    def __new__(cls, template: str, /, **values: object) -> Sentence:
+        """Fill the template with the usual words."""
+        made = super().__new__(cls, USUAL.fill(template, **values))
+        made.template, made.values = template, values
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it go to another process whole."""
+        return _sentence, (self.template, self.values)
+
+
+def _sentence(template: str, values: dict[str, object]) -> Sentence:
+    return Sentence(template, **values)
+
+
 def pair_of(asked: str | None, usual: tuple[str, str]) -> tuple[str, str]:
     """Split a word into one and several; the usual ones where none is asked for."""
     if asked is None:
@@ -302,7 +293,7 @@ def checked_word(name: str, asked: str | None, longest: int = LONGEST_WORD) -> s
     word = " ".join(unicodedata.normalize("NFC", asked).split(" ")).strip()
     if not word:
         raise InputError(f"{option(name)} is empty; give a word, or leave it out")
-    if printable(word) != word or set(word) & {"\n", "\t", *THEIRS, "\ue000", "\ue002"}:
+    if printable(word) != word or set(word) & set("\n\t\ue000\ue001\ue002"):
         raise InputError(
             f"{option(name)} is '{_shown(word)}'; it holds characters that are not text, leave "
             "them out"

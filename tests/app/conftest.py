@@ -30,7 +30,7 @@ class Opened:
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     folder = tmp_path_factory.mktemp("allowed")
-    cohort = intravar.simulate("score2", n_patients=600, n_physicians=6, seed=3)
+    cohort = intravar.simulate("score2", n_patients=600, n_physicians=6, random_state=3)
     cohort.to_polars().write_csv(folder / "patients.csv")
     guard, desk = make_app(Places([folder]), PORT, TOKEN)
     client = TestClient(guard, base_url=ORIGIN, headers={"origin": ORIGIN})

@@ -197,7 +197,7 @@ def test_two_apps_on_one_port() -> None:
 
 def test_ctrl_c_in_the_middle_of_a_run_keeps_what_is_finished(tmp_path: Path) -> None:
     """The app ends, the measurement ends with it, and nothing half-written is left."""
-    cohort = intravar.simulate("score2", n_patients=1500, n_physicians=15, seed=1)
+    cohort = intravar.simulate("score2", n_patients=1500, n_physicians=15, random_state=1)
     cohort.to_polars().write_parquet(tmp_path / "patients.parquet")
     script = f"""
 import os, pathlib, signal, threading, time

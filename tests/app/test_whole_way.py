@@ -189,7 +189,7 @@ def take_home(seen: Seen, tmp_path: Path) -> None:
     page.get_by_text("People can be recognised").wait_for()
     seen.look(narrow=False)
     seen.press("I may see them")
-    page.get_by_text("PATIENT-LEVEL").wait_for(timeout=WAIT)
+    page.get_by_text("CASE-LEVEL").wait_for(timeout=WAIT)
     seen.look(narrow=False)
     page.get_by_role("link", name="Back to the result").click()
 

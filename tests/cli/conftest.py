@@ -24,7 +24,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture(scope="module")
 def cohort() -> intravar.Cohort:
-    return intravar.simulate("score2", n_patients=900, n_physicians=6, seed=11)
+    return intravar.simulate("score2", n_patients=900, n_physicians=6, random_state=11)
 
 
 @pytest.fixture

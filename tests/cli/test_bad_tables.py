@@ -34,23 +34,23 @@ def test_not_a_table(run: Run, here: Path) -> None:
 
 def test_empty(run: Run, here: Path) -> None:
     assert refused_table(run, "") == (
-        "'t.csv' is empty; give a table with a header and one row per patient"
+        "'t.csv' is empty; give a table with a header and one row per decision"
     )
     assert refused_table(run, "\n\n") == (
-        "'t.csv' is empty; give a table with a header and one row per patient"
+        "'t.csv' is empty; give a table with a header and one row per decision"
     )
 
 
 def test_one_column(run: Run, here: Path) -> None:
     assert refused_table(run, "physician\na\nb\n") == (
-        "'t.csv' has one column only ('physician'); a table needs a physician and a decision; is "
+        "'t.csv' has one column only ('physician'); a table needs who decided and the decision; is "
         "the separator right (--separator)?"
     )
 
 
 def test_header_only(run: Run, here: Path) -> None:
     assert refused_table(run, "physician,decision,age\n") == (
-        "'t.csv' has a header but no rows; there are no patients to measure"
+        "'t.csv' has a header but no rows; there is nothing to measure"
     )
 
 
@@ -102,7 +102,7 @@ def test_in_python_arguments_have_their_own_names(here: Path) -> None:
         intravar.check(columns, **names)
     assert str(met.value).endswith("the decision with decision_positive='PTCA'")
     assert met.value.on_command_line.endswith("the decision with --decision-positive PTCA")
-    with pytest.raises(InputError, match="^min_panel is 1; a pair takes two patients"):
+    with pytest.raises(InputError, match="^min_panel is 1; a pair takes two"):
         intravar.measure(columns, **names, min_panel=1)
     with pytest.raises(InputError, match=r"correct it or drop the column with exclude=\['age'\]"):
         intravar.check(
@@ -117,7 +117,7 @@ def test_in_python_arguments_have_their_own_names(here: Path) -> None:
 
 def test_physician_all_missing(run: Run, here: Path) -> None:
     text = "physician,decision,age\n" + "".join(f",{n % 2},{n}\n" for n in range(40))
-    assert refused_table(run, text) == "column 'physician' (the physician) is missing in every row"
+    assert refused_table(run, text) == "column 'physician' (who decided) is missing in every row"
 
 
 def test_all_decisions_equal(run: Run, here: Path) -> None:
@@ -296,9 +296,7 @@ def test_settings_out_of_range(run: Run, table: pl.DataFrame) -> None:
     def words(*options: str) -> str:
         return refused(run, "measure", "patients.csv", *COLUMNS, *options)
 
-    assert (
-        words("--min-panel", "1") == "--min-panel is 1; a pair takes two patients, give 2 or more"
-    )
+    assert words("--min-panel", "1") == "--min-panel is 1; a pair takes two, give 2 or more"
     assert words("--min-reliability", "2") == "--min-reliability is 2; it lies between 0 and 1"
     assert (
         words("--smallest-cell", "0") == "--smallest-cell is 0; give 1 (hide nothing), or 3 or more"
@@ -378,7 +376,7 @@ def test_what_was_understood_is_said(run: Run, here: Path) -> None:
     notes = {row["column"]: row["note"] for row in found["columns"]}
     assert notes["physician"].startswith("2 names differ in capitals")
     assert notes["decision"] == "'?' counts as missing"
-    assert notes["nhs_no"] == "its name says that it names patients"
+    assert notes["nhs_no"] == "its name says that it is an id"
 
 
 def test_omop_refusals(run: Run, cohort: intravar.Cohort, here: Path) -> None:
@@ -398,6 +396,5 @@ def test_omop_refusals(run: Run, cohort: intravar.Cohort, here: Path) -> None:
         "'cdm/__MACOSX' has no table 'person'; an OMOP CDM database has one"
     )
     assert refused(run, "measure", "cdm", *COLUMNS) == (
-        "'cdm' is a folder of OMOP tables; make a table of patients of it with 'intravar omop' "
-        "first"
+        "'cdm' is a folder of OMOP tables; make one table of it with 'intravar omop' first"
     )

@@ -36,8 +36,8 @@ def test_check_names_nobody_unless_asked(run: Run, table: pl.DataFrame) -> None:
     outcome = run("check", "small.csv", *COLUMNS)
     assert outcome.code == 0, outcome.err
     assert "1 of 4 physicians can be measured" in outcome.out
-    assert "1 physician: fewer than 30 patients (1 to 10 patients each)" in outcome.out
-    assert "2 physicians: fewer than 30 patients (11 to 29 patients each)" in outcome.out
+    assert "1 physician: fewer than 30 decisions (1 to 10 patients each)" in outcome.out
+    assert "2 physicians: fewer than 30 decisions (11 to 29 patients each)" in outcome.out
     assert "--show-names names them" in outcome.out
     assert "P0" not in outcome.out
     found = json.loads(run("check", "small.csv", *COLUMNS, "--json").out)["not_measurable"]
@@ -110,7 +110,7 @@ def test_explain(run: Run, table: pl.DataFrame) -> None:
     pseudonym = pl.read_csv("out/physicians.csv")["physician"][0]
     by_pseudonym = run("explain", "out", "--physician", pseudonym, "--pairs", "2")
     assert by_pseudonym.code == 0
-    assert by_pseudonym.out.startswith("PATIENT-LEVEL")
+    assert by_pseudonym.out.startswith("CASE-LEVEL")
     names = json.loads(Path("out-private/key.json").read_text())["physicians"]
     assert run("explain", "out", "--physician", names[pseudonym], "--pairs", "2") == by_pseudonym
     pairs = json.loads(run("explain", "out", "--physician", pseudonym, "--json").out)["pairs"]
@@ -122,7 +122,7 @@ def test_explain(run: Run, table: pl.DataFrame) -> None:
     rule = run("explain", "out")
     assert "What the decisions depend on" in rule.out
     run("explain", "out", "--physician", pseudonym, "--out", "pairs.csv")
-    assert Path("pairs.csv").read_text().startswith("# PATIENT-LEVEL")
+    assert Path("pairs.csv").read_text().startswith("# CASE-LEVEL")
     assert Path("pairs.csv").stat().st_mode & 0o077 == 0
 
 
@@ -160,7 +160,7 @@ def test_report_makes_files_and_sheet_a_page_for_each(
     assert len(sheets.out.splitlines()) == 13  # two for each, and the list
     one = run("sheet", "out", "--physician", "P01", "--out", "one", "--cases", "--names", "--json")
     assert [Path(path).suffix for path in json.loads(one.out)] == [".html", ".pdf"]
-    assert one.err.startswith("PATIENT-LEVEL: ")
+    assert one.err.startswith("CASE-LEVEL: ")
     assert "P01" in Path(json.loads(one.out)[0]).read_text("utf-8")
     monkeypatch.setattr("intravar.documents.packages.find_spec", lambda _name: None)
     page = run("sheet", "out", "--physician", "P01", "--out", "page")

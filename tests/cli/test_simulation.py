@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar import Cohort, Scenario
+from intravar import Cohort
+from intravar.study import Scenario
 from intravar.study.simulation import (
     Condition,
     Normal,
@@ -80,7 +81,7 @@ def test_simulate_writes_what_python_gives(run: Run, folder: Path, suffix: str) 
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.endswith(f"written to {file}\n")
     assert "1,000 patients of 10 physicians" in outcome.out
-    made = intravar.simulate("score2", seed=7, n_patients=1000, n_physicians=10)
+    made = intravar.simulate("score2", random_state=7, n_patients=1000, n_physicians=10)
     read = Cohort.read(file).to_polars(truth=True)
     assert read.columns == made.to_polars(truth=True).columns
     assert read.equals(made.to_polars(truth=True))

@@ -27,7 +27,7 @@ HOSTILE = [
 @pytest.fixture(scope="session")
 def published() -> Published:
     """Six physicians, nothing hidden."""
-    cohort = intravar.simulate("score2", n_patients=900, n_physicians=6, seed=2)
+    cohort = intravar.simulate("score2", n_patients=900, n_physicians=6, random_state=2)
     measured = intravar.measure(
         cohort.to_polars(),
         physician="physician",
@@ -43,7 +43,7 @@ def published() -> Published:
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stored measurement with names that try to be something else."""
-    cohort = intravar.simulate("score2", n_patients=960, n_physicians=8, seed=2)
+    cohort = intravar.simulate("score2", n_patients=960, n_physicians=8, random_state=2)
     names = dict(zip([f"P0{n}" for n in range(1, 9)], HOSTILE, strict=True))
     measured = intravar.measure(
         cohort.to_polars()

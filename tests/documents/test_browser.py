@@ -44,7 +44,7 @@ WIDTHS = (1440, 1280, 800, 390)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A measurement whose names and columns do what they can to break the page."""
-    cohort = intravar.simulate("score2", n_patients=900, n_physicians=6, seed=2)
+    cohort = intravar.simulate("score2", n_patients=900, n_physicians=6, random_state=2)
     names = dict(zip([f"P0{n}" for n in range(1, 7)], HOSTILE, strict=True))
     table = cohort.to_polars().with_columns(pl.col("physician").replace_strict(names))
     found = intravar.measure(

@@ -19,7 +19,7 @@ import pytest
 from intravar.documents import packages
 from intravar.documents.blocks import Document, Figure, Table, tables, walk
 from intravar.documents.charts.paper import style_on_paper
-from intravar.documents.files import MEASUREMENT_FORMATS, write_measurement_files
+from intravar.documents.files import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
 from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
@@ -31,7 +31,7 @@ FILES = ["report.pdf", "report.xlsx", "report.docx"]
 
 @pytest.fixture(scope="module")
 def made(hostile: Path) -> Path:
-    written = write_measurement_files(hostile, list(MEASUREMENT_FORMATS))
+    written = write_files(hostile, list(MEASUREMENT_FORMATS))
     assert [path.name for path in written] == ["report.html", "physicians.html", *FILES]
     return hostile
 
@@ -40,7 +40,7 @@ def test_the_same_measurement_gives_the_same_files(made: Path, tmp_path: Path) -
     shutil.copytree(made, tmp_path / "copy")
     for name in FILES:
         (tmp_path / "copy" / name).unlink()
-    write_measurement_files(tmp_path / "copy", ["pdf", "xlsx", "docx"])
+    write_files(tmp_path / "copy", ["pdf", "xlsx", "docx"])
     for name in FILES:
         assert (tmp_path / "copy" / name).read_bytes() == (made / name).read_bytes(), name
 
@@ -160,7 +160,7 @@ def test_without_the_extra_nothing_is_written(
     before = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}
     monkeypatch.setattr(packages, "find_spec", lambda _name: None)
     with pytest.raises(InputError, match=r'get it with: pip install "intravar\[files\]"'):
-        write_measurement_files(tmp_path / "copy", ["html", form])
+        write_files(tmp_path / "copy", ["html", form])
     after = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}
     assert after == before
 
@@ -171,13 +171,13 @@ def test_a_damaged_measurement_and_a_file_of_ones_own_are_refused(
     shutil.copytree(hostile, tmp_path / "copy")
     (tmp_path / "copy" / "report.docx").write_text("mine")
     with pytest.raises(InputError, match="was changed or is not of intravar"):
-        write_measurement_files(tmp_path / "copy", ["xlsx", "docx"])
+        write_files(tmp_path / "copy", ["xlsx", "docx"])
     (tmp_path / "copy" / "checks.json").write_text("{}")
     for form in ("pdf", "xlsx", "docx"):
         with pytest.raises(InputError, match=r"checks.json' does not fit: field 'schema'"):
-            write_measurement_files(tmp_path / "copy", [form])
+            write_files(tmp_path / "copy", [form])
     with pytest.raises(InputError, match="unknown paper 'a5'"):
-        write_measurement_files(tmp_path / "copy", ["pdf"], "a5")
+        write_files(tmp_path / "copy", ["pdf"], "a5")
 
 
 def test_a_dark_page_is_light_on_paper() -> None:

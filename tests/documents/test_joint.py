@@ -15,7 +15,7 @@ import intravar
 from documents.made_several import made_several
 from intravar.cli import main
 from intravar.documents.blocks import Figure, walk
-from intravar.documents.files import MEASUREMENT_FORMATS, write_measurement_files
+from intravar.documents.files import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.joint import joint_sheet
 from intravar.documents.measurement.report import report
 from intravar.documents.page import as_html
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("learned_once")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    cohort = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
+    cohort = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, random_state=3)
     measured = intravar.measure(
         cohort.to_polars(),
         physician="physician",
@@ -103,4 +103,4 @@ def test_a_damaged_folder_is_said_to_be(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, copy)
     (copy / "joint.parquet").write_bytes(b"no table")
     with pytest.raises(InputError, match="joint.parquet' cannot be read"):
-        write_measurement_files(copy, ["html"])
+        write_files(copy, ["html"])

@@ -51,7 +51,7 @@ RANK = {"rank": 2.0, "rank_low": 1, "rank_high": 4}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    cohort = intravar.simulate("score2", n_patients=1000, n_physicians=8, seed=4)
+    cohort = intravar.simulate("score2", n_patients=1000, n_physicians=8, random_state=4)
     table = cohort.to_polars().with_columns(
         pl.format("Dr. Secret {}", "physician").alias("physician")
     )
@@ -143,7 +143,7 @@ def test_where_nobody_is_to_be_compared_there_are_no_peers_and_no_rank(
         ({"band": "0.10 to 0.45"}, "10 to 45 of 100", "small numbers of patients"),
         ({"shrunken": 0.2}, "about 20 of 100", "pulled towards the average"),
         ({"identified_low": 0.1, "identified_high": 0.4}, "10 to 40 of 100", "fits the data"),
-        ({"reason": "fewer than 30 patients"}, "no figure", "fewer than 30 patients"),
+        ({"reason": "fewer than 30 decisions"}, "no figure", "fewer than 30 decisions"),
     ],
 )
 def test_without_a_number_the_sheet_says_what_is_known_and_why(

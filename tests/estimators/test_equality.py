@@ -39,29 +39,36 @@ def assert_same(model, expected):
 
 @pytest.fixture(scope="module", params=["score2", "copula", "pass1-w3-p3"])
 def cohort(request):
-    return intravar.simulate(request.param, n_patients=900, n_physicians=5, seed=11)
+    return intravar.simulate(request.param, n_patients=900, n_physicians=5, random_state=11)
 
 
 def test_euclidean(cohort):
-    assert_same(intravar.Euclidean().fit(*cohort.observed()), literal.euclidean(*parts(cohort)))
+    assert_same(
+        intravar.estimators.Euclidean().fit(*cohort.observed()), literal.euclidean(*parts(cohort))
+    )
 
 
 def test_mahalanobis(cohort):
-    assert_same(intravar.Mahalanobis().fit(*cohort.observed()), literal.mahalanobis(*parts(cohort)))
+    assert_same(
+        intravar.estimators.Mahalanobis().fit(*cohort.observed()),
+        literal.mahalanobis(*parts(cohort)),
+    )
 
 
 def test_learned_weights(cohort):
-    model = intravar.LearnedWeights(random_state=3).fit(*cohort.observed())
+    model = intravar.estimators.LearnedWeights(random_state=3).fit(*cohort.observed())
     assert_same(model, literal.learned_weights(*parts(cohort), random_state=3))
 
 
 def test_mutual_information(cohort):
-    model = intravar.MutualInformation(random_state=3).fit(*cohort.observed())
+    model = intravar.estimators.MutualInformation(random_state=3).fit(*cohort.observed())
     assert_same(model, literal.mutual_information(*parts(cohort), random_state=3))
 
 
 def test_lpa_guided(cohort):
-    model = intravar.LPAGuided(n_init=3, max_profiles=4, random_state=3).fit(*cohort.observed())
+    model = intravar.estimators.LPAGuided(n_init=3, max_profiles=4, random_state=3).fit(
+        *cohort.observed()
+    )
     expected = literal.lpa_guided(*parts(cohort), random_state=3, n_init=3, largest=4)
     assert_same(model, expected)
 
@@ -69,8 +76,10 @@ def test_lpa_guided(cohort):
 def test_genetic_mahalanobis_does_not_depend_on_its_weights(cohort):
     """The covariance of the weighted space takes the weights out again."""
     x, y, physician = parts(cohort)
-    plain = intravar.GeneticMahalanobis().fit(*cohort.observed())
-    searched = intravar.GeneticMahalanobis(search=True, generations=1).fit(*cohort.observed())
+    plain = intravar.estimators.GeneticMahalanobis().fit(*cohort.observed())
+    searched = intravar.estimators.GeneticMahalanobis(search=True, generations=1).fit(
+        *cohort.observed()
+    )
     assert not np.allclose(searched.weights_, plain.weights_)
     for weights in (
         np.ones(x.shape[1]),
@@ -84,7 +93,7 @@ def test_genetic_mahalanobis_does_not_depend_on_its_weights(cohort):
 def test_rf_proximity(cohort):
     """Proximities tie: our assignment is one of the best ones, and all else follows from it."""
     x, y, physician = parts(cohort)
-    model = intravar.RFProximity(random_state=3).fit(*cohort.observed())
+    model = intravar.estimators.RFProximity(random_state=3).fit(*cohort.observed())
     leaves = literal.forest(x, y, random_state=3).apply(x)
     found = fitted_pairs(model)
     for name in model.physicians_.tolist():
@@ -103,7 +112,7 @@ def test_glmm(cohort):
     pytest.importorskip("statsmodels")
     x, y, physician = parts(cohort)
     expected, fit = literal.glmm(x, y, physician)
-    model = intravar.GLMM().fit(*cohort.observed())
+    model = intravar.estimators.GLMM().fit(*cohort.observed())
     assert list(model.fixed_effects_.values()) == pytest.approx(fit.fe_mean, abs=1e-3)
     assert model.random_effects_ == pytest.approx(fit.vc_mean, abs=1e-3)
     ours = dict(zip(model.physicians_.tolist(), model.score_, strict=True))
@@ -132,6 +141,9 @@ def test_equality_on_random_input(seed, n, p):
     physician = np.array(["a", "b"])[np.arange(n) % 2]
     if p > 1:
         assert_same(
-            intravar.Mahalanobis().fit(x, y, physician), literal.mahalanobis(x, y, physician)
+            intravar.estimators.Mahalanobis().fit(x, y, physician),
+            literal.mahalanobis(x, y, physician),
         )
-    assert_same(intravar.Euclidean().fit(x, y, physician), literal.euclidean(x, y, physician))
+    assert_same(
+        intravar.estimators.Euclidean().fit(x, y, physician), literal.euclidean(x, y, physician)
+    )

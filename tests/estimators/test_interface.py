@@ -45,7 +45,7 @@ def two_deals():
 
 @pytest.fixture(scope="module")
 def cohort():
-    return intravar.simulate("score2", n_patients=400, n_physicians=5, seed=5)
+    return intravar.simulate("score2", n_patients=400, n_physicians=5, random_state=5)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_small_and_degenerate_panels(name):
     reason = dict(zip(model.physicians_, model.reason_, strict=True))
     if isinstance(model, MatchingEstimator):
         assert np.isnan(score["one"])
-        assert reason["one"] == "fewer than two patients"
+        assert reason["one"] == "fewer than two decisions"
         assert score["two"] in (0.0, 1.0)
         assert model.profile_.filter(physician="one")["score"].item() is None
     assert np.isfinite(score["many"])
@@ -217,7 +217,7 @@ def test_one_physician_and_one_patient(name):
     alone = quick(name).fit(x[:1], y[:1], ["only"])
     assert alone.n_patients_.tolist() == [1]
     if isinstance(alone, MatchingEstimator):
-        assert alone.reason_ == ["fewer than two patients"]
+        assert alone.reason_ == ["fewer than two decisions"]
 
 
 BAD = {
@@ -268,7 +268,7 @@ BAD = {
         "the rows of X and y carry the same labels in another order",
     ),
     "lengths differ": (lambda x, y, who: (x, y[:-1], who), "decision has 9 entries for 10"),
-    "no patients": (lambda x, y, who: (x[:0], y[:0], who[:0]), "there are no patients"),
+    "no patients": (lambda x, y, who: (x[:0], y[:0], who[:0]), "there are no rows"),
     "no columns": (lambda x, y, who: (x[:, :0], y, who), "X has no columns"),
     "one dimension": (lambda x, y, who: (x[:, 0], y, who), "X has 1 dimension"),
     "not a table": (lambda x, y, who: ("x.csv", y, who), "X is a str"),
@@ -280,7 +280,7 @@ def test_bad_input_is_named(case):
     change, words = BAD[case]
     x, y = np.zeros((10, 2)) + np.arange(10)[:, None], np.arange(10) % 2
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
-        intravar.Euclidean().fit(*change(x, y, ["a"] * 10))
+        intravar.estimators.Euclidean().fit(*change(x, y, ["a"] * 10))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -297,18 +297,22 @@ def test_units_do_not_matter_within_the_limits(name, power, plain, fitted):
 def test_labels_of_mixed_kinds(plain):
     x, y, who = (part[:6] for part in plain)
     frame = pd.DataFrame(x, index=[1, "a", 2, "c", "d", "b"])
-    intravar.Euclidean().fit(frame, pd.Series(y), who)
+    intravar.estimators.Euclidean().fit(frame, pd.Series(y), who)
     with pytest.raises(InputError, match="X and physician carry the same labels"):
-        intravar.Euclidean().fit(frame, y, pd.Series(who, index=["a", 1, 2, "c", "d", "b"]))
+        intravar.estimators.Euclidean().fit(
+            frame, y, pd.Series(who, index=["a", 1, 2, "c", "d", "b"])
+        )
     with pytest.raises(InputError, match="y and physician carry the same labels"):
-        intravar.Euclidean().fit(x, pd.Series(y), pd.Series(who, index=range(5, -1, -1)))
+        intravar.estimators.Euclidean().fit(x, pd.Series(y), pd.Series(who, index=range(5, -1, -1)))
 
 
 def test_other_labels_are_taken_by_position(plain):
     x, y, who = plain
-    expected = intravar.Euclidean().fit(x, y, who)
+    expected = intravar.estimators.Euclidean().fit(x, y, who)
     rows = range(1_000, 1_000 + len(y))
-    model = intravar.Euclidean().fit(pd.DataFrame(x, index=rows), pd.Series(y), pd.Series(who))
+    model = intravar.estimators.Euclidean().fit(
+        pd.DataFrame(x, index=rows), pd.Series(y), pd.Series(who)
+    )
     np.testing.assert_array_equal(model.score_, expected.score_)
 
 
@@ -322,9 +326,9 @@ def test_an_unfitted_estimator_says_so(name):
 
 def test_bad_parameters_are_named(plain):
     with pytest.raises(InputError, match="unknown strategy 'hungarian'"):
-        intravar.Euclidean(strategy="hungarian").fit(*plain)
+        intravar.estimators.Euclidean(strategy="hungarian").fit(*plain)
     with pytest.raises(InputError, match="caliper 1.5"):
-        intravar.Euclidean(caliper=1.5).fit(*plain)
+        intravar.estimators.Euclidean(caliper=1.5).fit(*plain)
     with pytest.raises(InputError, match="unknown method 'euclid'; did you mean 'euclidean'"):
         make_estimator("euclid")
 
@@ -345,8 +349,8 @@ def test_no_warning_on_ordinary_data(cohort):
 
 
 def test_a_wider_caliper_keeps_more_pairs(cohort):
-    few = intravar.Euclidean(caliper=0.001).fit(*cohort.observed())
-    many = intravar.Euclidean(caliper=0.5).fit(*cohort.observed())
+    few = intravar.estimators.Euclidean(caliper=0.001).fit(*cohort.observed())
+    many = intravar.estimators.Euclidean(caliper=0.5).fit(*cohort.observed())
     assert few.n_pairs_.sum() < many.n_pairs_.sum()
     assert (few.caliper_ < many.caliper_).all()
 
@@ -354,14 +358,14 @@ def test_a_wider_caliper_keeps_more_pairs(cohort):
 def test_strategies(cohort):
     pytest.importorskip("rustworkx")
     fits = {
-        strategy: intravar.Euclidean(strategy=strategy).fit(*cohort.observed())
+        strategy: intravar.estimators.Euclidean(strategy=strategy).fit(*cohort.observed())
         for strategy in ("algorithm-1", "exact", "greedy")
     }
     assert fits["exact"].n_pairs_.sum() >= fits["algorithm-1"].n_pairs_.sum()
 
 
 def test_glmm_keeps_what_appendices_plot(cohort):
-    model = intravar.GLMM().fit(*cohort.observed())
+    model = intravar.estimators.GLMM().fit(*cohort.observed())
     table = model.calibration()
     assert table["n_patients"].sum() == 400
     assert table["fitted"].is_between(0, 1).all()
@@ -372,6 +376,6 @@ def test_glmm_keeps_what_appendices_plot(cohort):
 
 def test_integer_physicians_keep_their_order():
     x, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
-    model = intravar.Euclidean().fit(x, y, np.repeat([10, 9, 2], 10))
+    model = intravar.estimators.Euclidean().fit(x, y, np.repeat([10, 9, 2], 10))
     assert model.physicians_.tolist() == [2, 9, 10]
     assert model.profile_.schema["physician"] == pl.Int64

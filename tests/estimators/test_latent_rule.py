@@ -28,7 +28,7 @@ def truth_of(cohort):
 
 @pytest.fixture(scope="module")
 def cohort():
-    return intravar.simulate("score2", n_patients=5_000, n_physicians=20, seed=11_000)
+    return intravar.simulate("score2", n_patients=5_000, n_physicians=20, random_state=11_000)
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_intervals_cover_at_their_rate(condition):
     """40 draws on seeds apart: 93 to 97 % of the 95 % intervals hold D*."""
     hits = []
     for seed in range(30_000, 30_040):
-        drawn = intravar.simulate(condition, seed=seed)
+        drawn = intravar.simulate(condition, random_state=seed)
         found = LatentRule(learners=[BoostedTrees()], n_jobs=2).fit(*drawn.observed())
         d_star = truth_of(drawn)["d_star"].to_numpy()
         hits.append(np.mean((found.low_ <= d_star) & (d_star <= found.high_)))

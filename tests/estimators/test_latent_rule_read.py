@@ -160,7 +160,7 @@ def test_nothing_of_the_sample_is_sent(fitted):
 
 @pytest.mark.parametrize("condition", ["score2", "stress-two-camps"])
 def test_others_are_scored_as_if_they_had_been_fitted(condition):
-    cohort = intravar.simulate(condition, n_patients=6_000, n_physicians=20, seed=21)
+    cohort = intravar.simulate(condition, n_patients=6_000, n_physicians=20, random_state=21)
     observed = Observed.of(*cohort.observed())
     first = observed.code % 2 == 0
     with warnings.catch_warnings():
@@ -192,7 +192,7 @@ def test_bad_input(fitted):
 )
 def test_a_tenth_of_the_physicians_is_enough(condition):
     n = 400
-    cohort = intravar.simulate(condition, n_patients=500 * n, n_physicians=n, seed=22)
+    cohort = intravar.simulate(condition, n_patients=500 * n, n_physicians=n, random_state=22)
     observed = Observed.of(*cohort.observed())
     size = np.random.default_rng(22).integers(100, 501, n)
     kept = [panel[: size[j]] for j, panel in enumerate(observed.panels)]

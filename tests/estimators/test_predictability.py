@@ -12,7 +12,7 @@ from intravar.study.simulation import find_condition, noise_truth
 
 @pytest.fixture(scope="module")
 def camps():
-    return intravar.simulate("stress-two-camps", seed=11, n_patients=4_000, n_physicians=16)
+    return intravar.simulate("stress-two-camps", random_state=11, n_patients=4_000, n_physicians=16)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_expected_is_of_the_colleagues(fitted):
 
 
 def test_order_names_and_units_do_not_matter():
-    cohort = intravar.simulate("stress-own-rules", seed=3, n_patients=600, n_physicians=6)
+    cohort = intravar.simulate("stress-own-rules", random_state=3, n_patients=600, n_physicians=6)
     X, y, who = cohort.observed()
     random = np.random.default_rng(0)
     rows, columns = random.permutation(600), random.permutation(X.width)
@@ -58,7 +58,7 @@ def test_order_names_and_units_do_not_matter():
 
 
 def test_a_prediction_never_saw_its_own_decision():
-    cohort = intravar.simulate("score2", seed=3, n_patients=400, n_physicians=5)
+    cohort = intravar.simulate("score2", random_state=3, n_patients=400, n_physicians=5)
     X, _, who = cohort.observed()
     noise = np.random.default_rng(0).integers(0, 2, 400)
     found = intravar.Predictability().fit(X, noise, who)
@@ -78,7 +78,10 @@ def test_copies_do_not_give_decisions_away():
 @pytest.mark.parametrize("size", [10, 30])
 def test_small_panels(size):
     cohort = intravar.simulate(
-        find_condition("stress-two-camps").scenario, seed=4, n_patients=40 * size, n_physicians=40
+        find_condition("stress-two-camps").scenario,
+        random_state=4,
+        n_patients=40 * size,
+        n_physicians=40,
     )
     found = intravar.Predictability().fit(*cohort.observed())
     truth = intravar.oracle(cohort)["comparable"].to_numpy()
@@ -89,7 +92,7 @@ def test_small_panels(size):
 def test_edges():
     one = intravar.Predictability().fit([[1.0]], [1], ["A"])
     assert np.isnan(one.score_).all()
-    assert one.reason_ == ["fewer than two patients"]
+    assert one.reason_ == ["fewer than two decisions"]
     same = intravar.Predictability().fit(np.ones((60, 2)), np.tile([0, 1], 30), ["A"] * 60)
     assert same.score_[0] == pytest.approx(0.5, abs=0.06)
     plain = np.random.default_rng(0).random((60, 2))
@@ -126,7 +129,7 @@ def test_noise_of_few_patients_and_of_one_decision():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["own-rules", "own-conjunctions", "three-camps"])
 def test_own_rules_of_full_size(name):
-    cohort = intravar.simulate(f"stress-{name}", seed=31)
+    cohort = intravar.simulate(f"stress-{name}", random_state=31)
     found = intravar.Predictability().fit(*cohort.observed())
     truth = intravar.oracle(cohort)["comparable"].to_numpy()
     assert spearmanr(found.score_, truth)[0] > 0.92

@@ -177,7 +177,7 @@ def test_other_columns_and_a_method_that_learned_nothing_are_refused(light, buck
         intravar.Predictability().reader()
     # What has nothing to learn in common says so by its type.
     assert issubclass(intravar.Predictability, CommonEstimator)
-    assert not issubclass(intravar.Euclidean, CommonEstimator)
+    assert not issubclass(intravar.estimators.Euclidean, CommonEstimator)
 
 
 def test_fitting_is_learning_and_reading():
@@ -203,7 +203,7 @@ def test_the_sample_is_read_as_it_was_fitted_nearly():
 @pytest.mark.parametrize("condition", ["score2", "continuous", "stress-own-rules"])
 def test_others_score_nearly_what_a_fit_on_everybody_says(condition):
     """Another seed of a fit on everybody moves scores by a quarter of their standard error."""
-    cohort = intravar.simulate(condition, seed=5, n_patients=520 * 400, n_physicians=400)
+    cohort = intravar.simulate(condition, random_state=5, n_patients=520 * 400, n_physicians=400)
     everybody = Observed.of(*cohort.observed(), keep_missing=True)
     sizes = np.random.default_rng(5).integers(100, 501, 400)
     rows = [panel[:size] for panel, size in zip(everybody.panels, sizes, strict=True)]

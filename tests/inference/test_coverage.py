@@ -23,9 +23,11 @@ LEAST = {"euclidean": 0.94, "genetic-mahalanobis": 0.94, "glmm": 0.88, "oracle":
 def coverage():
     rows = []
     for number in range(N_COHORTS):
-        cohort = intravar.simulate("score2", n_patients=4000, n_physicians=20, seed=10_000 + number)
+        cohort = intravar.simulate(
+            "score2", n_patients=4000, n_physicians=20, random_state=10_000 + number
+        )
         truth = intravar.oracle(cohort).select("physician", "group", "d_star", "oracle")
-        fitted = intravar.fit_methods([*list(LEAST)[:3]], *cohort.observed())
+        fitted = intravar.estimators.fit_methods([*list(LEAST)[:3]], *cohort.observed())
         tables = {name: model.profile_ for name, model in fitted.items()}
         tables["oracle"] = oracle_interval(cohort).join(
             truth.select("physician", score="oracle"), on="physician"

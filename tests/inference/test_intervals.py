@@ -137,7 +137,7 @@ def test_overdispersion_error_meets_simulation():
 @pytest.mark.parametrize("name", list(METHODS))
 @pytest.mark.filterwarnings("ignore")
 def test_every_method_has_intervals(name):
-    cohort = intravar.simulate("score2", n_patients=400, n_physicians=5, seed=5)
+    cohort = intravar.simulate("score2", n_patients=400, n_physicians=5, random_state=5)
     model = make_estimator(name, **QUICK.get(name, {})).fit(*cohort.observed())
     found, wide = model.interval(0.9), model.interval(0.99)
     assert found.columns == ["physician", "low", "high", "standard_error"]
@@ -163,7 +163,7 @@ def test_undefined_stays_undefined(name):
 
 
 def test_oracle_interval_and_levels():
-    cohort = intravar.simulate("score2", n_patients=2000, n_physicians=10, seed=3)
+    cohort = intravar.simulate("score2", n_patients=2000, n_physicians=10, random_state=3)
     found = oracle_interval(cohort).join(intravar.oracle(cohort), on="physician")
     inside = found["d_star"].is_between(found["low"], found["high"])
     assert inside.sum() >= 8

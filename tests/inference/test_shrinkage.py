@@ -9,7 +9,7 @@ from statsmodels.stats.meta_analysis import combine_effects
 
 from intravar.errors import InputError
 from intravar.inference import between_variance, share_interval, shrink
-from intravar.inference.scales import effective_count, from_scale, to_scale
+from intravar.inference.reliability import effective_count, from_scale, to_scale
 from reference.inference import dersimonian_laird, restricted_log_likelihood
 
 profiles = st.lists(st.tuples(st.floats(-3, 3), st.floats(0.05, 2.0)), min_size=2, max_size=30).map(

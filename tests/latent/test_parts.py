@@ -44,10 +44,10 @@ def test_the_best_split_is_the_best_of_all(seed):
     x[random.random(x.shape) < 0.1 * (seed % 2)] = np.nan
     bins = binned(x, bin_edges(x, 254), 255)
     gradient, curvature = random.normal(size=60), random.uniform(0.1, 1, 60)
-    nothing = np.zeros((1, 3, 256, 2))
+    sums = np.zeros((1, 3, 256, 2))
     node = np.zeros(60, np.int64)
-    sums = _histograms(bins, node, gradient, curvature, nothing, 1, 255)[0]
-    column, cut, missing_left = _best_split(sums, 2.0, 3.0)
+    _histograms(bins, node, gradient, curvature, 1, sums, sums, np.zeros(1, np.int64))
+    column, cut, missing_left = _best_split(sums, 0, 2.0, 3.0)
     left = (bins[:, column] <= cut) & (bins[:, column] != 255)
     if missing_left:
         left |= bins[:, column] == 255

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import intravar
 from intravar import InputError
 from intravar.estimators.repeats import Repeats
-from intravar.measurement.repeated import SeenTwice
+from intravar.measurement.scores import SeenTwice
 from intravar.measurement.verdict import Level
 from intravar.publication.disclosure import published_of
 from intravar.publication.shown_repeats import hidden_repeats, shown_repeats

@@ -52,7 +52,7 @@ def test_intervals_of_changes_hold(name: str) -> None:
     """Given what can be predicted at best, over five draws."""
     held, found = [], []
     for seed in range(5):
-        cohort = intravar.simulate(name, seed=seed)
+        cohort = intravar.simulate(name, random_state=seed)
         strata, change = _known(cohort, _late(cohort))
         low, high = (strata.changes[end].to_numpy() for end in ("low", "high"))
         held += ((low <= change) & (change <= high)).tolist()
@@ -67,7 +67,9 @@ def test_intervals_of_changes_hold(name: str) -> None:
 
 
 def test_a_harder_subgroup_is_found() -> None:
-    harder, same = (intravar.simulate(name, seed=4) for name in ("subgroup-harder", "drift-none"))
+    harder, same = (
+        intravar.simulate(name, random_state=4) for name in ("subgroup-harder", "drift-none")
+    )
     for cohort, differ in ((harder, True), (same, False)):
         male = cohort.covariates["male"].to_numpy().astype(np.int64)
         strata, _ = _known(cohort, male)
@@ -78,7 +80,9 @@ def test_a_harder_subgroup_is_found() -> None:
 
 
 def test_a_measurement_with_subgroups_and_periods() -> None:
-    table = intravar.simulate("drift-step", n_patients=1_500, n_physicians=5, seed=2).to_polars()
+    table = intravar.simulate(
+        "drift-step", n_patients=1_500, n_physicians=5, random_state=2
+    ).to_polars()
     dated = table.with_columns(seen=pl.date(2023, 1, 1) + pl.duration(days="day")).drop("day")
     holes = pl.when(pl.int_range(pl.len()) < 20).then(None).otherwise(pl.col("seen"))
     found = intravar.measure(
@@ -98,7 +102,7 @@ def test_a_measurement_with_subgroups_and_periods() -> None:
 
 
 def test_methods_that_do_not_predict_refuse_subgroups_and_periods() -> None:
-    table = intravar.simulate("score2", n_patients=100, n_physicians=5, seed=2).to_polars()
+    table = intravar.simulate("score2", n_patients=100, n_physicians=5, random_state=2).to_polars()
     for asked in ({"by": "smoker"}, {"date": "age"}):
         for method in ("latent-rule", "euclidean"):
             with pytest.raises(InputError, match=f"'{method}' makes none; choose predictability"):

@@ -31,7 +31,7 @@ def halved_once() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def cohort() -> Cohort:
-    return intravar.simulate("score2", n_patients=1500, n_physicians=6, seed=3)
+    return intravar.simulate("score2", n_patients=1500, n_physicians=6, random_state=3)
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ def test_omop_from_postgresql(cohort: Cohort, postgres: str) -> None:
 
 @pytest.fixture(scope="module")
 def small() -> Cohort:
-    return intravar.simulate("score2", n_patients=900, n_physicians=6, seed=8)
+    return intravar.simulate("score2", n_patients=900, n_physicians=6, random_state=8)
 
 
 @pytest.fixture(scope="module")

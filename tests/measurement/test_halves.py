@@ -67,7 +67,7 @@ def test_halves_say_what_fits_anew_say() -> None:
 
 def test_methods_that_cannot_read_halves_are_fitted_anew() -> None:
     observed = cohort()
-    model = intravar.Euclidean().fit_observed(observed)
+    model = intravar.estimators.Euclidean().fit_observed(observed)
     assert model.two_halves(observed, 0) is None
     assert halves.compare_halves(model, observed, 0) is not None
 

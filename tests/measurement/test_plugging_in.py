@@ -51,7 +51,7 @@ def latent_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("latent_rule")
 def test_it_measures_by_default_and_all_it_knows_is_written(tmp_path: Path) -> None:
     assert default_method() == "predictability"
-    table = intravar.simulate("score2", n_patients=1500, n_physicians=5, seed=1).to_polars()
+    table = intravar.simulate("score2", n_patients=1500, n_physicians=5, random_state=1).to_polars()
     found = intravar.measure(
         table, physician="physician", decision="decision", method="latent-rule"
     )

@@ -18,8 +18,8 @@ from intravar.documents.measurement.handover import pages, write_measurement
 from intravar.estimators import Euclidean, Observed
 from intravar.estimators.base import Size
 from intravar.estimators.evidence import Decisions, EligibleRates
+from intravar.measurement.cases.pairs import pairs_behind
 from intravar.measurement.diagnostics import SWEEP
-from intravar.measurement.nearest import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.scores import in_words, result_table
 from intravar.preparation.cost import estimate_cost, pace
@@ -43,7 +43,7 @@ SHOWN = [clean_name(name) for name in EVIL]
 
 @pytest.fixture(scope="module")
 def cohort() -> intravar.Cohort:
-    return intravar.simulate("score2", n_patients=2400, n_physicians=6, seed=2)
+    return intravar.simulate("score2", n_patients=2400, n_physicians=6, random_state=2)
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +88,9 @@ def test_intervals_hold_the_estimate_and_shrinkage_moves_towards_the_mean(
 
 def test_not_reportable_has_a_reason(measured: Measurement) -> None:
     strict = result_table(measured.main.scores, min_panel=10_000)
-    assert strict["reason"].to_list() == ["fewer than 10000 patients"] * 6
+    assert strict["reason"].to_list() == ["fewer than 10000 decisions"] * 6
     assert not strict["reportable"].any()
-    assert in_words(strict.row(0, named=True)) == "not reportable: fewer than 10000 patients"
+    assert in_words(strict.row(0, named=True)) == "not reportable: fewer than 10000 decisions"
 
 
 def test_whoever_cannot_be_ranked_has_a_value_and_no_rank(measured: Measurement) -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("learned_once")
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return intravar.simulate("score2", n_patients=400, n_physicians=5, seed=3).to_polars()
+    return intravar.simulate("score2", n_patients=400, n_physicians=5, random_state=3).to_polars()
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_in_sixty_columns() -> None:
     out = io.StringIO()
     _print_cases(Console(file=out, width=60, highlight=False), pl.DataFrame(rows), "statin", USUAL)
     lines = out.getvalue().splitlines()
-    assert lines[0].startswith("PATIENT-LEVEL")
+    assert lines[0].startswith("CASE-LEVEL")
     assert max(len(each) for each in lines) <= 60
     text = " ".join(out.getvalue().split())
     assert "1. Data row 1,234, statin: no; predicted was yes, with 93 of 100." in text

@@ -25,13 +25,12 @@ from intravar.estimators.evidence import (
     RepeatedCases,
 )
 from intravar.inference import Interval
+from intravar.inference.group import Explained, Group, group_of
 from intravar.latent.anchors import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
-from intravar.measurement.appraisal import Appraisal, agreement_with, appraise
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.explained import Explained
-from intravar.measurement.group import Group, group_of
+from intravar.measurement.grounds import Appraisal, agreement_with, appraise
 from intravar.measurement.halves import Half, Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
@@ -196,8 +195,8 @@ def test_the_group_keeps_what_all_have_in_common():
 def appraised(case: Case, method: str) -> Appraisal:
     request = Request(method=method, **case.roles)  # type: ignore[arg-type]
     found = checked(case.table, request)
-    fitted, _ = fit_method(method, found.prepared.observed, request.seed)
-    return appraise(found, {method: fitted}, suggest_rule(found.prepared, request.seed))
+    fitted, _ = fit_method(method, found.prepared.observed, request.random_state)
+    return appraise(found, {method: fitted}, suggest_rule(found.prepared, request.random_state))
 
 
 @pytest.mark.parametrize("method", ["predictability", "latent-rule"])
@@ -246,7 +245,7 @@ def test_several_deals_are_averaged_where_patients_are_few(monkeypatch: pytest.M
         coins_and_clockwork(0, n_physicians=6, panel=60).table,
         Request(physician="physician", decision="decision"),
     ).prepared.observed
-    model = intravar.Euclidean().fit_observed(observed)
+    model = intravar.estimators.Euclidean().fit_observed(observed)
     found = halves.compare_halves(model, observed, 0)
     assert found is not None
     assert len(dealt) == halves.SPLITS
@@ -277,7 +276,7 @@ def test_names_that_others_call(monkeypatch: pytest.MonkeyPatch):
     assert group.explained is not None
     assert 0 < group.explained.share < 1
     assert found.physicians["explained"].is_not_null().all()
-    assert group.noise is found.noise is not None
+    assert found.noise is not None
 
 
 def test_panels_without_patients_in_common_are_not_ranked():

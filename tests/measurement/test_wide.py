@@ -16,7 +16,7 @@ from intravar.request import Request
 
 @pytest.fixture(scope="module")
 def wide() -> Check:
-    cohort = intravar.simulate("continuous", n_patients=2_000, n_physicians=8, seed=1)
+    cohort = intravar.simulate("continuous", n_patients=2_000, n_physicians=8, random_state=1)
     random = np.random.default_rng(0)
     levels = [f"level {number}" for number in range(12)]
     table = cohort.to_polars().with_columns(

@@ -14,7 +14,7 @@ from intravar.prediction.own import forests, rules_kernel
 COMPILED = (
     rules_kernel.fit_panels,
     rules_kernel.predict_rows,
-    forests.grow_forests,
+    forests.grow_forest,
     rules_kernel.draw_panels,
 )
 

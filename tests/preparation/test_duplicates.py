@@ -18,7 +18,7 @@ from intravar.publication import check_lines
 
 
 def cohort(n: int = 400, n_physicians: int = 8) -> pl.DataFrame:
-    made = intravar.simulate("score2", n_patients=n, n_physicians=n_physicians, seed=3)
+    made = intravar.simulate("score2", n_patients=n, n_physicians=n_physicians, random_state=3)
     return made.to_polars(truth=False)
 
 

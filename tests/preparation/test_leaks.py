@@ -13,7 +13,7 @@ RANDOM = np.random.default_rng(5)
 
 
 def cohort(condition: str = "score2", n: int = 900, seed: int = 3) -> pl.DataFrame:
-    made = intravar.simulate(condition, n_patients=n, n_physicians=9, seed=seed)
+    made = intravar.simulate(condition, n_patients=n, n_physicians=9, random_state=seed)
     return made.to_polars(truth=False)
 
 

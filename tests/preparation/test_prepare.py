@@ -190,9 +190,7 @@ def test_drop_says_what_it_cost() -> None:
     assert found.prepared.observed.n_patients == N - 60
     one = [float(row % 31) if row % 2 else None for row in range(N)]
     other = [None if row % 2 else float(row % 37) for row in range(N)]
-    with pytest.raises(
-        InputError, match=r"no patient is left \(240 because a covariate is missing"
-    ):
+    with pytest.raises(InputError, match=r"no row is left \(240 because a covariate is missing"):
         checked(patients(one=one, other=other), missing="drop")
 
 
@@ -215,7 +213,7 @@ def test_rows_without_physician_or_decision_are_counted() -> None:
     )
     found = checked(table)
     assert found.prepared.dropped == {
-        "the physician is missing": 20,
+        "the {decider} is missing": 20,
         "the decision is missing": 15,
     }
     np.testing.assert_array_equal(np.sort(found.prepared.rows), np.arange(20, N - 15))
@@ -249,7 +247,7 @@ def test_small_panels_are_not_measurable_and_not_counted() -> None:
         doctor=pl.when(pl.int_range(N) < 4).then(pl.lit("few")).otherwise("doctor")
     )
     found = checked(table)
-    assert "about 240 patients of 3 physicians, and 1 physicians with 1 to 10 patients each" in (
+    assert "about 240 patients of 3 physicians, and 1 physician with 1 to 10 patients each" in (
         check_lines(found)
     )
     cannot = found.panels.table.filter(pl.col("reason").is_not_null())

@@ -22,7 +22,7 @@ def renamed(table: pl.DataFrame, seed: int) -> tuple[pl.DataFrame, dict[str, str
 
 @pytest.mark.parametrize("method", ["euclidean", "predictability"])
 def test_renaming_physicians_moves_no_figure(method: str) -> None:
-    table = intravar.simulate("score2", n_patients=360, n_physicians=6, seed=3).to_polars()
+    table = intravar.simulate("score2", n_patients=360, n_physicians=6, random_state=3).to_polars()
     other, names = renamed(table, 1)
     found = intravar.measure(table, method=method, **ASKED)
     again = intravar.measure(other, method=method, **ASKED)
@@ -49,7 +49,9 @@ def test_order_by_content_alone(rows: list[tuple[int, int, int]]) -> None:
 
 
 def test_renaming_draws_the_same_panels() -> None:
-    table = intravar.simulate("score2", n_patients=3_000, n_physicians=60, seed=3).to_polars()
+    table = intravar.simulate(
+        "score2", n_patients=3_000, n_physicians=60, random_state=3
+    ).to_polars()
     # Panels of one size: what they hold tells them apart.
     table = table.group_by("physician").head(40)
     other, names = renamed(table, 2)

@@ -28,7 +28,7 @@ N_PHYSICIANS, N_PATIENTS = 6, 900
 def cohort(missing: dict[str, list[int]]) -> pl.DataFrame:
     """A table in which so many patients of each physician miss a decision."""
     found = intravar.simulate(
-        "multi-interacting", n_patients=N_PATIENTS, n_physicians=N_PHYSICIANS, seed=7
+        "multi-interacting", n_patients=N_PATIENTS, n_physicians=N_PHYSICIANS, random_state=7
     ).to_polars()
     at = pl.int_range(pl.len()).over("physician")
     which = pl.col("physician").rank("dense").cast(pl.Int64) - 1

@@ -17,7 +17,7 @@ OTHERS = {"intravar.json", "physicians.html", "report.html", "request.toml"}
 
 @pytest.fixture(scope="module", params=["latent-rule", "euclidean", "predictability"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    cohort = intravar.simulate("score2", n_patients=1500, n_physicians=6, seed=5)
+    cohort = intravar.simulate("score2", n_patients=1500, n_physicians=6, random_state=5)
     table = cohort.to_polars().with_columns(
         rare=pl.when(pl.int_range(1500) % 100 == 0).then(pl.int_range(1500)).otherwise(0),
         seen=pl.date(2023, 1, 1) + pl.duration(days=pl.int_range(1500) % 700),

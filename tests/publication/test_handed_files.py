@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.documents.files import write_measurement_files
+from intravar.documents.files import write_files
 from intravar.documents.sheet.files import write_sheets
 from read_files import pages_of, text_of
 
@@ -25,7 +25,9 @@ SMALL = 8  # patients of one physician, whose panel must stay hidden
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Measure seven physicians, one of whom has few patients, and make every file of it."""
-    cohort = intravar.simulate("score2", n_patients=1000, n_physicians=7, seed=5).to_polars()
+    cohort = intravar.simulate(
+        "score2", n_patients=1000, n_physicians=7, random_state=5
+    ).to_polars()
     few = cohort.filter(pl.col("physician") == "P07").head(SMALL)
     table = pl.concat([cohort.filter(pl.col("physician") != "P07"), few]).with_columns(
         pl.format("Dr. Secret {}", "physician").alias("physician")
@@ -35,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     out = tmp_path_factory.mktemp("handed") / "out"
     intravar.write_measurement(found, out)
-    write_measurement_files(out, ["html", "pdf", "xlsx", "docx"])
+    write_files(out, ["html", "pdf", "xlsx", "docx"])
     write_sheets(out, out.with_name("sheets"), formats=["html", "pdf"])
     return out
 
@@ -57,7 +59,7 @@ def test_they_follow_from_what_is_published_alone(folder: Path, tmp_path: Path) 
     kept = json.loads(listing.read_text("utf-8"))
     kept["files"] = {name: each for name, each in kept["files"].items() if "report" not in name}
     listing.write_text(json.dumps(kept), "utf-8")
-    write_measurement_files(tmp_path / "out", ["html", "pdf", "xlsx", "docx"])
+    write_files(tmp_path / "out", ["html", "pdf", "xlsx", "docx"])
     write_sheets(tmp_path / "out", tmp_path / "sheets", formats=["html", "pdf"])
     made = {path.name: path.read_bytes() for path in files_of(tmp_path / "out")}
     assert made == {path.name: path.read_bytes() for path in files_of(folder)}
@@ -101,7 +103,7 @@ def test_whoever_is_hidden_is_hidden_in_them_too(folder: Path) -> None:
     (row,) = [each for each in sheet.iter_rows(values_only=True) if each[0] == hidden]
     assert {value for value in row[1:] if value is not None} == {
         False,
-        "at most 11 patients, too few to publish",
+        "at most 11 decisions, too few to publish",
     }
     # Without a figure there is no sheet.
     sheets = [path.name for path in folder.with_name("sheets").iterdir()]

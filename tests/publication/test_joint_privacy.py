@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import intravar
-from intravar.measurement.together import Together
+from intravar.measurement.several import Together
 from intravar.publication.bands import Band
 from intravar.publication.disclosure import published_of
 from intravar.publication.joint import combinations_of, may_be_told, published_joint
@@ -27,7 +27,7 @@ from intravar.publication.suppression import is_few, is_small
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
-COHORT = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
+COHORT = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, random_state=3)
 SMALLEST = 3  # a low bar keeps the search short; the rule is the same
 Table = tuple[int, ...]  # patients by combination, the first decision in the lowest bit
 

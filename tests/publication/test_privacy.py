@@ -264,9 +264,7 @@ def test_few_exceptions_among_the_eligible_hide_the_score() -> None:
     row = seen.table.row(0, named=True)
     for name in ("discordance", "low", "high", "shrunken", "p_high", "p_low", "discrimination"):
         assert row[name] is None
-    assert row["reason"] == (
-        "at most 11 eligible patients decided one way or the other, too few to publish"
-    )
+    assert row["reason"] == ("at most 11 eligible decisions of one kind, too few to publish")
 
 
 def test_published_numbers_are_rounded_unless_nothing_is_hidden() -> None:
@@ -346,7 +344,7 @@ def test_pseudonyms_depend_on_the_key_and_tell_everyone_apart() -> None:
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    cohort = intravar.simulate("score2", n_patients=1200, n_physicians=6, seed=5)
+    cohort = intravar.simulate("score2", n_patients=1200, n_physicians=6, random_state=5)
     return cohort.to_polars().with_columns(
         pl.format("Dr. Secret {}", "physician").alias("physician")
     )
@@ -396,7 +394,7 @@ def test_small_counts_are_nowhere_in_what_is_published(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def latent(tmp_path_factory: pytest.TempPathFactory) -> tuple[intravar.Measurement, Path]:
     """A small cohort under the default method: some physicians have few exceptions."""
-    table = intravar.simulate("score2", n_patients=1200, n_physicians=8, seed=4).to_polars()
+    table = intravar.simulate("score2", n_patients=1200, n_physicians=8, random_state=4).to_polars()
     found = intravar.measure(
         table,
         physician="physician",

@@ -73,7 +73,7 @@ def test_published_figures_hold_the_exact_ones() -> None:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(publishing.documents, "write_measurement_files", lambda *_: None)
+    monkeypatch.setattr(publishing.documents, "write_files", lambda *_: None)
     return stored_world(tmp_path, n_physicians=10, n_each=80)
 
 

@@ -109,7 +109,7 @@ def test_no_file_of_a_packet_holds_decision_physician_or_kind(tmp_path: Path) ->
         assert "Dr " not in text
         assert "probability" not in text
         assert "weight" not in text.split("<script", 1)[-1]
-    assert "Patient data" in (tmp_path / "packet" / "README.txt").read_text()
+    assert "Data of single cases" in (tmp_path / "packet" / "README.txt").read_text()
     content = json.loads(_embedded(tmp_path / "packet" / "review.html"))
     assert set(content["pairs"][0]) == {"pair", "a", "b", "reviewers"}
     # The same pairs with all decisions turned round would make the very same packet.
@@ -180,7 +180,7 @@ def test_patients_have_their_ids_and_columns_that_were_asked_for(tmp_path: Path)
 def test_nothing_is_shown_of_a_source_that_has_changed(tmp_path: Path) -> None:
     world = stored_world(tmp_path)
     world.table[::-1].write_csv(tmp_path / "patients.csv")
-    with pytest.raises(InputError, match="rows hold other patients"):
+    with pytest.raises(InputError, match="rows have changed"):
         review.draw(world.out, pairs=30, show=["ward"])
 
 
@@ -188,7 +188,7 @@ def test_nothing_is_shown_of_a_source_that_has_changed(tmp_path: Path) -> None:
     ("column", "values", "words"),
     [
         ("decision", None, "is the decision"),
-        ("physician", None, "is the physician"),
+        ("physician", None, "is who decided"),
         ("dose", pl.col("decision") * 20.0, "tells the decision"),
         ("refused", pl.when(pl.col("decision") == 0).then(pl.lit("why")), "tells the decision"),
         ("clinic", pl.col("physician").str.replace("Dr", "at"), "tells who decided"),

@@ -37,7 +37,7 @@ def test_rounding_is_explained_where_it_is_coarse() -> None:
 
 def test_a_review_reaches_every_document(tmp_path: Path) -> None:
     world = stored_world(tmp_path, n_physicians=10, n_each=80)
-    documents.write_measurement_files(world.out, ["html", "pdf", "xlsx"])
+    documents.write_files(world.out, ["html", "pdf", "xlsx"])
     given = {}
     for pair in review.draw(world.out, pairs=120):
         same = world.comparable(pair.a.patient, pair.b.patient)

@@ -11,9 +11,9 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
-from intravar.measurement.cases_beyond import MOST_PAIRS, REVIEW
-from intravar.measurement.everybody import with_everybody
-from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of
+from intravar.measurement.beyond import with_everybody
+from intravar.measurement.cases.behind import MOST_PAIRS, REVIEW
+from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.scores import Scores
@@ -38,7 +38,7 @@ ASKED: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
     """Patients of 40 physicians with names, a category, gaps, a copy and a few panels of ten."""
-    cohort = intravar.simulate("continuous", n_patients=3_000, n_physicians=40, seed=3)
+    cohort = intravar.simulate("continuous", n_patients=3_000, n_physicians=40, random_state=3)
     X, y, physician = cohort.observed()
     random = np.random.default_rng(0)
     ward = random.choice(["north", "south", "east"], len(y))
@@ -60,8 +60,8 @@ def table() -> pl.DataFrame:
     return pl.concat([frame, small, frame.gather_every(10)])
 
 
-def measured(source: Any, means: RunSettings | None = None, **options: Any) -> Measurement:
-    return intravar.measure(source, means=means, **ASKED | options)
+def measured(source: Any, settings: RunSettings | None = None, **options: Any) -> Measurement:
+    return intravar.measure(source, settings=settings, **ASKED | options)
 
 
 #: What was learned from a sample, by all that it holds: the same is not learned twice.
@@ -77,14 +77,14 @@ def learned(observed: Observed, seed: int) -> Fitted:
     return LEARNED[key]
 
 
-def scored(source: Any, means: RunSettings, **options: Any) -> tuple[Scores, Check]:
+def scored(source: Any, settings: RunSettings, **options: Any) -> tuple[Scores, Check]:
     """Go as far as everybody has a score: what follows in `measure` knows no buckets."""
     request = Request(**ASKED | options)
-    found = checked(source, request, means.spool)
+    found = checked(source, request, settings.spool)
     assert found.beyond is not None
     assert found.method == "predictability"
-    fitted = {found.method: learned(found.prepared.observed, request.seed)}
-    whole, check, _ = with_everybody(fitted, found, found.beyond, {}, means, lambda *_: None)
+    fitted = {found.method: learned(found.prepared.observed, request.random_state)}
+    whole, check, _ = with_everybody(fitted, found, found.beyond, {}, settings, lambda *_: None)
     return whole[found.method].scores, check
 
 
@@ -103,13 +103,13 @@ def assert_same(one: Scores, other: Scores) -> None:
 
 @pytest.fixture(scope="module")
 def found(table: pl.DataFrame) -> Measurement:
-    return measured(table, RunSettings(workers=1))
+    return measured(table, RunSettings(n_jobs=1))
 
 
 @pytest.fixture(scope="module")
 def scores(table: pl.DataFrame, found: Measurement) -> Scores:
     """Everybody's scores, from which those of the whole measurement follow."""
-    alone, _ = scored(table, RunSettings(workers=1))
+    alone, _ = scored(table, RunSettings(n_jobs=1))
     assert alone.physician.equals(found.main.scores.physician)
     np.testing.assert_array_equal(alone.discordance, found.main.scores.discordance)
     return alone
@@ -163,7 +163,7 @@ def test_buckets_and_processes_change_no_bit(
     path = tmp_path / "patients.parquet"
     table.sample(fraction=1, shuffle=True, seed=1).write_parquet(path)
     monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 300)
-    other = measured(path, RunSettings(workers=2))
+    other = measured(path, RunSettings(n_jobs=2))
     assert other.table.equals(found.table)
     one, same = (cases_of(each).drop("patient", "other") for each in (found, other))
     assert one.sort(one.columns).equals(same.sort(same.columns))
@@ -194,7 +194,7 @@ def test_a_run_that_was_ended_goes_on(
 
     monkeypatch.setattr(buckets, "read_bucket", ended_after_two)
     with pytest.raises(KeyboardInterrupt):
-        scored(path, RunSettings(workers=1, folder=folder))
+        scored(path, RunSettings(n_jobs=1, folder=folder))
     assert len(list(folder.glob("read/*.json"))) == 2
     if os.name == "posix":
         assert folder.stat().st_mode & 0o077 == 0
@@ -208,7 +208,7 @@ def test_a_run_that_was_ended_goes_on(
         return read_bucket(task)
 
     monkeypatch.setattr(buckets, "read_bucket", counted)
-    again, _ = scored(path, RunSettings(workers=1, folder=folder))
+    again, _ = scored(path, RunSettings(n_jobs=1, folder=folder))
     assert_same(again, scores)
     assert set(rest) == set(range(max(rest) + 1)) - {read[1]}
     buckets.clear_unfinished(RunSettings(folder=folder))
@@ -220,7 +220,7 @@ def test_what_was_kept_of_another_table_is_not_used(
 ):
     path, folder = tmp_path / "patients.parquet", tmp_path / "unfinished"
     table.write_parquet(path)
-    scored(path, RunSettings(workers=1, folder=folder))
+    scored(path, RunSettings(n_jobs=1, folder=folder))
     turned = table.with_columns(
         pl.when(pl.col("drug") == "yes").then(pl.lit("no")).otherwise(pl.lit("yes")).alias("drug")
     )
@@ -232,7 +232,7 @@ def test_what_was_kept_of_another_table_is_not_used(
         return read_bucket(task)
 
     monkeypatch.setattr(buckets, "read_bucket", counted)
-    scored(path, RunSettings(workers=1, folder=folder))
+    scored(path, RunSettings(n_jobs=1, folder=folder))
     assert read
 
 
@@ -271,12 +271,12 @@ def test_every_source_gives_the_same(
         with duckdb.connect(str(source)) as connection:
             connection.register("given", table.to_arrow())
             connection.execute("CREATE TABLE patients AS SELECT * FROM given")
-    assert_same(scored(source, RunSettings(workers=1))[0], scores)
+    assert_same(scored(source, RunSettings(n_jobs=1))[0], scores)
 
 
 def test_pandas_gives_the_same(table: pl.DataFrame, found: Measurement):
     pytest.importorskip("pandas")
-    other = measured(table.to_pandas(), RunSettings(workers=1))
+    other = measured(table.to_pandas(), RunSettings(n_jobs=1))
     assert pl.DataFrame(other.physicians).equals(pl.DataFrame(found.table.to_pandas()))
 
 
@@ -285,12 +285,12 @@ def test_a_population_of_a_large_table(table: pl.DataFrame, tmp_path: Path):
     table.write_parquet(path)
     filtered = table.filter(pl.col("ward") != "east")
     asked = {"where": "ward != 'east'", "sample": 1_000}
-    found, check = scored(path, RunSettings(workers=1), **asked)
-    assert_same(found, scored(filtered, RunSettings(workers=1))[0])
+    found, check = scored(path, RunSettings(n_jobs=1), **asked)
+    assert_same(found, scored(filtered, RunSettings(n_jobs=1))[0])
     assert check.prepared.dropped["they do not belong to the population"] == (
         table.height - filtered.height
     )
-    with pytest.raises(InputError, match="no patient of .* belongs to the population"):
+    with pytest.raises(InputError, match="no row of .* belongs to the population"):
         measured(path, where="ward = 'west'")
 
 
@@ -305,7 +305,7 @@ def test_one_huge_panel_is_no_more_than_a_part_of_the_sample(table: pl.DataFrame
     sizes = np.bincount(observed.code)
     at = list(observed.physicians).index("Dr huge") if "Dr huge" in observed.physicians else None
     assert at is None or sizes[at] < 100
-    scores, _ = scored(both, RunSettings(workers=1))
+    scores, _ = scored(both, RunSettings(n_jobs=1))
     at = scores.physician.to_list().index("Dr huge")
     assert scores.n_patients[at] == huge.unique().height
     assert np.isfinite(scores.discordance[at])
@@ -322,7 +322,7 @@ def test_text_among_numbers_beyond_the_sample(table: pl.DataFrame, tmp_path: Pat
     texts[at, name] = "unclear"
     texts.write_csv(path)
     with pytest.raises(InputError, match=f"has 'unclear' in data row {at + 1} where other"):
-        scored(path, RunSettings(workers=1))
+        scored(path, RunSettings(n_jobs=1))
 
 
 def test_sizes_of_memory():
@@ -378,7 +378,7 @@ def test_too_little_memory_is_refused_before_anything_is_learned(
 
     monkeypatch.setattr("intravar.measurement.measure.fit_method", never)
     with pytest.raises(InputError, match="memory is 0.20 GB; to learn from"):
-        measured(table, RunSettings(workers=1, memory="200MB"))
+        measured(table, RunSettings(n_jobs=1, memory="200MB"))
 
 
 def test_of_a_huge_panel_so_many_are_read(table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch):
@@ -386,10 +386,10 @@ def test_of_a_huge_panel_so_many_are_read(table: pl.DataFrame, monkeypatch: pyte
     huge = pl.concat([table.unique()] * 4).with_columns(pl.lit("Dr Ünal / ward 7").alias("doctor"))
     huge = huge.with_columns(pl.Series(table.columns[1], random.normal(size=huge.height)))
     both = pl.concat([table, huge])
-    whole, _ = scored(both, RunSettings(workers=1))
+    whole, _ = scored(both, RunSettings(n_jobs=1))
     monkeypatch.setattr(buckets, "most_read", lambda _: 2_000)
-    scores, _ = scored(both, RunSettings(workers=1))
-    again, _ = scored(both.sample(fraction=1, shuffle=True, seed=1), RunSettings(workers=1))
+    scores, _ = scored(both, RunSettings(n_jobs=1))
+    again, _ = scored(both.sample(fraction=1, shuffle=True, seed=1), RunSettings(n_jobs=1))
     assert_same(scores, again)
     at = scores.physician.to_list().index("Dr Ünal / ward 7")
     assert abs(scores.n_patients[at] - 2_000) < 200

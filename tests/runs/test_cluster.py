@@ -20,7 +20,7 @@ pytest.importorskip("distributed")
 def test_a_lost_worker_changes_no_bit(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
     address, workers = cluster.running(2), cluster.workers
     monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 150)
-    cohort = intravar.simulate("continuous", n_patients=3_000, n_physicians=40, seed=3)
+    cohort = intravar.simulate("continuous", n_patients=3_000, n_physicians=40, random_state=3)
     request = Request(physician="physician", decision="decision", method="latent-rule", sample=1000)
     found = checked(cohort.to_polars(), request)
     assert found.beyond is not None
@@ -31,14 +31,14 @@ def test_a_lost_worker_changes_no_bit(cluster: Cluster, monkeypatch: pytest.Monk
     def no_cases(*_: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
         return pl.DataFrame(), pl.DataFrame()
 
-    expected = read_others(found, found.beyond, models, no_cases, RunSettings(workers=1), print)
+    expected = read_others(found, found.beyond, models, no_cases, RunSettings(n_jobs=1), print)
 
     def kill_one(done: int, total: int) -> None:
         if done and workers[0].poll() is None:
             workers[0].send_signal(signal.SIGKILL)
             time.sleep(0.2)
 
-    means = RunSettings(engine=f"dask:{address}")
-    read = read_others(found, found.beyond, models, no_cases, means, kill_one)
+    settings = RunSettings(engine=f"dask:{address}")
+    read = read_others(found, found.beyond, models, no_cases, settings, kill_one)
     assert workers[0].poll() is not None
     assert read.panels.sort("code").equals(expected.panels.sort("code"))

@@ -15,7 +15,7 @@ from intravar.cli import main
 from intravar.sources.omop.patients import OmopPatients, omop_patients
 from omop_writer import DRUG, FIRST_MEASUREMENT, FURTHER_DRUGS, VISIT, omop_frames
 
-COHORT = intravar.simulate("score2", n_patients=60, n_physicians=5, seed=5)
+COHORT = intravar.simulate("score2", n_patients=60, n_physicians=5, random_state=5)
 FIRST = f"first=measurement:{FIRST_MEASUREMENT}"
 
 
@@ -126,7 +126,7 @@ def test_vocabularies_with_tabs_and_parts_that_are_no_whole_numbers(tmp_path: Pa
 
 # --- several drugs, and the date ---
 
-SEVERAL = intravar.simulate("multi-interacting", n_patients=300, n_physicians=4, seed=2)
+SEVERAL = intravar.simulate("multi-interacting", n_patients=300, n_physicians=4, random_state=2)
 DRUGS = {"statin": [DRUG], "ace": [FURTHER_DRUGS[0]], "metformin": [FURTHER_DRUGS[1]]}
 
 

@@ -243,7 +243,9 @@ def test_same_as_a_table_filtered_before(name: str, database: str, tmp_path: Pat
 
 
 def test_measured_to_the_bit_as_a_table_filtered_before() -> None:
-    table = intravar.simulate("score2", n_patients=3_000, n_physicians=6, seed=3).to_polars()
+    table = intravar.simulate(
+        "score2", n_patients=3_000, n_physicians=6, random_state=3
+    ).to_polars()
     asked = {"physician": "physician", "decision": "decision", "method": "euclidean"}
     chosen = intravar.measure(table, where="age >= 60 and smoker = 1", **asked)
     before = intravar.measure(
@@ -291,7 +293,7 @@ def chosen(source: Any, where: str, **reading: Any) -> list[Any] | str:
     try:
         found = read_source(source, as_text=["doctor", "drug"], where=where, **reading)
     except InputError as error:
-        return re.sub(r"^no patient of .* belongs", "nobody belongs", str(error))
+        return re.sub(r"^no row of .* belongs", "nobody belongs", str(error))
     plain = found.table.with_columns(pl.col("doctor", "drug").cast(pl.String))
     kept = plain.select(sorted(plain.columns)).sort("row")
     return [kept.columns, *map(str, kept.iter_rows())]

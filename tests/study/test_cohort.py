@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from intravar import Cohort, InputError, Scenario, Truth, simulate
+from intravar import Cohort, InputError, simulate
 from intravar.checks import TRUTH_COLUMNS
+from intravar.study import Scenario, Truth
 from intravar.study.simulation import Continuum, Physicians
 
 FILE_COLUMNS = [

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar import Cohort, InputError, Scenario, Truth, oracle, simulate
+from intravar import Cohort, InputError, oracle, simulate
+from intravar.study import Scenario, Truth
 from intravar.study.benchmark.published import GROUP_TABLES, printed_cell
 from intravar.study.oracle import oracle_by_group, pair_discordance
 from intravar.study.simulation import Continuum
@@ -78,7 +79,7 @@ def test_large_panels_do_not_overflow() -> None:
 
 def test_group_oracles_of_a_large_cohort_meet_d_star() -> None:
     """0, 0.18, 0.32, 0.42 and 0.50 within four standard errors."""
-    found = oracle_by_group(oracle(simulate("score2", n_patients=400_000, seed=11)))
+    found = oracle_by_group(oracle(simulate("score2", n_patients=400_000, random_state=11)))
     assert found["group"].to_list() == [1, 2, 3, 4, 5]
     for p_high, d_star, row in zip(
         (1.0, 0.9, 0.8, 0.7, 0.5),
@@ -99,7 +100,10 @@ def standard_error(p_high: float, row: dict[str, float]) -> float:
 def test_group_oracles_are_unbiased_at_the_papers_size() -> None:
     """The mean over fresh cohorts meets D*: the estimate has no bias of order 1/n."""
     estimates = np.array(
-        [oracle_by_group(oracle(simulate("score2", seed=seed)))["oracle"] for seed in range(60)]
+        [
+            oracle_by_group(oracle(simulate("score2", random_state=seed)))["oracle"]
+            for seed in range(60)
+        ]
     )
     error = estimates.std(axis=0, ddof=1) / math.sqrt(len(estimates))
     distance = np.abs(estimates.mean(axis=0) - [0.0, 0.18, 0.32, 0.42, 0.50])
@@ -117,7 +121,10 @@ def test_without_groups_there_is_one_row_for_all() -> None:
 def test_the_papers_figures_are_one_draw_of_ours(condition: str) -> None:
     """The printed oracle lies within four standard deviations of a cohort of the same size."""
     draws = np.array(
-        [oracle_by_group(oracle(simulate(condition, seed=seed)))["oracle"] for seed in range(40)]
+        [
+            oracle_by_group(oracle(simulate(condition, random_state=seed)))["oracle"]
+            for seed in range(40)
+        ]
     )
     for group in range(1, 6):
         printed = printed_cell(GROUP_TABLES[condition], "oracle", f"group{group}")

@@ -79,7 +79,7 @@ def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[st
 
 def report(folder: str, name: str) -> str:
     """Write the report of a measurement in a format; return the file."""
-    written = documents.write_measurement_files(folder, [name])
+    written = documents.write_files(folder, [name])
     return str(written[0])
 
 
@@ -120,8 +120,8 @@ def explain(folder: str, physician: str) -> dict[str, Any]:
         table = intravar.explain(folder, physician)
     cases = publication.cases_shown(table, published.first.decision, words, 3)
     return {
-        "warning": words.said(publication.WARNING),
-        "none": words.said(publication.NO_CASES),
+        "warning": publication.WARNING,
+        "none": publication.NO_CASES,
         "alone": publication.NOBODY_ALIKE,
         "cases": [vars(case) for case in cases],
     }
@@ -141,7 +141,7 @@ def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any
     words = publication.read_published(folder).words
     return {
         "drawn": True,
-        "question": words.said(pair_review.QUESTION),
+        "question": pair_review.QUESTION,
         "cases": words.cases,
         "reasons": pair_review.REASONS,
         "reviewer": who,

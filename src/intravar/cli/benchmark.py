@@ -120,7 +120,7 @@ def benchmark(
             [name.strip() for name in methods.split(",") if name.strip()],
             out=out,
             replicates=replicates,
-            workers=workers,
+            n_jobs=workers,
             engine=engine,
             fresh=fresh,
             allow_mixed=allow_mixed,
@@ -140,12 +140,12 @@ def benchmark(
         raise typer.Exit(SOME_FAILED)
 
 
-def _write_report(console: cli.Console, study: intravar.Study) -> None:
+def _write_report(console: cli.Console, study: intravar.study.Study) -> None:
     page, *_ = report.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
-def _print_study(console: cli.Console, study: intravar.Study) -> None:
+def _print_study(console: cli.Console, study: intravar.study.Study) -> None:
     for name, table in study.tables.items():
         if name in tables.FIGURE_TABLES or (name in _LONG and console.width < 120):
             continue

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
-@options.of_request("methods", "seed", "min_reliability")
+@options.of_request("methods", "random_state", "min_reliability")
 def check(
     source: options.Input,
     request: Request,
@@ -82,7 +82,7 @@ def _print_columns(console: Console, found: Check) -> None:
         style = "bold red" if row.column in leaking else ""
         texts = {
             "column": row.column,
-            "use": found.request.words.said(row.use),
+            "use": found.request.words.role(row.use),
             "kind": row.kind or "",
             "missing": row.missing or "0",
             "note": row.note,
@@ -148,7 +148,7 @@ def print_leaks(console: Console, lines: list[str], words: Words) -> None:
     for line in lines:
         console.print(cli.Text(f"  {line}", style="red"))
     told = (
-        "If a column is known only after the decision, name it with --after; compared by it, every "
-        "physician looks consistent."
+        "If a column is known only after the decision, name it with --after; "
+        "compared by it, every {decider} looks consistent."
     )
-    console.print(cli.Text(words.said(told)))
+    console.print(cli.Text(words.fill(told)))

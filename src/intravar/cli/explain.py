@@ -66,7 +66,7 @@ def explain(
         return
     with words.in_errors():
         table = intravar.explain(folder, physician, most=most, decision=decision)
-    warning = words.said(publication.WARNING)
+    warning = publication.WARNING
     if out is not None:
         with whole_file(out) as beside:
             write_private(beside, f"# {warning}\n{publication.safe_csv(table)}".encode())
@@ -93,14 +93,14 @@ def _print_rule(console: Console, decision: Decision, words: Words) -> None:
         leaves.add_row(leaf.words, cli.Text(leaf.when))
     console.print(leaves)
     console.print()
-    told = "It describes what the physicians did on the whole, not what is right."
-    console.print(cli.Text(words.said(told)))
+    told = "It describes what the {deciders} did on the whole, not what is right."
+    console.print(cli.Text(words.fill(told)))
 
 
 def _print_cases(console: Console, table: pl.DataFrame, decision: str, words: Words) -> None:
-    console.print(cli.Text(words.said(publication.WARNING), style="bold red"))
+    console.print(cli.Text(publication.WARNING, style="bold red"))
     if not table.height:
-        console.print(cli.Text(words.said(publication.NO_CASES)))
+        console.print(cli.Text(publication.NO_CASES))
     most = 2 if console.width < 80 else 3
     for case in publication.cases_shown(table, decision, words, most):
         console.print()

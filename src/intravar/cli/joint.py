@@ -31,7 +31,7 @@ def print_joint(console: Console, joint: Joint, words: Words) -> None:
         console.print()
     if joint.n_banded:
         few = f"{words.counted(joint.n_banded)} with a band: {publication.NOT_SHOWN}"
-        console.print(cli.Text(words.said(few)))
+        console.print(cli.Text(few))
     if len(every) > len(told):
         silent = words.counted(len(every) - len(told))
         console.print(cli.Text(f"without joint figures: {silent}"))

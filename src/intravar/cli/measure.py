@@ -14,7 +14,6 @@ from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
 from intravar.cli.joint import print_joint
 from intravar.cli.options import Json
-from intravar.errors import theirs
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
-NOT_RANKED = "Not for comparing physicians with each other: see the verdict."
+NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict."
 
 
 def register(app: typer.Typer) -> None:
@@ -77,10 +76,10 @@ def measure(
         publication.read_key(key)
     compile_beside()
     with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
-        means = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
-        kept = [means, *(means.of(name) for name in request.decisions)]
+        settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
+        kept = [settings, *(settings.of(name) for name in request.decisions)]
         try:
-            found = intravar.measure(source, request, progress=progress, means=means)
+            found = intravar.measure(source, request, progress=progress, settings=settings)
         except KeyboardInterrupt:
             for each in kept:
                 if each.kept_in is not None and each.kept_in.is_dir():
@@ -152,13 +151,13 @@ def _print_results(console: Console, decision: Decision, words: Words) -> None:
         every = _headings(told, ranked=ranked)
         shown = _fitting(every, console.width)
         console.print(_result_table(told, shown, words))
-        left_out = [words.said(name) for name in every if name not in shown]
+        left_out = [_head(name, words) for name in every if name not in shown]
         print_left_out(console, left_out, "physicians.csv has them")
         console.print()
         if not ranked:
-            console.print(cli.Text(words.said(NOT_RANKED)))
+            console.print(cli.Text(words.fill(NOT_RANKED)))
         first = told.row(0, named=True)
-        line = measurement.in_words(first, decision.claim, words, theirs(decision.compared))
+        line = measurement.in_words(first, decision.claim, words, decision.compared)
         console.print(cli.Text(f"{first['physician']}: {line}"))
         if decision.banded is not None:
             console.print(cli.Text(f"{decision.banded}."))
@@ -176,8 +175,8 @@ def _print_results(console: Console, decision: Decision, words: Words) -> None:
         for line in () if part is None else part.lines:
             console.print(cli.Text(line))
     if not told.height:
-        nobody = f"No physician is reportable. {_bars(table['reason'].to_list())}"
-        console.print(cli.Text(words.said(nobody)))
+        nobody = words.fill("No {decider} is reportable.")
+        console.print(cli.Text(f"{nobody} {_bars(table['reason'].to_list())}"))
 
 
 def _print_reasons(console: Console, table: pl.DataFrame, words: Words) -> None:
@@ -225,7 +224,7 @@ def _result_table(rows: pl.DataFrame, shown: list[str], words: Words) -> Table:
     table = cli.Table(box=None, pad_edge=False)
     table.add_column(cli.Text(words.decider), overflow="fold", min_width=9)
     for name in shown:
-        table.add_column(cli.Text(words.said(name)), justify="right", no_wrap=True)
+        table.add_column(cli.Text(_head(name, words)), justify="right", no_wrap=True)
     for position, row in enumerate(rows.iter_rows(named=True)):
         if rows.height > MOST_PRINTED and position == MOST_PRINTED // 2:
             between = rows.height - MOST_PRINTED
@@ -236,6 +235,10 @@ def _result_table(rows: pl.DataFrame, shown: list[str], words: Words) -> Table:
             cells = _cells(row)
             table.add_row(cli.Text(row["physician"]), *(cells[name] for name in shown))
     return table
+
+
+def _head(name: str, words: Words) -> str:
+    return words.cases if name == "patients" else name
 
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:

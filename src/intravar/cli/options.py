@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from intravar.request import Request, resolved
+from intravar.errors import flag_of
+from intravar.request import Request, requested
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Input = Annotated[
@@ -79,7 +80,7 @@ def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., 
                 for name, value in values.items()
                 if value not in (None, [])
             }
-            found, request = resolved(source, None, options)
+            found, request = requested(source, None, options)
             command(source=found, request=request, **given)
 
         wrapped.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -100,7 +101,7 @@ def _option(asked: Field[Any]) -> inspect.Parameter:
     if asked.default not in (None, "", ()):
         words = f"{words} Default: {asked.default}."
     declared = typer.Option(
-        "--label" if again else f"--{asked.name.replace('_', '-')}",
+        flag_of(asked.name),
         help=words,
         show_default=False,
         rich_help_panel=f"{asked.metadata['section'].capitalize()}",

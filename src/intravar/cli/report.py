@@ -42,10 +42,9 @@ def report(
     Of a measurement it reads what was published, never the private folder.
     """
     if publication.is_published(folder):
-        asked = study_report.parse_formats(formats, documents.MEASUREMENT_FORMATS)
-        written = documents.write_measurement_files(folder, asked, paper)
+        written = documents.write_files(folder, formats, paper)
     else:
-        written = study_report.write_report(folder, study_report.parse_formats(formats))
+        written = study_report.write_report(folder, formats)
     if as_json:
         typer.echo(json.dumps([str(path) for path in written]))
     else:

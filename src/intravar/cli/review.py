@@ -40,9 +40,11 @@ def plan(folder: Folder, as_json: Json = False) -> None:
         return
     words = _words(folder)
     cli.say(
-        words.said(
-            f"{found.n_frame:,} pairs of patients are alike in the record; of 100, "
-            f"{100 * found.record:.0f} were decided differently."
+        words.fill(
+            "{n_frame:,} pairs of {cases} are alike in the record; of 100, "
+            "{record:.0f} were decided differently.",
+            n_frame=found.n_frame,
+            record=100 * found.record,
         )
     )
     basis = "as reviewed so far" if found.reviewed else "a guess, before anything is reviewed"
@@ -118,7 +120,7 @@ def draw(
     if more is None and len(found) < pairs:
         cli.say(f"Fewer than {pairs:,}: there are no more.")
     cli.say("Open review.html, or fill in answers-R1.xlsx or answers-R1.csv.")
-    cli.say(_words(folder).said(review.NOTE))
+    cli.say(review.NOTE)
     if told := privacy_words(out):
         cli.say(f"warning: {told}")
     cli.say(f"Then: intravar review read {folder} FILES")

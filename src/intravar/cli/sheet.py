@@ -11,7 +11,6 @@ import typer
 from intravar import cli, documents, publication
 from intravar.cli.options import Json
 from intravar.errors import InputError
-from intravar.study import report as study_report
 from intravar.writing import privacy_words
 
 WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
@@ -92,5 +91,5 @@ def sheet(
 
 def _formats(asked: str | None) -> list[str]:
     if asked is not None:
-        return study_report.parse_formats(asked, documents.SHEET_FORMATS)
+        return documents.parse_formats(asked, documents.SHEET_FORMATS)
     return [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]

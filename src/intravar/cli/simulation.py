@@ -101,7 +101,9 @@ def simulate(
     Columns: age, hba1c, non_hdl, hdl, ldl, sbp, egfr, smoker, male, physician, decision; with the
     truth also eligible, p_high, p_low, d_star, group.
     """
-    cohort = intravar.simulate(condition, seed=seed, n_patients=patients, n_physicians=physicians)
+    cohort = intravar.simulate(
+        condition, random_state=seed, n_patients=patients, n_physicians=physicians
+    )
     cohort.write(out, truth=truth)
     cli.say(repr(cohort))
     cli.say(f"written to {out}")
@@ -119,7 +121,9 @@ def oracle(
     One row per group of physicians: the expected discordance D* = 2 p_high (1 - p_high), and the
     share of discordant pairs among all pairs of eligible patients.
     """
-    cohort = intravar.simulate(condition, seed=seed, n_patients=patients, n_physicians=physicians)
+    cohort = intravar.simulate(
+        condition, random_state=seed, n_patients=patients, n_physicians=physicians
+    )
     found = intravar.oracle(cohort)
     if as_json:
         typer.echo(json.dumps(found.to_dicts(), indent=1))
@@ -129,7 +133,7 @@ def oracle(
     table = cli.Table(title="discordance among eligible patients, by physician group", box=None)
     for column in ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper"):
         table.add_column(column, justify="right")
-    for row in intravar.oracle_by_group(found).iter_rows(named=True):
+    for row in intravar.study.oracle_by_group(found).iter_rows(named=True):
         group = row["group"]
         printed = benchmark.printed_cell(paper, "oracle", f"group{group}") if paper else None
         table.add_row(

@@ -9,7 +9,7 @@ from pathlib import Path
 from intravar.documents.blocks import Document
 from intravar.documents.measurement.handover import PAGE, pages
 from intravar.documents.measurement.report import report
-from intravar.documents.packages import check_packages
+from intravar.documents.packages import check_packages, parse_formats
 from intravar.documents.pdf import paper_size
 from intravar.publication.files import read_published
 from intravar.publication.folders import add_files
@@ -23,8 +23,8 @@ MEASUREMENT_FORMATS = {
 }
 
 
-def write_measurement_files(
-    folder: str | os.PathLike[str], formats: Sequence[str] = ("html",), paper: str = "a4"
+def write_files(
+    folder: str | os.PathLike[str], formats: str | Sequence[str] = "html", paper: str = "a4"
 ) -> list[Path]:
     """Make files of a stored measurement, beside it; nothing is measured.
 
@@ -34,9 +34,10 @@ def write_measurement_files(
     Parameters
     ----------
     folder
-        Folder that `intravar measure` wrote. The private one beside it is not looked at.
+        Folder that `intravar measure` or :func:`intravar.write_measurement` wrote. The private one
+        beside it is not looked at.
     formats
-        Some of :data:`MEASUREMENT_FORMATS`.
+        Some of html, pdf, xlsx and docx, in a list or with commas between.
     paper
         "a4" or "letter".
 
@@ -45,13 +46,14 @@ def write_measurement_files(
     list of Path
         The files.
     """
-    check_packages(formats)
+    chosen = parse_formats(formats, MEASUREMENT_FORMATS)
+    check_packages(chosen)
     size = paper_size(paper)
     path = Path(folder)
     published = read_published(path)
     document, html = report(published), pages(published)
     made: dict[str, bytes] = {}
-    for name in formats:
+    for name in chosen:
         made |= html if name == "html" else {f"report.{name}": written(document, name, size)}
     add_files(path, made)
     return [path / name for name in made]

@@ -4,6 +4,7 @@ from .glmm import GLMM
 from .latent_rule import LatentRule
 from .lpa_guided import LPAGuided
 from .matching import Euclidean, Mahalanobis
+from .noise import Noise
 from .predictability import Predictability
 from .registry import (
     DESCRIBED,
@@ -15,7 +16,9 @@ from .registry import (
     fit_methods,
     make_estimator,
 )
+from .repeats import Repeats
 from .rf_proximity import RFProximity
+from .several import Several, several_decisions
 from .weighted import LearnedWeights, MutualInformation
 
 __all__ = [
@@ -33,10 +36,14 @@ __all__ = [
     "LearnedWeights",
     "Mahalanobis",
     "MutualInformation",
+    "Noise",
     "Observed",
     "Predictability",
     "RFProximity",
+    "Repeats",
+    "Several",
     "default_method",
     "fit_methods",
     "make_estimator",
+    "several_decisions",
 ]

@@ -25,13 +25,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from intravar.arrays import FloatArray
+from intravar.checks import physician_or_groups
 from intravar.estimators.evidence import Decisions, Estimand, Evidence
 from intravar.frames import handed_back
 from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_level
-from intravar.inference.scales import Scale
+from intravar.inference.reliability import Scale
 from intravar.observed import Observed
 
 
@@ -146,7 +148,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     feature_names_in_: npt.NDArray[np.str_]
     n_features_in_: int
 
-    def fit(self, X: Any, y: Any, physician: Any) -> Self:
+    def fit(self, X: Any, y: Any, physician: Any = None, *, groups: Any = None) -> Self:
         """Score every physician.
 
         Parameters
@@ -156,10 +158,11 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             that narwhals reads. Finite numbers only.
         y
             Decision per patient, 0 or 1.
-        physician
-            Physician per patient, by any name.
+        physician, groups
+            Physician per patient, by any name; give it as either.
         """
-        observed = Observed.of(X, y, physician, keep_missing=self.accepts_missing)
+        who = physician_or_groups(physician, groups)
+        observed = Observed.of(X, y, who, keep_missing=self.accepts_missing)
         return self.fit_observed(observed)
 
     def fit_observed(self, observed: Observed) -> Self:
@@ -246,7 +249,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         --------
         >>> import intravar
         >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
-        >>> intravar.Euclidean().fit(*cohort.observed()).interval(level=0.9).columns
+        >>> intravar.estimators.Euclidean().fit(*cohort.observed()).interval(level=0.9).columns
         ['physician', 'low', 'high', 'standard_error']
         """
         ends = self._end_columns(level)
@@ -272,6 +275,12 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def _profile_columns(self) -> dict[str, Any]:
         return {}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.accepts_missing
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "score_")

@@ -21,6 +21,7 @@ from intravar.latent.anchors import NEAR
 from intravar.latent.anchors import Anchors as Anchors
 from intravar.observed import Observed
 from intravar.panels import PanelDecisions
+from intravar.wording import Sentence
 
 #: Values of every physician by name, and their type.
 ByPhysician: TypeAlias = dict[str, tuple[Sequence[Any] | npt.NDArray[Any], PolarsDataType]]
@@ -90,7 +91,7 @@ class Evidence:
     """
 
     events: ClassVar[str] = "decisions of one kind"
-    compared: ClassVar[str] = "pairs of comparable patients"
+    compared: ClassVar[str] = Sentence("pairs of comparable {cases}")
     upper_limit: ClassVar[bool] = False
     of_pairs: ClassVar[bool] = False
     learned: ClassVar[bool] = True
@@ -198,7 +199,7 @@ class Pairs(Evidence):
     attrition: pl.DataFrame
 
     events = "discordant or concordant pairs"
-    compared = "pairs of similar patients"
+    compared = Sentence("pairs of similar {cases}")
     of_pairs = True
 
     def columns(self) -> Mapping[str, FloatArray]:
@@ -262,8 +263,8 @@ class EligibleRates(Evidence):
     follows: bool = True
     probability: FloatArray | None = None
 
-    events = "eligible patients decided one way or the other"
-    compared = "pairs of eligible patients"
+    events = "eligible decisions of one kind"
+    compared = Sentence("pairs of eligible {cases}")
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
@@ -377,7 +378,7 @@ class Predictions(Evidence):
     words: tuple[str | None, ...] = ()
     differences: pl.DataFrame = field(default_factory=no_differences)
 
-    compared = "pairs of patients alike in what is recorded"
+    compared = Sentence("pairs of {cases} alike in what is recorded")
     upper_limit = True
 
     def columns(self) -> Mapping[str, FloatArray]:

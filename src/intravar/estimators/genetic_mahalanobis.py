@@ -13,6 +13,7 @@ from intravar.learning.balance import BalanceSearch, search_balance
 from intravar.matching.distances import PointDistances, covariance, mahalanobis_points
 from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 #: The search pairs this many times, by and large.
 SEARCHES = 30
@@ -55,7 +56,7 @@ class GeneticMahalanobis(MatchingEstimator):
 
     name = "genetic-mahalanobis"
     label = "Genetic Mahalanobis"
-    idea = "gives each patient the nearest other one, who may serve many; weights cancel"
+    idea = Sentence("gives each {case} the nearest other one, who may serve many; weights cancel")
     supervised = True
     # Part of the method, not a choice: it pairs with replacement.
     strategy: Strategy = "nearest"

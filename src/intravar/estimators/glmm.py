@@ -9,8 +9,11 @@ import polars as pl
 
 from intravar.arrays import FloatArray
 from intravar.estimators.base import Estimator
-from intravar.inference.intervals import Interval
-from intravar.inference.residuals import overdispersion_interval, overdispersion_standard_error
+from intravar.inference.intervals import (
+    Interval,
+    overdispersion_interval,
+    overdispersion_standard_error,
+)
 from intravar.learning.mixed_model import MixedModelFit, fit_mixed_model, pearson_residuals
 from intravar.observed import Observed
 

@@ -21,6 +21,7 @@ from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
 from intravar.learning.bins import MOST_SEEN
 from intravar.observed import Observed
 from intravar.panels import Layout
+from intravar.wording import Sentence
 
 __all__ = ["AnchorWarning", "LatentRule", "OwnRulesWarning"]
 
@@ -118,7 +119,9 @@ class LatentRule(CommonEstimator):
 
     name = "latent-rule"
     label = "Latent Rule"
-    idea = "learns the rule, shared or personal, then how closely each physician follows it"
+    idea = Sentence(
+        "learns the rule, shared or personal, then how closely each {decider} follows it"
+    )
     supervised = True
     shares = "latent"
     estimand: ClassVar[Estimand] = "eligible"
@@ -205,9 +208,11 @@ class LatentRule(CommonEstimator):
             common, handed_in = learn_latent(layout.panels(observed), layout, settings, self.within)
         if not common.facts["follows_"]:
             warnings.warn(
-                "physicians follow rules of their own, and neither a shared rule nor personal "
-                "weights or limits explain their decisions: scores may take another rule for "
-                "inconsistency; the intervals hold whatever the rules are",
+                Sentence(
+                    "{deciders} follow rules of their own, and neither a shared rule nor personal "
+                    "weights or limits explain their decisions: scores may take another rule for "
+                    "inconsistency; the intervals hold whatever the rules are"
+                ),
                 OwnRulesWarning,
                 stacklevel=5,
             )

@@ -13,6 +13,7 @@ from intravar.learning.profiles import ProfileModel, robustly_scaled, select_pro
 from intravar.matching.distances import HybridDistances
 from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 
 class LPAGuided(MatchingEstimator):
@@ -55,7 +56,7 @@ class LPAGuided(MatchingEstimator):
 
     name = "lpa-guided"
     label = "LPA-guided"
-    idea = "pairs patients of the same latent profiles that are clinically close"
+    idea = Sentence("pairs {cases} of the same latent profiles that are clinically close")
     supervised = False
     shares = "profiles"
 

@@ -26,9 +26,10 @@ from intravar.matching.distances import (
 )
 from intravar.matching.pairing import Pairing, Status, Strategy, pair_panel
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 #: Reasons for an undefined score, in the words that results print.
-TOO_FEW_PATIENTS = "fewer than two patients"
+TOO_FEW_PATIENTS = "fewer than two decisions"
 NO_PAIR = "no pair within the caliper"
 
 #: Gives the distances between the patients of a panel, by their rows.
@@ -179,14 +180,14 @@ class Euclidean(MatchingEstimator):
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
-    >>> model = intravar.Euclidean().fit(*cohort.observed())
+    >>> model = intravar.estimators.Euclidean().fit(*cohort.observed())
     >>> model.profile_.columns[:5]
     ['physician', 'n_patients', 'score', 'low', 'high']
     """
 
     name = "euclidean"
     label = "Euclidean"
-    idea = "pairs patients close on all standardised covariates alike"
+    idea = Sentence("pairs {cases} close on all standardised covariates alike")
     supervised = False
 
     def _comparison(self, observed: Observed) -> Comparison:
@@ -209,7 +210,7 @@ class Mahalanobis(MatchingEstimator):
 
     name = "mahalanobis"
     label = "Mahalanobis"
-    idea = "pairs patients close after the covariates' correlation is taken out"
+    idea = Sentence("pairs {cases} close after the covariates' correlation is taken out")
     supervised = False
 
     def _comparison(self, observed: Observed) -> Comparison:

@@ -11,6 +11,8 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray
+from intravar.checks import physician_or_groups
+from intravar.deprecation import renamed
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.observed import Observed
 from intravar.prediction.components import Components, FoldPredictions, components
@@ -64,7 +66,16 @@ class Noise:
         )
 
 
-def noise(X: Any, y: Any, physician: Any, *, level: float = LEVEL, seed: int = 0) -> Noise:
+@renamed(seed="random_state")
+def noise(
+    X: Any,
+    y: Any,
+    physician: Any = None,
+    *,
+    groups: Any = None,
+    level: float = LEVEL,
+    random_state: int = 0,
+) -> Noise:
     """Take noise apart: level, pattern and occasion.
 
     Parameters
@@ -73,11 +84,11 @@ def noise(X: Any, y: Any, physician: Any, *, level: float = LEVEL, seed: int = 0
         Covariates, one row per patient; may have gaps.
     y
         Decision per patient, 0 or 1.
-    physician
-        Physician per patient, by any name.
+    physician, groups
+        Physician per patient, by any name; give it as either.
     level
         Nominal coverage of the intervals.
-    seed
+    random_state
         Of the folds; nothing else is random.
 
     Examples
@@ -90,7 +101,8 @@ def noise(X: Any, y: Any, physician: Any, *, level: float = LEVEL, seed: int = 0
     >>> found.system == found.level + found.pattern + found.occasion
     True
     """
-    return noise_of(Observed.of(X, y, physician, keep_missing=True), level=level, seed=seed)
+    observed = Observed.of(X, y, physician_or_groups(physician, groups), keep_missing=True)
+    return noise_of(observed, level=level, seed=random_state)
 
 
 def noise_of(observed: Observed, *, level: float = LEVEL, seed: int = 0) -> Noise:

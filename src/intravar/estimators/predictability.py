@@ -21,6 +21,7 @@ from intravar.prediction.held_out import half_bounds
 from intravar.prediction.left_out import losses_without
 from intravar.prediction.own.fitted import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
+from intravar.wording import Sentence
 
 #: What measurement and publication ask of predictions, beside the scores of the method.
 __all__ = ["MOST_WORDS", "Predictability", "cell_bound", "losses_without"]
@@ -28,7 +29,7 @@ __all__ = ["MOST_WORDS", "Predictability", "cell_bound", "losses_without"]
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000
 REPETITIONS = 3
-TOO_FEW = "fewer than two patients"
+TOO_FEW = "fewer than two decisions"
 
 
 class Predictability(CommonEstimator):
@@ -88,7 +89,7 @@ class Predictability(CommonEstimator):
 
     name = "predictability"
     label = "Predictability"
-    idea = "bounds discordance by how badly this physician's decisions can be predicted"
+    idea = Sentence("bounds discordance by how badly this {decider_own} decisions can be predicted")
     supervised = True
     shares = "prediction"
     accepts_missing = True

@@ -9,7 +9,7 @@ from intravar.estimators.base import Estimator
 from intravar.inference.intervals import Interval, discordance_interval
 from intravar.observed import Observed
 
-TOO_FEW = "fewer than two patients"
+TOO_FEW = "fewer than two decisions"
 
 
 class Rate(Estimator):

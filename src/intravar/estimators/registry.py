@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
+from intravar.checks import physician_or_groups
 from intravar.errors import InputError, unknown_name
 from intravar.estimators.base import Estimator
 from intravar.observed import Observed as Observed
@@ -95,7 +96,12 @@ def make_estimator(name: str, **parameters: Any) -> Estimator:
 
 
 def fit_methods(
-    methods: str | Estimator | Iterable[str | Estimator], X: Any, y: Any, physician: Any
+    methods: str | Estimator | Iterable[str | Estimator],
+    X: Any,
+    y: Any,
+    physician: Any = None,
+    *,
+    groups: Any = None,
 ) -> dict[str, Estimator]:
     """Fit several methods on the same data; what they learn in common is learned once.
 
@@ -107,7 +113,7 @@ def fit_methods(
     >>> list(fitted)
     ['euclidean', 'glmm']
     """
-    observed = Observed.of(X, y, physician)
+    observed = Observed.of(X, y, physician_or_groups(physician, groups))
     wanted = [methods] if isinstance(methods, str | Estimator) else methods
     estimators = [
         make_estimator(method) if isinstance(method, str) else method for method in wanted

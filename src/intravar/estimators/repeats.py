@@ -9,11 +9,11 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.checks import checked_decision, checked_physician
+from intravar.checks import checked_decision, checked_physician, physician_or_groups
 from intravar.errors import InputError
 from intravar.estimators.evidence import Estimand
 from intravar.inference.intervals import LEVEL, checked_level, share_interval
-from intravar.inference.scales import Scale
+from intravar.inference.reliability import Scale
 
 NO_REPEATS = "no case was seen twice"
 
@@ -66,7 +66,7 @@ class Repeats:
     reason_: list[str | None]
     overall_: float
 
-    def fit(self, case: Any, y: Any, physician: Any) -> Self:
+    def fit(self, case: Any, y: Any, physician: Any = None, *, groups: Any = None) -> Self:
         """Count the self-contradictions of every physician.
 
         Parameters
@@ -76,10 +76,10 @@ class Repeats:
             nobody saw again.
         y
             Decision, 0 or 1.
-        physician
-            Physician, by any name.
+        physician, groups
+            Physician, by any name; give it as either.
         """
-        table = _table(case, y, physician)
+        table = _table(case, y, physician_or_groups(physician, groups))
         cases = (
             table.group_by("physician", "case")
             .agg(pl.len().alias("n"), pl.col("y").sum().alias("k"))

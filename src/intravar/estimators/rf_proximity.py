@@ -11,6 +11,7 @@ from intravar.learning.forest import Forest, ForestSettings, grow_forest
 from intravar.matching.distances import LeafDistances
 from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 
 class ForestBased(MatchingEstimator):
@@ -95,7 +96,9 @@ class RFProximity(ForestBased):
 
     name = "rf-proximity"
     label = "RF Proximity"
-    idea = "pairs patients that end in the same leaves of a forest that predicts the decision"
+    idea = Sentence(
+        "pairs {cases} that end in the same leaves of a forest that predicts the decision"
+    )
 
     importances_: FloatArray
 

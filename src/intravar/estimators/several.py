@@ -20,6 +20,8 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.checks import physician_or_groups
+from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.estimators.predictability import Predictability
 from intravar.inference.intervals import LEVEL
@@ -125,7 +127,10 @@ class PredictedDecisions:
     alone: tuple[FloatArray, ...]
 
 
-def several(X: Any, decisions: Any, physician: Any, *, seed: int = 0) -> Several:
+@renamed(seed="random_state")
+def several_decisions(
+    X: Any, decisions: Any, physician: Any = None, *, groups: Any = None, random_state: int = 0
+) -> Several:
     """Measure several decisions at once.
 
     Parameters
@@ -135,9 +140,9 @@ def several(X: Any, decisions: Any, physician: Any, *, seed: int = 0) -> Several
     decisions
         A frame with one column of 0 and 1 per decision, in the order in which they are taken;
         missing where one was not taken. Such a patient counts for the others.
-    physician
-        Physician per patient, by any name.
-    seed
+    physician, groups
+        Physician per patient, by any name; give it as either.
+    random_state
         Of the folds; nothing else is random.
 
     Examples
@@ -145,15 +150,16 @@ def several(X: Any, decisions: Any, physician: Any, *, seed: int = 0) -> Several
     >>> import intravar
     >>> cohort = intravar.simulate("multi-interacting", n_patients=200, n_physicians=4)
     >>> X, _, physician = cohort.observed()
-    >>> found = intravar.several(X, cohort.decisions[:, :2], physician)
+    >>> found = intravar.estimators.several_decisions(X, cohort.decisions[:, :2], physician)
     >>> found.by_decision["decision"].unique(maintain_order=True).to_list()
     ['decision', 'decision_2']
     """
-    return several_of(predict_decisions(X, decisions, physician, seed))
+    who = physician_or_groups(physician, groups)
+    return several_of(predict_decisions(X, decisions, who, random_state))
 
 
 def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> PredictedDecisions:
-    """Predict each decision on its own; see :func:`several`."""
+    """Predict each decision on its own; see :func:`several_decisions`."""
     table = nw.from_native(decisions, eager_only=True).to_polars()
     names = checked_names(table.columns)
     values = np.column_stack([_coded(table[name]) for name in names])
@@ -210,7 +216,7 @@ def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed:
 
 
 def several_of(found: PredictedDecisions) -> Several:
-    """Say what predictions of each decision tell together; see :func:`several`."""
+    """Say what predictions of each decision tell together; see :func:`several_decisions`."""
     J = len(found.physician)
     across = across_decisions(
         found.own,
@@ -223,7 +229,7 @@ def several_of(found: PredictedDecisions) -> Several:
     rows = np.flatnonzero(found.known.all(axis=1))
     if len(rows) < FEWEST_PATIENTS:
         raise InputError(
-            f"all decisions are known of {len(rows)} patients only; at least {FEWEST_PATIENTS} are "
+            f"all decisions are known in {len(rows)} rows only; at least {FEWEST_PATIENTS} are "
             "needed to measure them together"
         )
     code, decided, predicted = found.code[rows], found.decided[rows], across.predicted[rows]

@@ -1,6 +1,12 @@
-from .assessment import Assessment, assess
-from .intervals import Interval, discordance_interval, share_interval
+from .intervals import (
+    Interval,
+    discordance_interval,
+    overdispersion_interval,
+    overdispersion_standard_error,
+    share_interval,
+)
 from .pairs import effective_pairs, pair_interval
+from .profiles import Assessment, assess
 from .ranking import Ranks, expected_ranks, rank_draws, rank_normal
 from .reliability import (
     EvenErrors,
@@ -11,7 +17,6 @@ from .reliability import (
     spearman_brown,
     split_half,
 )
-from .residuals import overdispersion_interval, overdispersion_standard_error
 from .shrinkage import Shrunken, between_variance, shrink
 
 __all__ = [

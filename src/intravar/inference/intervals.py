@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
+from scipy.stats import t
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
@@ -179,3 +180,84 @@ def _discordance_sd(a: FloatArray, b: FloatArray) -> FloatArray:
     square = 4 * a * (a + 1) * b * (b + 1) / (s * (s + 1) * (s + 2) * (s + 3))
     sd: FloatArray = np.sqrt(np.maximum(square - mean**2, 0.0))
     return sd
+
+
+def overdispersion_standard_error(
+    decision: npt.ArrayLike,
+    probability: npt.ArrayLike,
+    squared_residual: npt.ArrayLike,
+    physician: npt.ArrayLike,
+    design: npt.ArrayLike,
+    fixed_sd: npt.ArrayLike,
+    random_sd: npt.ArrayLike,
+) -> FloatArray:
+    """Return the standard error of every physician's mean squared Pearson residual.
+
+    Parameters
+    ----------
+    decision, probability, squared_residual, physician
+        Per patient; the physician as a position.
+    design
+        Covariates with a leading column of ones, one row per patient.
+    fixed_sd, random_sd
+        Posterior standard deviations of the fixed effects and of the physicians' intercepts.
+
+    Returns
+    -------
+    ndarray
+        One per physician; NaN with fewer than two patients.
+
+    Examples
+    --------
+    With nothing uncertain but the patients it is the standard error of a mean.
+
+    >>> overdispersion_standard_error([1, 0, 1, 0], [0.5, 0.2, 0.8, 0.1], [1.0, 0.25, 0.25, 0.5],
+    ...     [0, 0, 0, 0], np.ones((4, 1)), [0.0], [0.0]).round(4).tolist()
+    [0.1768]
+    """
+    y, p = np.asarray(decision, dtype=np.float64), np.asarray(probability, dtype=np.float64)
+    square = np.asarray(squared_residual, dtype=np.float64)
+    code, x = np.asarray(physician, dtype=np.int64), np.asarray(design, dtype=np.float64)
+    v = np.asarray(random_sd, dtype=np.float64) ** 2
+    n = np.bincount(code, minlength=len(v)).astype(np.float64)
+    # r^2 is exp(-eta) for a prescription and exp(eta) for none.
+    slope = (1 - 2 * y) * square
+    pull = v * np.bincount(code, slope, len(v))
+    influence = square + pull[code] * (y - p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(code, influence, len(v)) / n
+        within = np.bincount(code, (influence - mean[code]) ** 2, len(v)) / (n * (n - 1))
+        gradient = np.stack(
+            [np.bincount(code, slope * column, len(v)) / n for column in x.T], axis=1
+        )
+    variance = within + gradient**2 @ np.asarray(fixed_sd, dtype=np.float64) ** 2
+    standard_error: FloatArray = np.sqrt(variance)
+    return standard_error
+
+
+def overdispersion_interval(
+    score: npt.ArrayLike,
+    standard_error: npt.ArrayLike,
+    n_patients: npt.ArrayLike,
+    level: float = LEVEL,
+) -> Interval:
+    """Return the interval of a positive score, symmetric on the log scale.
+
+    Parameters
+    ----------
+    score, standard_error, n_patients
+        One entry per physician; Student's t with n - 1 degrees of freedom is used.
+    level
+        Nominal coverage.
+
+    Examples
+    --------
+    >>> found = overdispersion_interval([1.0], [0.1], [101])
+    >>> found.low.round(3).item(), found.high.round(3).item()
+    (0.82, 1.219)
+    """
+    s = np.asarray(score, dtype=np.float64)
+    error = np.asarray(standard_error, dtype=np.float64)
+    freedom = np.maximum(np.asarray(n_patients, dtype=np.float64) - 1, 1)
+    width = t.ppf((1 + checked_level(level)) / 2, freedom) * error / s
+    return Interval(s * np.exp(-width), s * np.exp(width), error)

@@ -85,7 +85,10 @@ def column_gains(  # type: ignore[no-untyped-def]
             sums[c, b, 1] += curvature[i]
     gains = np.zeros(p)
     for c in range(p):
-        total_g, total_h = sums[c, :, 0].sum(), sums[c, :, 1].sum()
+        total_g, total_h = 0.0, 0.0
+        for b in range(missing + 1):
+            total_g += sums[c, b, 0]
+            total_h += sums[c, b, 1]
         parent = total_g * total_g / (total_h + ridge)
         for side in range(2):
             if side == 1 and sums[c, missing, 0] == 0 and sums[c, missing, 1] == 0:

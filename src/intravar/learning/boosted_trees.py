@@ -126,55 +126,65 @@ def grow_trees(
     if not bins.size:
         growth = growth._replace(trees=0)
     with interrupts_wait():
-        *arrays, high, low = boost(bins, y.astype(np.float64), code, rates, growth)
+        *arrays, high, low = _boost(bins, y.astype(np.float64), code, rates, growth)
     trees = Trees(growth.start, growth.missing, *arrays)
     return trees, Rates(high, low, rates.shift)
 
 
 @njit(cache=True, nogil=True)
-def _histograms(bins, node, gradient, curvature, parent, width, missing):  # type: ignore[no-untyped-def]
-    """Sum gradients and curvatures per node, column and bin.
+def _histograms(bins, node, gradient, curvature, width, parent, sums, size):  # type: ignore[no-untyped-def]
+    """Sum gradients and curvatures per node, column and bin into `sums`.
 
-    Of two siblings only the smaller is summed; the larger is what is left of the parent.
+    Of two siblings only the smaller is summed; the larger is what is left of the parent. Loops
+    rather than whole arrays, room handed in: both are a fraction of the time to compile.
     """
     n, p = bins.shape
-    sums = np.zeros((width, p, missing + 1, 2))
-    size = np.zeros(width, np.int64)
+    for k in range(width):
+        size[k] = 0
+        for c in range(p):
+            for b in range(sums.shape[2]):
+                sums[k, c, b, 0] = 0.0
+                sums[k, c, b, 1] = 0.0
     for i in range(n):
         size[node[i]] += 1
-    counted = np.ones(width, np.bool_)
     for k in range(0, width - 1, 2):
-        counted[k if size[k] > size[k + 1] else k + 1] = False
+        size[k if size[k] > size[k + 1] else k + 1] = -1
     for i in range(n):
         k = node[i]
-        if counted[k]:
+        if size[k] >= 0:
             for c in range(p):
-                sums[k, c, bins[i, c], 0] += gradient[i]
-                sums[k, c, bins[i, c], 1] += curvature[i]
+                b = bins[i, c]
+                sums[k, c, b, 0] += gradient[i]
+                sums[k, c, b, 1] += curvature[i]
     for k in range(width):
-        if not counted[k]:
-            sums[k] = parent[k // 2] - sums[k ^ 1]
-    return sums
+        if size[k] < 0:
+            for c in range(p):
+                for b in range(sums.shape[2]):
+                    sums[k, c, b, 0] = parent[k // 2, c, b, 0] - sums[k ^ 1, c, b, 0]
+                    sums[k, c, b, 1] = parent[k // 2, c, b, 1] - sums[k ^ 1, c, b, 1]
 
 
 @njit(cache=True, nogil=True)
-def _best_split(sums, ridge, least):  # type: ignore[no-untyped-def]
-    """Return column, bin and side of the missing values of the best split; column -1 if none."""
-    missing = sums.shape[1] - 1
-    total_g, total_h = sums[0, :, 0].sum(), sums[0, :, 1].sum()
+def _best_split(sums, k, ridge, least):  # type: ignore[no-untyped-def]
+    """Return column, bin and side of missing values of a node's best split; column -1 if none."""
+    missing = sums.shape[2] - 1
+    total_g, total_h = 0.0, 0.0
+    for b in range(missing + 1):
+        total_g += sums[k, 0, b, 0]
+        total_h += sums[k, 0, b, 1]
     parent = total_g * total_g / (total_h + ridge)
-    best, column, cut, missing_left = 1e-9, -1, 0, False
-    for c in range(sums.shape[0]):
+    best, column, cut, missing_left = 1e-9, -1, 0, 0
+    for c in range(sums.shape[1]):
         for side in range(2):
-            if side == 1 and sums[c, missing, 1] < EMPTY:
+            if side == 1 and sums[k, c, missing, 1] < EMPTY:
                 break
-            g = sums[c, missing, 0] if side == 1 else 0.0
-            h = sums[c, missing, 1] if side == 1 else 0.0
+            g = sums[k, c, missing, 0] if side == 1 else 0.0
+            h = sums[k, c, missing, 1] if side == 1 else 0.0
             for b in range(missing):
-                if sums[c, b, 1] < EMPTY:
+                if sums[k, c, b, 1] < EMPTY:
                     continue
-                g += sums[c, b, 0]
-                h += sums[c, b, 1]
+                g += sums[k, c, b, 0]
+                h += sums[k, c, b, 1]
                 if h < least:
                     continue
                 if total_h - h < least:
@@ -182,53 +192,56 @@ def _best_split(sums, ridge, least):  # type: ignore[no-untyped-def]
                 rest = total_g - g
                 gain = g * g / (h + ridge) + rest * rest / (total_h - h + ridge) - parent
                 if gain > best:
-                    best, column, cut, missing_left = gain, c, b, side == 1
+                    best, column, cut, missing_left = gain, c, b, side
     return column, cut, missing_left
 
 
 @njit(cache=True, nogil=True)
 def _add_tree(  # type: ignore[no-untyped-def]
-    bins, gradient, curvature, growth, score, columns, cuts, missing, values
-):
-    """Grow a tree on the rows of `bins`, add its values to their scores and write it down."""
-    node = np.zeros(len(bins), np.int64)
-    width = 1
-    sums = np.zeros((1, bins.shape[1], growth.missing + 1, 2))
-    for _ in range(growth.depth):
-        sums = _histograms(bins, node, gradient, curvature, sums, width, growth.missing)
-        column, cut = np.full(width, -1, np.int64), np.zeros(width, np.int64)
-        missing_left = np.zeros(width, np.bool_)
+    bins, gradient, curvature, rate, ridge, least, node, sums, other, size, leaves, score,
+    columns, cuts, missing, values,
+):  # fmt: skip
+    """Grow a tree on the rows of `bins`, add its values to their scores and write it down.
+
+    `node`, `sums`, `other`, `size` and `leaves` are room to work in.
+    """
+    # A plain 1 would be a type of its own, for which the loops below are compiled once more.
+    missing_bin, width = sums.shape[2] - 1, np.int64(1)
+    node[:] = 0
+    while width <= columns.size:
+        _histograms(bins, node, gradient, curvature, width, other, sums, size)
         for k in range(width):
-            column[k], cut[k], missing_left[k] = _best_split(sums[k], growth.ridge, growth.least)
-            if column[k] >= 0:
-                columns[width - 1 + k], cuts[width - 1 + k] = column[k], cut[k]
-                missing[width - 1 + k] = missing_left[k]
+            column, cut, missing_left = _best_split(sums, k, ridge, least)
+            at = width - 1 + k
+            size[k] = column
+            if column >= 0:
+                columns[at], cuts[at], missing[at] = column, cut, missing_left == 1
         for i in range(node.size):
             k = node[i]
             left = True
-            if column[k] >= 0:
-                b = bins[i, column[k]]
-                left = missing_left[k] if b == growth.missing else b <= cut[k]
+            if size[k] >= 0:
+                b, at = bins[i, size[k]], width - 1 + k
+                left = missing[at] if b == missing_bin else b <= cuts[at]
             node[i] = 2 * k if left else 2 * k + 1
+        sums, other = other, sums
         width *= 2
-    g, h = np.zeros(width), np.zeros(width)
-    for i in range(len(bins)):
-        g[node[i]] += gradient[i]
-        h[node[i]] += curvature[i]
+    leaves[:] = 0.0
+    for i in range(node.size):
+        leaves[0, node[i]] += gradient[i]
+        leaves[1, node[i]] += curvature[i]
     for k in range(width):
-        step = growth.rate * g[k] / (h[k] + growth.ridge)
+        step = rate * leaves[0, k] / (leaves[1, k] + ridge)
         values[k] = min(max(step, -LARGEST_STEP), LARGEST_STEP)
-    for i in range(len(bins)):
+    for i in range(node.size):
         score[i] = min(max(score[i] + values[node[i]], -LARGEST_SCORE), LARGEST_SCORE)
 
 
 @njit(cache=True, nogil=True)
-def _slopes(y, code, score, high, low, shift, gradient, curvature, learn):  # type: ignore[no-untyped-def]
-    """Fill in gradient and curvature; return the expected decisions by class and physician.
+def _slopes(y, code, score, high, low, shift, gradient, curvature, learn, expected):  # type: ignore[no-untyped-def]
+    """Fill in gradient and curvature; add up the expected decisions by class and physician.
 
     The last axis is that of decisions against and for; nothing is counted unless rates are learned.
     """
-    expected = np.zeros((2, high.size, 2))
     for i in range(y.size):
         j = code[i]
         g = 1 / (1 + np.exp(-score[i] - shift[j]))
@@ -242,47 +255,54 @@ def _slopes(y, code, score, high, low, shift, gradient, curvature, learn):  # ty
             expected[0, j, 1] += yes
             expected[1, j, 0] += 1 - y[i] - no
             expected[1, j, 1] += y[i] - yes
-    return expected
 
 
-@njit(cache=True, nogil=True)
-def boost(bins, y, code, rates, growth):  # type: ignore[no-untyped-def]
+def _new_rates(expected: FloatArray, strength: float) -> FloatArray:
+    """Return the rates of one class under a prior that peaks at the mean of all."""
+    # Summed one after the other, whatever the number of physicians.
+    mean = np.cumsum(expected[:, 1])[-1] / np.cumsum(expected)[-1]
+    own = (expected[:, 1] + strength * mean) / (expected[:, 0] + expected[:, 1] + strength)
+    rates: FloatArray = np.clip(own, RATE_EDGE, 1.0 - RATE_EDGE)
+    return rates
+
+
+def _boost(
+    bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Growth
+) -> tuple[npt.NDArray[Any], ...]:
     """Boost F on the rows of `bins`; return the trees and the rates: see :class:`Trees`.
 
     Where a node does not split, every row goes to the left. Of very many columns those are looked
     at that part best what the trees before have left.
     """
-    everybody, seen, looked_at = np.arange(len(bins)), np.arange(bins.shape[1]), bins
-    inner = 2**growth.depth - 1
+    n, inner = len(bins), 2**growth.depth - 1
     columns = np.zeros((growth.trees, inner), np.uint16)
     cuts = np.full((growth.trees, inner), growth.missing, np.uint8)
     missing = np.ones((growth.trees, inner), np.bool_)
     values = np.zeros((growth.trees, inner + 1))
-    score = np.full(len(bins), growth.start)
-    gradient, curvature = np.zeros(len(bins)), np.zeros(len(bins))
+    score, gradient, curvature = np.full(n, growth.start), np.zeros(n), np.zeros(n)
     high, low = rates.p_high.copy(), rates.p_low.copy()
+    seen, looked_at = np.arange(bins.shape[1]), bins
+    many = bins.shape[1] > MOST_SEEN
+    sums = np.zeros(((inner + 1) // 2, min(bins.shape[1], MOST_SEEN), growth.missing + 1, 2))
+    how = growth.rate, growth.ridge, growth.least
+    room = np.zeros(n, np.int64), sums, sums.copy(), np.zeros(inner + 1, np.int64)
+    leaves, expected = np.zeros((2, inner + 1)), np.zeros((2, high.size, 2))
     for t in range(growth.trees):
         learn = t >= growth.hold
-        expected = _slopes(y, code, score, high, low, rates.shift, gradient, curvature, learn)
+        _slopes(y, code, score, high, low, rates.shift, gradient, curvature, learn, expected)
         if learn:
-            # The prior of a rate peaks at the mean of all.
-            for own, rate in ((expected[0], high), (expected[1], low)):
-                mean = own[:, 1].sum() / own.sum()
-                for j in range(rate.size):
-                    p = (own[j, 1] + growth.strength * mean) / (own[j].sum() + growth.strength)
-                    rate[j] = min(max(p, RATE_EDGE), 1.0 - RATE_EDGE)
-        if bins.shape[1] > MOST_SEEN and t % LOOK_AGAIN == 0:
+            high, low = (_new_rates(own, growth.strength) for own in expected)
+            expected[:] = 0.0
+        if many and t % LOOK_AGAIN == 0:
             gains = column_gains(
-                bins, everybody, gradient, curvature, growth.missing, growth.ridge, growth.least
+                bins, np.arange(n), gradient, curvature, growth.missing, growth.ridge, growth.least
             )
-            seen = np.sort(np.argsort(-gains, kind="mergesort")[:MOST_SEEN])
+            # Of equal gains the first.
+            seen = np.sort(np.argsort(-gains, kind="stable")[:MOST_SEEN])
             looked_at = np.ascontiguousarray(bins[:, seen])
-        _add_tree(
-            looked_at, gradient, curvature, growth, score, columns[t], cuts[t], missing[t],
-            values[t],
-        )  # fmt: skip
-        for k in range(inner):
-            columns[t, k] = seen[columns[t, k]]
+        tree = columns[t], cuts[t], missing[t], values[t]
+        _add_tree(looked_at, gradient, curvature, *how, *room, leaves, score, *tree)
+        columns[t] = seen[columns[t]]
     return columns, cuts, missing, values, high, low
 
 

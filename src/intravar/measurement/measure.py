@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -13,36 +13,41 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
+from intravar.deprecation import renamed
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.base import Size
 from intravar.estimators.noise import noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import introduce
-from intravar.measurement.appraisal import appraise
-from intravar.measurement.cases import cases_behind
-from intravar.measurement.course import course_of, subgroups
-from intravar.measurement.dealt import some_panels
+from intravar.measurement.beyond import with_everybody
+from intravar.measurement.cases.behind import cases_behind
+from intravar.measurement.cases.pairs import pairs_behind
 from intravar.measurement.diagnostics import diagnose
-from intravar.measurement.everybody import with_everybody
-from intravar.measurement.location import located, location_of
-from intravar.measurement.nearest import pairs_behind
-from intravar.measurement.repeated import REPEATS, scores_of_repeats, seen_twice
+from intravar.measurement.grounds import appraise
+from intravar.measurement.halves import some_panels
 from intravar.measurement.result import Fitted, Measurement
-from intravar.measurement.rule import suggest_rule
-from intravar.measurement.scores import in_their_words, result_table, scores_of
-from intravar.measurement.together import measured_together
+from intravar.measurement.rule import located, location_of, suggest_rule
+from intravar.measurement.scores import (
+    REPEATS,
+    result_table,
+    scores_of,
+    scores_of_repeats,
+    seen_twice,
+)
+from intravar.measurement.several import measured_together
+from intravar.measurement.strata import course_of, subgroups
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import time_of_fit, time_of_others
-from intravar.request import Request, resolved, takes_request
+from intravar.request import Request, requested
 from intravar.runs.buckets import limits_of
 from intravar.runs.readings import with_n_apart
 from intravar.runs.settings import RunSettings
 from intravar.seeds import stream
-from intravar.wording import Words
+from intravar.wording import Sentence, Words
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -78,14 +83,24 @@ class Nobody:
         """See :class:`Listener`."""
 
 
-@takes_request
+@renamed(means="settings", seed="random_state")
 def measure(
     source: Any,
     request: Request | None = None,
     *,
+    physician: str | None = None,
+    decision: str | Sequence[str] | None = None,
+    covariates: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    decision_positive: str | None = None,
+    where: str | None = None,
+    by: str | None = None,
+    method: str | Estimator | None = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    settings: RunSettings | None = None,
     progress: Listener | None = None,
-    means: RunSettings | None = None,
-    **options: Any,
+    **others: Any,
 ) -> Measurement:
     """Measure how consistently each physician decides.
 
@@ -95,16 +110,26 @@ def measure(
         A path, a URL of a database or a frame, see :func:`intravar.sources.read_source`; or the
         TOML file of a request.
     request
-        What to measure, and how. Several decisions, with commas between, are measured each on its
-        own and all together.
+        What to measure, and how.
+    physician, covariates, exclude, decision_positive, where, by
+        Fields of a :class:`intravar.Request`, on their own or in place of the request's; None
+        stands for what the request says, or for the default.
+    decision
+        The same. Several decisions are measured each on its own and all together.
+    method
+        The same; an estimator with settings of its own, or of your own making, is taken as well.
+    random_state
+        The same: the seed of what a method draws.
+    n_jobs
+        Processes for a table larger than the sample; None and -1 stand for one per processor. The
+        result does not depend on it.
+    settings
+        How a large table is gone through: engine, processes, memory, a folder from which a run that
+        was ended goes on; see :class:`intravar.RunSettings`.
     progress
         Told how it goes on.
-    means
-        With what many patients are measured: engine, processes, memory, a folder from which a run
-        that was ended goes on. The result does not depend on it.
-    **options
-        The fields of a :class:`intravar.Request`, on their own or in place of the request's.
-        `method` and `methods` also take estimators, with settings or of one's own.
+    **others
+        Any other field of a request; `methods` takes estimators as well.
 
     Examples
     --------
@@ -114,12 +139,25 @@ def measure(
     >>> found.physicians.height
     8
     """
-    named, own = _by_name(options)
-    place, asked = resolved(source, request, named)
-    tell, means = progress or Nobody(), means or RunSettings()
+    fields = {
+        "physician": physician,
+        "decision": decision,
+        "covariates": covariates,
+        "exclude": exclude,
+        "decision_positive": decision_positive,
+        "where": where,
+        "by": by,
+        "method": method,
+        "random_state": random_state,
+    }
+    named, own = _by_name(fields | others)
+    place, asked = requested(source, request, named)
+    tell, settings = progress or Nobody(), settings or RunSettings()
+    if n_jobs is not None:
+        settings = replace(settings, n_jobs=n_jobs)
     if len(asked.decisions) > 1:
-        return measured_together(place, asked, tell, means, partial(measured, own=own))
-    return measured(place, asked, tell, means, own=own)
+        return measured_together(place, asked, tell, settings, partial(measured, own=own))
+    return measured(place, asked, tell, settings, own=own)
 
 
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:
@@ -141,7 +179,7 @@ def measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: RunSettings | None = None,
+    settings: RunSettings | None = None,
     *,
     whole: bool = False,
     own: Mapping[str, Estimator] | None = None,
@@ -150,7 +188,7 @@ def measured(
 
     Parameters
     ----------
-    source, request, tell, means
+    source, request, tell, settings
         See :func:`measure`.
     whole
         Whether everybody is learned from, however many they are.
@@ -158,29 +196,29 @@ def measured(
         Estimators by name that are used as they were given, with their settings.
     """
     with request.words.in_errors():
-        return _measured(source, request, tell, means or RunSettings(), whole, own or {})
+        return _measured(source, request, tell, settings or RunSettings(), whole, own or {})
 
 
 def _measured(
     source: Any,
     request: Request,
     tell: Listener,
-    means: RunSettings,
+    settings: RunSettings,
     whole: bool,
     own: Mapping[str, Estimator],
 ) -> Measurement:
     words = request.words
     names = chosen_methods(request)
-    means.check()
+    settings.check()
     started = time.perf_counter()
     tell.step("reading and checking the table")
-    found = checked(source, request, means.spool, whole=whole)
+    found = checked(source, request, settings.spool, whole=whole)
     for line in found.leak_lines():
         tell.note(f"possible leak: {line}")
     seconds = {"check": time.perf_counter() - started}
     prepared = found.prepared
     _refuse_tiny_panels(found)
-    limits_of(found, means)
+    limits_of(found, settings)
     fitted: dict[str, Fitted] = {}
     said: list[str] = list(prepared.warnings)
     repeats = seen_twice(prepared)
@@ -193,19 +231,21 @@ def _measured(
         expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
         tell.step(f"measuring with {name}{count}", expected)
         begun = time.perf_counter()
-        fitted[name], caught = fit_method(name, prepared.observed, request.seed, own.get(name))
+        fitted[name], caught = fit_method(
+            name, prepared.observed, request.random_state, own.get(name)
+        )
         seconds[name] = time.perf_counter() - begun
         said += caught
     tell.step("looking for the rule in the data", 8)
-    rule = suggest_rule(prepared, request.seed, words)
+    rule = suggest_rule(prepared, request.random_state, words)
     importance = dict(rule.importance.select("covariate", "importance").iter_rows())
     sampled = fitted[names[0]]
     beyond_cases = None
     if found.beyond is not None:
-        tell.step(words.said("reading the physicians beyond the sample"), _time_beyond(found))
+        tell.step(words.fill("reading the {deciders} beyond the sample"), _time_beyond(found))
         begun = time.perf_counter()
         fitted, found, beyond_cases = with_everybody(
-            fitted, found, found.beyond, importance, means, tell.part
+            fitted, found, found.beyond, importance, settings, tell.part
         )
         seconds["beyond the sample"] = time.perf_counter() - begun
     elif sampled.evidence.differences is not None:
@@ -216,18 +256,15 @@ def _measured(
     if repeats is not None:
         columns = {**main.scores.columns, **repeats.columns()}
         main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
-    tell.step(words.said("measuring two halves of the patients"), seconds.get(names[0]))
+    tell.step(words.fill("measuring two halves of the {cases}"), seconds.get(names[0]))
     appraised = appraise(found, fitted, rule)
     scores = appraised.scores
-    if (location := location_of(prepared, main.evidence, request.seed, words)) is not None:
+    if (location := location_of(prepared, main.evidence, request.random_state, words)) is not None:
         scores = located(scores, location, prepared.observed)
     main = fitted[names[0]] = replace(main, scores=scores)
-    tell.step(words.said("assessing the physicians"))
-    table = in_their_words(
-        result_table(
-            main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
-        ),
-        words,
+    tell.step(words.fill("assessing the {deciders}"))
+    table = result_table(
+        main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
     )
     table = table[natural_places(table["physician"])]
     pairs = pairs_behind(main.evidence, prepared.observed)
@@ -241,8 +278,8 @@ def _measured(
         # What predictions learned of halves serves noise as well.
         learned = found.beyond is None or main.evidence.upper_limit
         some = prepared.observed if learned else _some(prepared.observed)
-        noise = noise_of(some, seed=request.seed)
-    group = None if appraised.group is None else replace(appraised.group, noise=noise)
+        noise = noise_of(some, seed=request.random_state)
+    group = appraised.group
     unrecorded = None
     if repeats is None and group is not None and main.evidence.upper_limit:
         # Cases seen twice measure what can otherwise only be gauged.
@@ -253,13 +290,13 @@ def _measured(
             prepared.origin,
             list(importance),
             group.discordance,
-            request.seed,
+            request.random_state,
         )
         seconds["unrecorded"] = time.perf_counter() - begun
     if prepared.by is not None or prepared.period is not None:
         tell.step("comparing subgroups and periods", seconds.get(names[0]))
     by = subgroups(prepared, main.evidence)
-    course = course_of(prepared, main.estimator, main.evidence, request.seed)
+    course = course_of(prepared, main.estimator, main.evidence, request.random_state)
     seconds["total"] = time.perf_counter() - started
     judged = appraised.verdict
     if judged.rule_found < RULE_FOUND:
@@ -307,9 +344,14 @@ def _refuse_tiny_panels(found: Check) -> None:
     largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
     if largest < FEWEST_IN_A_PANEL:
         raise InputError(
-            f"no physician has {FEWEST_IN_A_PANEL} patients or more (the largest panel has "
-            f"{largest}); there is nothing to compare: name another column with "
-            f"{option('physician')}, one of groups or hospitals say"
+            Sentence(
+                "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "
+                "has {largest}); there is nothing to compare: name another column with "
+                "{physician}, one of groups or hospitals say",
+                fewest_in_a_panel=FEWEST_IN_A_PANEL,
+                largest=largest,
+                physician=option("physician"),
+            )
         )
 
 
@@ -328,8 +370,13 @@ def chosen_methods(request: Request) -> list[str]:
             )
     if main != REPEATS and METHODS[main].estimand == "order":
         raise InputError(
-            f"method '{main}' ranks physicians but does not measure a discordance; choose another "
-            f"with {option('method')} and set it beside with {option('methods', main)}"
+            Sentence(
+                "method '{main}' ranks {deciders} but does not measure a discordance; "
+                "choose another with {method} and set it beside with {methods}",
+                main=main,
+                method=option("method"),
+                methods=option("methods", main),
+            )
         )
     return names
 
@@ -349,7 +396,13 @@ def fit_method(
         estimator.fit_observed(observed)
     evidence = estimator.evidence(observed)
     fitted = Fitted(estimator, evidence, scores_of(estimator, evidence, observed))
-    return fitted, sorted({str(warning.message) for warning in caught})
+    return fitted, sorted({_text(warning.message) for warning in caught})
+
+
+def _text(message: Warning | str) -> str:
+    """Return what a warning says, as it was given."""
+    given = message.args[0] if isinstance(message, Warning) and message.args else message
+    return given if isinstance(given, str) else str(given)
 
 
 def _labelled(fitted: Fitted, words: Words) -> Fitted:

@@ -16,24 +16,20 @@ from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
 from intravar.estimators.repeats import Repeats
 from intravar.frames import handed_back
+from intravar.inference.group import Group
 from intravar.measurement.columns import COLUMNS
-from intravar.measurement.course import Course
 from intravar.measurement.diagnostics import Diagnostics
-from intravar.measurement.estimand import compared_in
-from intravar.measurement.group import Group
 from intravar.measurement.halves import Halves
-from intravar.measurement.location import Location
-from intravar.measurement.repeated import SeenTwice
-from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import Scores, claim_of, in_words
-from intravar.measurement.strata import Strata
+from intravar.measurement.rule import Location, SuggestedRule
+from intravar.measurement.scores import Scores, SeenTwice, claim_of, in_words
+from intravar.measurement.strata import Course, Strata
 from intravar.measurement.unrecorded import Unrecorded
-from intravar.measurement.verdict import Verdict
+from intravar.measurement.verdict import Verdict, compared_in
 from intravar.preparation.check import Check
 from intravar.request import Request
 
 if TYPE_CHECKING:
-    from intravar.measurement.together import Together
+    from intravar.measurement.several import Together
 
 #: Physicians that are named when a measurement prints itself.
 MOST_PRINTED = 20
@@ -85,7 +81,7 @@ class Measurement:
         Pairs of comparable patients: positions of the panel and of both patients among
         `check.prepared`, distance, discordant.
     cases
-        Decisions that show the scores at work, see :mod:`intravar.measurement.cases`.
+        Decisions that show the scores at work, see :mod:`intravar.measurement.cases.behind`.
     rule
         The rule that the data suggest.
     diagnostics
@@ -213,9 +209,9 @@ class Measurement:
     def _repr_html_(self) -> str:
         """Show the measurement as a table in a notebook."""
         filled = [each for each in COLUMNS if self.table[each.name].null_count() < len(self.table)]
-        said = self.request.words.said
+        fill = self.request.words.fill
         heads = "".join(
-            f'<th title="{escape(said(c.words))}">{escape(said(c.heading))}</th>' for c in filled
+            f'<th title="{escape(fill(c.words))}">{escape(fill(c.heading))}</th>' for c in filled
         )
         rows = "".join(
             "<tr>"

@@ -13,22 +13,29 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.errors import InputError, option
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence
+from intravar.estimators.evidence import Evidence, RepeatedCases
+from intravar.estimators.repeats import NO_REPEATS, Repeats
 from intravar.inference import Interval, assess
-from intravar.inference.scales import Scale
+from intravar.inference.intervals import share_interval
+from intravar.inference.reliability import Scale
 from intravar.measurement.columns import typed
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import DETERMINED
 from intravar.observed import Observed
 from intravar.preparation.panels import too_small
+from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
-from intravar.wording import USUAL, Words
+from intravar.wording import USUAL, Sentence, Words
 
+#: Physicians below which a rank correlation is not told from chance.
+FEWEST_TOGETHER = 10
 #: What is compared, where nobody knows it better.
-COMPARABLE = "pairs of comparable patients"
+COMPARABLE = Sentence("pairs of comparable {cases}")
 
 #: Columns that whoever cannot be ranked does not have.
 RANKS = ("rank", "rank_low", "rank_high")
@@ -249,10 +256,25 @@ def _around_the_range(scores: Scores, assessed: Assessed) -> dict[str, FloatArra
     return {"low": np.minimum(assessed.low, low), "high": np.maximum(assessed.high, high)}
 
 
-def in_their_words(table: pl.DataFrame, words: Words) -> pl.DataFrame:
-    """Return a result whose reasons are said in the words of whoever asked."""
-    reasons = [None if reason is None else words.said(reason) for reason in table["reason"]]
-    return table.with_columns(pl.Series("reason", reasons, dtype=pl.String))
+def with_rates(scores: Scores) -> tuple[float, float] | None:
+    """Return how scores go with rates of "yes", and with rates that are near one half.
+
+    Rank correlations over the physicians with a score; None where these are too few to tell, or
+    all alike.
+
+    Returns
+    -------
+    with_rate, with_half
+        With the rate, and with 2 rate (1 - rate), what the rate alone would give for a score.
+    """
+    known = np.isfinite(scores.discordance) & (scores.n_patients > 0)
+    if known.sum() < FEWEST_TOGETHER:
+        return None
+    rate = scores.n_for[known] / scores.n_patients[known]
+    score, near_half = scores.discordance[known], rate * (1 - rate)
+    if min(np.ptp(each) for each in (score, rate, near_half)) == 0:
+        return None
+    return float(spearmanr(score, rate)[0]), float(spearmanr(score, near_half)[0])
 
 
 def claim_of(evidence: Evidence) -> str:
@@ -289,3 +311,103 @@ def in_words(
         ends = (row[name] for name in ("discordance", "low", "high"))
         told = about(*ends, limit=claim != "about")
     return f"of 100 {words.said(compared)}, {told} get different decisions"
+
+
+#: The name of the method that counts.
+REPEATS = Repeats.name
+
+
+@dataclass(frozen=True, eq=False)
+class SeenTwice:
+    """Self-contradiction of the physicians that are measured, in their order.
+
+    Attributes
+    ----------
+    model
+        The counts of everybody.
+    n_decisions
+        Decisions of each physician, those on cases seen again included.
+    contradiction, low, high
+        Share of self-contradictions and its 95 % interval; NaN where no case was seen twice.
+    n_repeats
+        Cases that were seen more than once.
+    """
+
+    model: Repeats
+    n_decisions: IntArray
+    contradiction: FloatArray
+    low: FloatArray
+    high: FloatArray
+    n_repeats: IntArray
+
+    @property
+    def evidence(self) -> RepeatedCases:
+        """What stands behind the shares."""
+        differ = np.rint(np.nan_to_num(self.contradiction) * self.n_repeats).astype(np.int64)
+        return RepeatedCases(self.n_repeats, differ)
+
+    def columns(self) -> Mapping[str, FloatArray]:
+        """Return the result columns that repeated cases fill."""
+        return {
+            "contradiction": self.contradiction,
+            "contradiction_low": self.low,
+            "contradiction_high": self.high,
+            "n_repeats": self.n_repeats.astype(np.float64),
+        }
+
+    def unexplained(self, discordance: FloatArray, n_patients: IntArray) -> float:
+        """Return the share of the apparent discordance that is not self-contradiction."""
+        both = np.isfinite(self.contradiction) & np.isfinite(discordance)
+        if not both.any():
+            return float("nan")
+        weight = n_patients[both] / n_patients[both].sum()
+        apparent = float(weight @ discordance[both])
+        if apparent <= 0:
+            return float("nan")
+        return float(np.clip(1 - (weight @ self.contradiction[both]) / apparent, 0, 1))
+
+
+def seen_twice(prepared: Prepared) -> SeenTwice | None:
+    """Count self-contradictions; None where no cases are named."""
+    cases = prepared.cases
+    if cases is None:
+        return None
+    model = Repeats().fit(cases["case"], cases["decision"].to_numpy(), cases["physician"])
+    place = {name: at for at, name in enumerate(model.physicians_.tolist())}
+    order = np.array([place[str(name)] for name in prepared.observed.physicians], dtype=np.int64)
+    if not model.n_repeated_[order].any():
+        raise InputError(
+            Sentence(
+                "no {decider} saw a case of column {case_column} twice; name the column "
+                "that is equal where the same case was seen again",
+                case_column=option("case"),
+            )
+        )
+    counted = cases["physician"].cast(pl.String).value_counts()
+    decisions = dict(counted.iter_rows())
+    return SeenTwice(
+        model,
+        np.array([decisions[str(name)] for name in prepared.observed.physicians], dtype=np.int64),
+        model.score_[order],
+        model.low_[order],
+        model.high_[order],
+        model.n_repeated_[order],
+    )
+
+
+def scores_of_repeats(seen: SeenTwice, prepared: Prepared) -> Scores:
+    """Return self-contradiction as the scores of a method of its own."""
+    observed = prepared.observed
+    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.physicians))
+    error = share_interval(
+        np.nan_to_num(seen.contradiction) * seen.n_repeats, seen.n_repeats
+    ).standard_error
+    return Scores(
+        observed.named,
+        seen.n_decisions,
+        decided_for.astype(np.int64),
+        seen.contradiction,
+        [None if n else NO_REPEATS for n in seen.n_repeats],
+        Interval(seen.low, seen.high, np.where(seen.n_repeats > 0, error, np.nan)),
+        {},
+    )

@@ -6,24 +6,37 @@ Figures are shares between 0 and 1, said as "of 100".
 from __future__ import annotations
 
 from intravar.measurement.verdict import LITTLE_EXPLAINED
+from intravar.wording import Sentence
 
 #: What may be read under each verdict.
 MAY_BE_READ = {
-    "levels and ranks": "The figures of single physicians, with their intervals, and their order.",
-    "upper limits and ranks": "Upper limits of single physicians, and their order. How far below "
-    "its limit a true value lies is not known.",
+    "levels and ranks": Sentence(
+        "The figures of single {deciders}, with their intervals, and their order."
+    ),
+    "upper limits and ranks": Sentence(
+        "Upper limits of single {deciders}, and their order. How far below its "
+        "limit a true value lies is not known."
+    ),
     "ranks only": "Who is more and who is less consistent; the figures themselves are biased.",
-    "group only": "The figure of all together; single physicians cannot be compared.",
+    "group only": Sentence("The figure of all together; single {deciders} cannot be compared."),
     "not interpretable": "Do not use these figures until the problem below is fixed.",
 }
 #: The same where a whole sentence about the data is wanted.
 SUPPORTS = {
-    "levels and ranks": "These data support both the figures and the ranking of the physicians.",
-    "upper limits and ranks": "These data support upper limits and a ranking of the physicians; "
-    "how far below its limit a true value lies is not known.",
-    "ranks only": "These data support the ranking of the physicians; the figures are biased.",
-    "group only": "These data support the figure of all together; they do not support comparing "
-    "single physicians with each other.",
+    "levels and ranks": Sentence(
+        "These data support both the figures and the ranking of the {deciders}."
+    ),
+    "upper limits and ranks": Sentence(
+        "These data support upper limits and a ranking of the {deciders}; how "
+        "far below its limit a true value lies is not known."
+    ),
+    "ranks only": Sentence(
+        "These data support the ranking of the {deciders}; the figures are biased."
+    ),
+    "group only": Sentence(
+        "These data support the figure of all together; they do not support "
+        "comparing single {deciders} with each other."
+    ),
     "not interpretable": "These data do not support an interpretation; the figures stand here for "
     "completeness.",
 }
@@ -81,7 +94,10 @@ def explained_sentence(share: float) -> str:
     told = f"What is recorded explains {hundredths(max(share, 0.0))} % of how decisions vary"
     if share >= LITTLE_EXPLAINED:
         return f"{told}."
-    return f"{told}: patients alike in the record are hardly more alike than any two patients."
+    return Sentence(
+        "{told}: {cases} alike in the record are hardly more alike than any two {cases}.",
+        told=told,
+    )
 
 
 def differences_sentence(
@@ -98,7 +114,7 @@ def differences_sentence(
     Parameters
     ----------
     differences
-        What was found, one of :data:`intravar.measurement.group.Differences`.
+        What was found, one of :data:`intravar.inference.group.Differences`.
     spread, low, high
         Standard deviation of true values, with its interval.
     needed
@@ -123,13 +139,28 @@ patients of each physician.'
         f"[{hundredths(low, digits)}, {hundredths(high, digits)}] of 100"
     )
     if differences == "differ":
-        return f"Physicians differ: {size}."
+        return Sentence(
+            "{Deciders} differ: {size}.",
+            size=size,
+        )
     if differences == "less than matters":
-        return f"Physicians differ by less than matters: {size}, below {100 * matters:g} of 100."
+        return Sentence(
+            "{Deciders} differ by less than matters: {size}, below {matters:g} of 100.",
+            size=size,
+            matters=100 * matters,
+        )
     enough = (
-        "" if needed is None else f": it would take about {needed:,} patients of each physician"
+        ""
+        if needed is None
+        else Sentence(
+            ": it would take about {needed:,} {cases} of each {decider}",
+            needed=needed,
+        )
     )
-    return f"Physicians may differ, but there are not enough patients to tell{enough}."
+    return Sentence(
+        "{Deciders} may differ, but there are not enough {cases} to tell{enough}.",
+        enough=enough,
+    )
 
 
 def close_calls_sentence(patients: float, discordance: float) -> str:
@@ -141,7 +172,46 @@ def close_calls_sentence(patients: float, discordance: float) -> str:
     '84 % of the discordance lies in close calls, the 27 % of patients who could be decided either \
 way.'
     """
-    return (
-        f"{hundredths(discordance)} % of the discordance lies in close calls, the "
-        f"{hundredths(patients)} % of patients who could be decided either way."
+    return Sentence(
+        "{discordance} % of the discordance lies in close calls, the {patients} "
+        "% of {cases} who could be decided either way.",
+        discordance=hundredths(discordance),
+        patients=hundredths(patients),
+    )
+
+
+#: Rank correlation from which on scores and rates of "yes" are said to go together.
+TOGETHER = 0.8
+
+
+def rates_in_words(with_rate: float | None, with_half: float | None) -> str | None:
+    """Say that scores and rates go together, where they do.
+
+    Examples
+    --------
+    >>> rates_in_words(-0.9, 0.2)
+    'Score and rate of "yes" go together (rank correlation -0.9): physicians who say yes more \
+often have the lower score. It may tell of the rate as much as of consistency.'
+    >>> rates_in_words(0.3, 0.2) is None
+    True
+    """
+    if with_rate is None or with_half is None or max(abs(with_rate), with_half) < TOGETHER:
+        return None
+    if with_half > abs(with_rate):
+        value, told = (
+            with_half,
+            Sentence("{deciders} who {say_yes} to nearly half have the higher score"),
+        )
+    else:
+        value = with_rate
+        than = "higher" if value > 0 else "lower"
+        told = Sentence(
+            "{deciders} who {say_yes} more often have the {than} score",
+            than=than,
+        )
+    return Sentence(
+        "Score and {rate_of_yes} go together (rank correlation {value:.1f}): "
+        "{told}. It may tell of the rate as much as of consistency.",
+        value=value,
+        told=told,
     )

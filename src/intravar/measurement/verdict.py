@@ -17,8 +17,9 @@ from intravar.estimators.evidence import (
     EligibleRates,
     Evidence,
 )
-from intravar.measurement.group import RANKABLE, Group
+from intravar.inference.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
+from intravar.wording import Sentence
 
 Level = Literal[
     "levels and ranks",
@@ -54,9 +55,13 @@ OVER_LIMITS = 0.0
 #: Reasons that are told, the gravest.
 MOST_REASONS = 3
 
-NO_RULE = (
-    "no rule was found in these covariates: they hardly predict the decisions, and the number is "
-    "how often any two patients of one physician, comparable or not, are decided differently"
+NO_RULE = Sentence(
+    "no rule was found in these covariates: they hardly predict the "
+    "decisions, and the number is how often any two {cases} of one "
+    "{decider}, comparable or not, are decided differently"
+)
+ANY_TWO = Sentence(
+    "pairs of any two {cases} of {a_decider}, since nothing recorded tells them apart"
 )
 
 
@@ -146,6 +151,31 @@ def judge(grounds: Grounds) -> Verdict:
     return Verdict("levels and ranks", _for_ranks(grounds), found)
 
 
+def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
+    """Return what a score compares, to stand behind "of 100".
+
+    Parameters
+    ----------
+    evidence
+        What stands behind the score.
+    judged
+        The verdict; where no rule was found, nothing tells patients apart.
+
+    Examples
+    --------
+    >>> from intravar.estimators.evidence import Predictions
+    >>> evidence = Predictions(*np.zeros((4, 2)))
+    >>> compared_in(evidence)
+    'pairs of patients alike in what is recorded'
+    >>> compared_in(evidence, Verdict("group only", (), rule_found=1.0))
+    'pairs of any two patients of a physician, since nothing recorded tells them apart'
+    """
+    no_rule = judged is not None and judged.rule_found < RULE_FOUND
+    if no_rule and evidence.learned:
+        return ANY_TWO
+    return evidence.compared
+
+
 def ranking_reliability(group: Group, halves: Halves | None) -> float:
     """Return the reliability of the order of physicians.
 
@@ -167,33 +197,45 @@ def ranking_reliability(group: Group, halves: Halves | None) -> float:
 
 def _without_a_rule(grounds: Grounds) -> list[str]:
     if isinstance(grounds.evidence, Decisions):
-        return ["the score is that of the rate alone: it says nothing about comparable patients"]
+        return [
+            Sentence(
+                "the score is that of the rate alone: it says nothing about comparable {cases}"
+            )
+        ]
     if grounds.rule_found < RULE_FOUND:
         return [NO_RULE]
-    reasons = []
+    reasons: list[str] = []
     explained = None if grounds.group is None else grounds.group.explained
     if explained is not None and explained.share < LITTLE_EXPLAINED:
         reasons.append(
-            f"what is recorded explains hardly anything ({max(100 * explained.share, 0):.0f} % of "
-            "how decisions vary): patients alike in the record are hardly more alike than any two "
-            "patients"
+            Sentence(
+                "what is recorded explains hardly anything ({value:.0f} % of how "
+                "decisions vary): {cases} alike in the record are hardly more alike than "
+                "any two {cases}",
+                value=max(100 * explained.share, 0),
+            )
         )
     if not grounds.evidence.follows:
         reasons.append(
-            "physicians follow rules of their own that this method cannot follow: to decide by "
-            "another rule looks like deciding inconsistently (predictability asks for no rule)"
+            Sentence(
+                "{deciders} follow rules of their own that this method cannot follow: to "
+                "decide by another rule looks like deciding inconsistently "
+                "(predictability asks for no rule)"
+            )
         )
     return reasons
 
 
 def _without_differences(grounds: Grounds, group: Group) -> list[str]:
-    reasons = []
+    reasons: list[str] = []
     if group.n_physicians < 2:
-        return ["there is one physician only"]
+        return [Sentence("there is one {decider} only")]
     if group.differences == "less than matters":
-        reasons.append("physicians differ by less than matters")
+        reasons.append(Sentence("{deciders} differ by less than matters"))
     elif not group.differ:
-        reasons.append("the differences between physicians are too small to tell from chance")
+        reasons.append(
+            Sentence("the differences between {deciders} are too small to tell from chance")
+        )
     halves = grounds.halves
     if not grounds.evidence.learned:
         return reasons  # counted, not learned: nothing that halves could tell
@@ -201,15 +243,18 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
         reasons.append("panels are too small to be halved and compared")
     elif (reliability := ranking_reliability(group, halves)) < RANKABLE:
         reasons.append(
-            f"two halves of the patients do not keep the physicians' order (reliability "
-            f"{max(reliability, 0.0):.2f})"
+            Sentence(
+                "two halves of the {cases} do not keep the {deciders_own} order "
+                "(reliability {reliability:.2f})",
+                reliability=max(reliability, 0.0),
+            )
         )
     return reasons
 
 
 def _with_other_meanings(grounds: Grounds) -> list[str]:
     """Say where an order would be one of something else than consistency."""
-    reasons = []
+    reasons: list[str] = []
     explained = None if grounds.group is None else grounds.group.explained
     if (
         explained is not None
@@ -218,22 +263,31 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
         and grounds.with_rates >= SAME_AS_RATES
     ):
         reasons.append(
-            "the order says no more than that of the rates: physicians who decide for nearly half "
-            f"of their patients have the higher score (rank correlation {grounds.with_rates:.2f}), "
-            f"and what is recorded explains too little ({100 * explained.share:.0f} %) to tell a "
-            "low rate from consistency"
+            Sentence(
+                "the order says no more than that of the rates: {deciders} who decide "
+                "for nearly half of their {cases} have the higher score (rank "
+                "correlation {with_rates:.2f}), and what is recorded explains too little "
+                "({share:.0f} %) to tell a low rate from consistency",
+                with_rates=grounds.with_rates,
+                share=100 * explained.share,
+            )
         )
     if grounds.case_mix < COMPARABLE:
         reasons.append(
-            "physicians see different patients: panels overlap by "
-            f"{100 * grounds.case_mix:.0f} % of what they would if dealt at random, and ranks "
-            "would compare patients"
+            Sentence(
+                "{deciders} see different {cases}: panels overlap by {case_mix:.0f} % of "
+                "what they would if dealt at random, and ranks would compare {cases}",
+                case_mix=100 * grounds.case_mix,
+            )
         )
     reasons += _leniency(grounds)
     if grounds.agreement is not None and grounds.agreement < AGREE:
         reasons.append(
-            "other methods that tell the physicians apart put them into another order (rank "
-            f"correlation {grounds.agreement:.2f})"
+            Sentence(
+                "other methods that tell the {deciders} apart put them into another "
+                "order (rank correlation {agreement:.2f})",
+                agreement=grounds.agreement,
+            )
         )
     return reasons
 
@@ -250,21 +304,28 @@ def _leniency(grounds: Grounds) -> list[str]:
         ]
     if differ and grounds.over_limits <= OVER_LIMITS:
         return [
-            "physicians who only draw the line at different places would decide like this: who is "
-            "lenient cannot be told from who is inconsistent"
+            Sentence(
+                "{deciders} who only draw the line at different places would decide like "
+                "this: who is lenient cannot be told from who is inconsistent"
+            )
         ]
     return []
 
 
 def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
-    reasons = []
+    reasons: list[str] = []
     if halves is not None and halves.overlap < OVERLAP:
         reasons.append(
-            f"intervals from two halves of the patients overlap for {100 * halves.overlap:.0f} % "
-            "of the physicians only"
+            Sentence(
+                "intervals from two halves of the {cases} overlap for {overlap:.0f} % of "
+                "the {deciders} only",
+                overlap=100 * halves.overlap,
+            )
         )
     if evidence.caliper is not None:
-        reasons.append("the level of a matching method leans: patients in a pair are never alike")
+        reasons.append(
+            Sentence("the level of a matching method leans: {cases} in a pair are never alike")
+        )
     if isinstance(evidence, EligibleRates):
         reasons += _undetermined(evidence)
     return reasons
@@ -289,5 +350,9 @@ def _for_ranks(grounds: Grounds) -> tuple[str, ...]:
     reliability = ranking_reliability(grounds.group, grounds.halves)
     level = "" if grounds.evidence.upper_limit else " and the same level"
     return (
-        f"two halves of the patients give the same order (reliability {reliability:.2f}){level}",
+        Sentence(
+            "two halves of the {cases} give the same order (reliability {reliability:.2f}){level}",
+            reliability=reliability,
+            level=level,
+        ),
     )

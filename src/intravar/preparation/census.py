@@ -18,8 +18,8 @@ from intravar.sources.scanning import OWN, ROW, Scanned
 
 #: Columns that are added to the rows of a large table.
 CODE, DECIDED = f"{OWN}physician", f"{OWN}decision"
-#: Why rows are left out.
-NOBODY, UNDECIDED = "the physician is missing", "the decision is missing"
+#: Why rows are left out; templates, see :class:`intravar.wording.Sentence`.
+NOBODY, UNDECIDED = "the {decider} is missing", "the decision is missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def take_census(
     table = counted.collect(engine="streaming")
     if not table.height:
         raise InputError(
-            f"no patient of '{scanned.name}' belongs to the population of {option('where')}; does "
+            f"no row of '{scanned.name}' belongs to the population of {option('where')}; does "
             "it ask for values that the table has?"
         )
     who, codes, about_names = _physicians(table["physician"].rename(physician))

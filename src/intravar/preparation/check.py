@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -29,7 +29,7 @@ from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
 from intravar.preparation.recipe import Recipe
-from intravar.request import Request, resolved, takes_request
+from intravar.request import Request, requested
 from intravar.sources import Source, read_source
 from intravar.sources.columns.forms import Forms, TextForm, forms_of_large
 from intravar.sources.columns.plain import plain_table
@@ -116,8 +116,20 @@ class Check:
         ]
 
 
-@takes_request
-def check(source: Any, request: Request | None = None, **options: Any) -> Check:
+def check(
+    source: Any,
+    request: Request | None = None,
+    *,
+    physician: str | None = None,
+    decision: str | Sequence[str] | None = None,
+    covariates: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    decision_positive: str | None = None,
+    where: str | None = None,
+    by: str | None = None,
+    method: str | None = None,
+    **others: Any,
+) -> Check:
     """Look at a table of patients without measuring anything.
 
     Parameters
@@ -127,8 +139,11 @@ def check(source: Any, request: Request | None = None, **options: Any) -> Check:
         TOML file of a request.
     request
         What to look at, and how.
-    **options
-        The fields of a :class:`intravar.Request`, on their own or in place of the request's.
+    physician, decision, covariates, exclude, decision_positive, where, by, method
+        Fields of a :class:`intravar.Request`, on their own or in place of the request's; None
+        stands for what the request says, or for the default.
+    **others
+        Any other field of a request.
 
     Examples
     --------
@@ -138,7 +153,17 @@ def check(source: Any, request: Request | None = None, **options: Any) -> Check:
     >>> found.panels.n_measurable
     10
     """
-    return checked(*resolved(source, request, options))
+    asked = {
+        "physician": physician,
+        "decision": decision,
+        "covariates": covariates,
+        "exclude": exclude,
+        "decision_positive": decision_positive,
+        "where": where,
+        "by": by,
+        "method": method,
+    }
+    return checked(*requested(source, request, asked | others))
 
 
 def checked(
@@ -198,7 +223,7 @@ def _refuse_strata(request: Request, method: str) -> None:
         if getattr(request, name) is not None and not DESCRIBED[method].predicts:
             able = [each for each, found in METHODS.items() if found.predicts]
             raise InputError(
-                f"{option(name)} compares patients by predictions of every decision, and method "
+                f"{option(name)} compares by predictions of every decision, and method "
                 f"'{method}' makes none; choose {' or '.join(able)}, or leave {option(name)} out"
             )
 
@@ -283,8 +308,8 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         rows=inside,
         outside=OUTSIDE,
     )
-    drawn = draw(census, sample_of(request.sample, len(stored)), request.seed)
-    rows = sampled_rows(census, drawn, request.seed).collect(engine="streaming")
+    drawn = draw(census, sample_of(request.sample, len(stored)), request.random_state)
+    rows = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
     table = as_measured(census, rows, physician, decision)
     chosen = table.select(stored)
     plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'", forms)
@@ -317,20 +342,22 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     observed = prepared.observed
     size, beyond = Size.of(observed), Beyond(census, drawn, found.prepared.dropped)
     of_one = most_read(size.n_covariates)
+    words = request.words
     told = (
-        f"a sample of {observed.n_patients:,} patients of {len(observed.physicians):,} physicians; "
-        f"columns, and all that physicians have in common, are learned from it"
+        f"a sample of {observed.n_patients:,} {words.cases} of "
+        f"{words.counted(len(observed.physicians))}; columns, and what {words.deciders} have in "
+        "common, are learned from it"
     )
     notes = [told]
     if n_huge := int((census.n_patients > of_one).sum()):
         notes.append(
-            f"about {of_one:,} patients, drawn by lot, of every physician with more "
+            f"about {of_one:,} {words.cases}, drawn by lot, of every {words.decider} with more "
             f"({n_huge:,} of {len(census.named):,})"
         )
     return replace(
         found,
         request=request,
-        notes=(*found.notes, *map(request.words.said, notes)),
+        notes=(*found.notes, *notes),
         prepared=prepared,
         panels=panels,
         cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),

@@ -19,6 +19,7 @@ from intravar.content_order import HashArray
 from intravar.preparation.columns.identifiers import identifier, names_patients
 from intravar.preparation.columns.roles import Roles
 from intravar.sources.columns.plain import plain_column
+from intravar.wording import Sentence
 
 #: Rows that are alike are copies if there are so many times more than chance gives.
 SURELY = 3.0
@@ -28,10 +29,10 @@ MOST_LEFT_OUT = 32
 FEW = 20
 #: A table whose every row comes a multiple of times was put together from copies of itself.
 ENOUGH_ROWS = 20
-#: Why rows are not measured, in the words that results print.
+#: Why rows are not measured; templates, see :class:`intravar.wording.Sentence`.
 COPIES = "they copy another row"
-AGAIN = "the same patient is in another row of the physician"
-CASE_AGAIN = "the same case is in another row of the physician (seen twice, and counted there)"
+AGAIN = "the same {case} is in another row of the {decider}"
+CASE_AGAIN = "the same case is in another row of the {decider} (seen twice, and counted there)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +257,11 @@ def learn_copies(
             "with --repeated all"
         )
     return None, (
-        f"{many}, about as many as chance gives: they count as different patients; name the "
-        "patient with --patient if they are not"
+        Sentence(
+            "{many}, about as many as chance gives: they count as different {cases}; "
+            "name the {case} with --patient if they are not",
+            many=many,
+        )
     )
 
 

@@ -69,7 +69,7 @@ def panel_sizes(observed: Observed, min_panel: int = MIN_PANEL) -> Panels:
     --------
     >>> observed = Observed.of([[50.0], [61.0]], [0, 1], ["Ada", "Ada"])
     >>> panel_sizes(observed).table["reason"].to_list()
-    ['fewer than 30 patients']
+    ['fewer than 30 decisions']
     """
     sizes = np.bincount(observed.code, minlength=len(observed.named))
     decided_for = np.bincount(observed.code, observed.decision, minlength=len(sizes))
@@ -79,4 +79,4 @@ def panel_sizes(observed: Observed, min_panel: int = MIN_PANEL) -> Panels:
 
 def too_small(n_patients: int, min_panel: int = MIN_PANEL) -> str | None:
     """Return why a panel is too small; None if it is large enough."""
-    return f"fewer than {min_panel} patients" if n_patients < min_panel else None
+    return f"fewer than {min_panel} decisions" if n_patients < min_panel else None

@@ -19,22 +19,21 @@ def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
     Examples
     --------
     >>> physician_names(pl.Series("doctor", ["Ada", "ADA", "Bo"]))[1]
-    '2 names differ in capitals, spaces or leading zeros alone; each counts as a physician'
+    '2 names differ in capitals, spaces or leading zeros alone; each counts by itself'
     """
     column = plain_column(column, keep=True)
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
         raise InputError(
-            f"column '{column.name}' (the physician) is {column.dtype}; a physician is a name or a "
-            "number"
+            f"column '{column.name}' (who decided) is {column.dtype}; give names or numbers"
         )
     if column.dtype.is_float() and (column.abs() >= EXACT).any():
         raise InputError(
-            f"column '{column.name}' (the physician) has numbers of more than 15 digits stored as "
+            f"column '{column.name}' (who decided) has numbers of more than 15 digits stored as "
             "floating point, which does not tell them apart; store them as text or whole numbers"
         )
     names = as_names(column)
     if names.null_count() == len(names):
-        raise InputError(f"column '{column.name}' (the physician) is missing in every row")
+        raise InputError(f"column '{column.name}' (who decided) is missing in every row")
     if column.dtype.is_integer():
         return column, ""
     if column.dtype.is_float() and not names.str.contains(".", literal=True).any():
@@ -53,8 +52,8 @@ def _said(names: pl.Series) -> str:
     )
     if alike:
         said.append(
-            f"{alike:,} names differ in capitals, spaces or leading zeros alone; each counts as a "
-            "physician"
+            f"{alike:,} names differ in capitals, spaces or leading zeros alone; each counts "
+            "by itself"
         )
     words = sorted(set(names.to_list()) & set(MISSING))
     if words:

@@ -13,6 +13,7 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.observed import Observed
 from intravar.panels import in_content_order
+from intravar.preparation.census import NOBODY, UNDECIDED
 from intravar.preparation.columns.kinds import Column, without_blanks
 from intravar.preparation.columns.leaks import Leak, columns_that_say_the_same, find_leaks
 from intravar.preparation.columns.roles import Roles
@@ -23,6 +24,7 @@ from intravar.preparation.physician_names import physician_names
 from intravar.preparation.recipe import INCOMPLETE, Learned, Portion, Recipe, learn_recipe
 from intravar.request import Missing, Repeated
 from intravar.text import shortened
+from intravar.wording import Sentence
 
 #: A table is said to be thinned if it loses more rows than this share to copies.
 THINNED = 0.01
@@ -119,7 +121,7 @@ class Prepared:
             return ()
         return (
             f"{share:.0%} of the table's rows were left out, because they copy another row or are "
-            "further rows of a patient",
+            "further rows of the same case",
         )
 
     @property
@@ -228,8 +230,8 @@ def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArra
     without_physician = physician.is_null().to_numpy()
     without_decision = coded.values.is_null().to_numpy() & ~without_physician
     dropped = {
-        "the physician is missing": int(without_physician.sum()),
-        "the decision is missing": int(without_decision.sum()),
+        NOBODY: int(without_physician.sum()),
+        UNDECIDED: int(without_decision.sum()),
     }
     return np.flatnonzero(~without_physician & ~without_decision), dropped
 
@@ -241,16 +243,14 @@ def _check_left(
     roles = learned.recipe.roles
     if decided.height and not learned.recipe.kinds:
         raise InputError(
-            "no covariate is left to compare patients by: all are constant, empty, identifiers or "
-            f"the same within each physician; name others with {option('covariates')}"
+            "no covariate is left to compare by: all are constant, empty, identifiers or "
+            f"the same for all rows of whoever decides; name others with {option('covariates')}"
         )
     if portion is None:
         lost = dropped | ({INCOMPLETE: decided.height} if decided.height else {})
         reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items() if count)
-        raise InputError(
-            f"no patient is left ({reasons}); use {option('missing', 'indicator')} or fewer "
-            "covariates"
-        )
+        remedy = f"use {option('missing', 'indicator')} or fewer covariates"
+        raise InputError(Sentence(f"no row is left ({reasons}); {{remedy}}", remedy=remedy))
     if len(np.unique(portion.observed.decision)) < 2:
         raise InputError(
             f"every decision in column '{roles.decision}' is the same in the rows that are left; "

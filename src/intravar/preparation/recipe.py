@@ -23,9 +23,12 @@ from intravar.preparation.duplicates import CopyRule, each_once, learn_copies
 from intravar.request import Missing, Repeated
 from intravar.sources.columns.forms import Forms
 from intravar.sources.columns.plain import plain_table
+from intravar.wording import Sentence
 
 _UNUSABLE = ("constant", "empty", "identifier", "other")
-WITHIN_PHYSICIAN = "the same for all patients of each physician; it cannot tell them apart"
+WITHIN_PHYSICIAN: str = Sentence(
+    "the same for all {cases} of each {decider}; it cannot tell them apart"
+)
 #: Why a row is left out whose patients are prepared with the policy to drop.
 INCOMPLETE = "a covariate is missing"
 

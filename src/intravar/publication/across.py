@@ -20,8 +20,8 @@ import polars as pl
 from intravar.arrays import BoolArray
 from intravar.estimators.evidence import Pairs
 from intravar.measurement.result import Measurement
+from intravar.measurement.several import Together
 from intravar.measurement.strata import Strata
-from intravar.measurement.together import Together
 from intravar.publication.hiding import HiddenParts, hidden_parts
 from intravar.publication.suppression import is_few
 

@@ -32,6 +32,8 @@ class Addresses:
         What they are called in what was handed on: pseudonyms, or names if these were asked for.
     names
         The name behind every pseudonym; nothing where the private folder is not at hand.
+    decider
+        What to call whoever is not found.
 
     Examples
     --------
@@ -42,12 +44,13 @@ class Addresses:
 
     published: Sequence[str]
     names: Mapping[str, str]
+    decider: str = "physician"
 
     @classmethod
-    def of(cls, published: Sequence[str], private: Path) -> Addresses:
+    def of(cls, published: Sequence[str], private: Path, decider: str) -> Addresses:
         """Read the names of a private folder, where there is one that can be read."""
         key = private / KEY_FILE
-        return cls(published, read_names(key) if readable(key) else {})
+        return cls(published, read_names(key) if readable(key) else {}, decider)
 
     @property
     def shows_names(self) -> bool:
@@ -61,7 +64,7 @@ class Addresses:
         for candidate in (given, *pseudonyms, self.names.get(given, given)):
             if candidate in self.published:
                 return candidate
-        raise unknown_name("physician", given, self.published, remedy="physicians.csv lists them")
+        raise unknown_name(self.decider, given, self.published, remedy="physicians.csv lists them")
 
     def name_of(self, shown: str) -> str:
         """Return the name of a physician."""

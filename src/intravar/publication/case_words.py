@@ -9,7 +9,7 @@ import polars as pl
 
 from intravar.wording import Words
 
-NO_CASES = "No such decision: none goes against what comparable patients got."
+NO_CASES = "No such decision: none goes against what comparable cases got."
 NOBODY_ALIKE = "Nobody alike was decided the other way."
 
 

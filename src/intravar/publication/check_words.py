@@ -30,8 +30,9 @@ def check_lines(check: Check) -> list[str]:
     n_physicians = check.panels.table.height
     total, hidden = _rounded_total(check)
     about = "about " if smallest > 1 else ""
-    larger = f"{about}{total:,} patients of {n_physicians - hidden:,} physicians"
-    smaller = f"{hidden:,} physicians with {shown(1, smallest)} patients each"
+    words = check.request.words
+    larger = f"{about}{total:,} {words.cases} of {words.counted(n_physicians - hidden)}"
+    smaller = f"{words.counted(hidden)} with {shown(1, smallest)} {words.cases} each"
     covariates, columns = check.prepared.covariates, check.prepared.origin
     coded = f", coded in {len(columns)} columns" if len(columns) != len(covariates) else ""
     lines = [
@@ -43,12 +44,11 @@ def check_lines(check: Check) -> list[str]:
         *(f"dropped: {line}" for line in _dropped_lines(check)),
         *([check.prepared.about_copies] if check.prepared.about_copies else []),
         *check.same_lines(),
-        f"{check.panels.n_measurable:,} of {n_physicians:,} physicians can be measured "
-        f"({check.request.min_panel} patients or more)",
+        f"{check.panels.n_measurable:,} of {n_physicians:,} {words.deciders} can be measured "
+        f"({check.request.min_panel} {words.cases} or more)",
         f"measuring with {check.method} will take {check.cost.in_words()}",
     ]
-    said = check.request.words.said
-    return [*(said(line) for line in lines), *(f"read with {note}" for note in check.notes)]
+    return [*map(words.said, lines), *(f"read with {note}" for note in check.notes)]
 
 
 def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
@@ -64,7 +64,6 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
     """
     total, hidden = _rounded_total(check)
     name, positive, negative = check.prepared.decision
-    said = check.request.words.said
     return PublishedCheck(
         source=check.source,
         read_with=check.notes,
@@ -79,8 +78,8 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
         covariates=tuple(check.prepared.covariates),
         columns=column_rows(check, several=several),
         missing_policy=check.prepared.missing,
-        missing=said(_missing_line(check, several=several)),
-        dropped=tuple(said(line) for line in _dropped_lines(check, several=several)),
+        missing=_missing_line(check, several=several),
+        dropped=tuple(_dropped_lines(check, several=several)),
         leaks=published_leaks(check),
         method=check.method,
         estimated_seconds=round(check.cost.seconds, 1),
@@ -112,7 +111,7 @@ def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict
             continue
         sizes = shown(1, few) if hidden else f"{few} to {upper}" if few < upper else f"{upper}"
         row: dict[str, Any] = {
-            "reason": words.said(chosen["reason"][0]),
+            "reason": chosen["reason"][0],
             "n_patients": f"{sizes} {words.cases} each",
             "n_physicians": chosen.height,
         }
@@ -179,9 +178,10 @@ def _panel_lines(check: Check) -> list[str]:
         round(value, -1) if smallest > 1 else value
         for value in (min(sizes), int(median(sizes)), max(sizes))
     )
+    cases = check.request.words.cases
     if low == high:
-        return [f"panels of {'about ' if smallest > 1 else ''}{low:,} patients"]
-    return [f"panels of {low:,} to {high:,} patients, {middle:,} in the middle"]
+        return [f"panels of {'about ' if smallest > 1 else ''}{low:,} {cases}"]
+    return [f"panels of {low:,} to {high:,} {cases}, {middle:,} in the middle"]
 
 
 def _decision_line(check: Check) -> str:
@@ -198,7 +198,7 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)
         cost = SOME if several and dropped and smallest > 1 else shown(dropped, smallest)
-        return f"--missing drop cost {cost} patients"
+        return f"--missing drop cost {cost} {check.request.words.cases}"
     if not filled:
         return "none among the covariates"
     few = several or any(is_small(count, smallest) for count in filled.values())
@@ -214,7 +214,8 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
 def _dropped_lines(check: Check, *, several: bool = False) -> list[str]:
     smallest = check.request.smallest_cell
     several = several and smallest > 1
+    fill = check.request.words.fill
     return [
-        f"{SOME if several and count else shown(count, smallest)} rows because {reason}"
+        f"{SOME if several and count else shown(count, smallest)} rows because {fill(reason)}"
         for reason, count in check.prepared.dropped.items()
     ]

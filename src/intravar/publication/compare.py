@@ -19,7 +19,6 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError, option
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
-from intravar.measurement.strata import MATTERS
 from intravar.publication.explain import chosen_decision
 from intravar.publication.files import read_published
 from intravar.publication.folders import private_folder
@@ -27,6 +26,8 @@ from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, read
 from intravar.publication.results import Decision, Noise, Published
 from intravar.publication.rounding import fraction
 from intravar.publication.strata_words import SURE
+from intravar.request import MATTERS
+from intravar.wording import USUAL, Words
 
 _ENDS = ("discordance", "low", "high")
 #: Entries of the request that make two measurements measure different things.
@@ -47,12 +48,15 @@ class Comparison:
         Component, first and second value.
     notes
         What to mind.
+    words
+        What whoever asked the second time calls things.
     """
 
     physicians: pl.DataFrame
     group: dict[str, float | None]
     noise: pl.DataFrame
     notes: tuple[str, ...]
+    words: Words = USUAL
 
     def lines(self) -> list[str]:
         """Say it in words."""
@@ -63,17 +67,19 @@ class Comparison:
                 for name in ("first", "second", "change", "low", "high")
             )
             lines.append(
-                f"All together: of 100 pairs of comparable patients {first} were decided "
+                f"All together: of 100 pairs of comparable {self.words.cases} {first} were decided "
                 f"differently the first time and {second} the second, a change of {change:+d} "
                 f"[{low:+d}, {high:+d}]."
             )
         for row in self.noise.iter_rows(named=True):
+            cases = self.words.cases
             before, after = (round(200 * row[name]) for name in ("first", "second"))
-            lines.append(f"{row['component']}: {before} -> {after} of 100 patients seen by two.")
+            lines.append(f"{row['component']}: {before} -> {after} of 100 {cases} seen by two.")
         sure = self.physicians.filter(pl.col("probability") >= SURE).height
         lines.append(
-            f"{self.physicians.height:,} physicians are in both; {sure:,} of them changed by more "
-            f"than {100 * MATTERS:.0f} of 100, with a probability of {100 * SURE:.0f} % or more."
+            f"{self.words.counted(self.physicians.height)} in both; {sure:,} of them changed by "
+            f"more than {100 * MATTERS:.0f} of 100, with a probability of {100 * SURE:.0f} % or "
+            "more."
         )
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
@@ -106,18 +112,22 @@ def compare(
         )
     tables, by_name = _meeting(chosen, (Path(first), Path(second)))
     both = tables[0].join(tables[1], on="who", suffix="_second", how="inner").sort("physician")
+    words = stored[1].words
     if not both.height:
         raise InputError(
-            "no physician is in both measurements: names are matched where both private folders "
-            "are at hand, pseudonyms only under one key; put the private folders back, or measure "
-            f"the second time with {option('key')} and the key.json of the first one's private "
-            "folder"
+            f"no {words.decider} is in both measurements: names are matched where both private "
+            "folders are at hand, pseudonyms only under one key; put the private folders back, or "
+            f"measure the second time with {option('key')} and the key.json of the first one's "
+            "private folder"
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     notes = _notes(tables, both, known, stored)
     if by_name:
-        notes = (*notes, "physicians were matched by the names in both private folders")
-    return Comparison(_physicians(known), _group(chosen), _noise(chosen), notes)
+        notes = (
+            *notes,
+            f"{words.deciders} were matched by the names in both private folders",
+        )
+    return Comparison(_physicians(known), _group(chosen), _noise(chosen), notes, words)
 
 
 def decisions_in_both(

@@ -11,12 +11,10 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.errors import theirs
-from intravar.measurement.group import Group
-from intravar.measurement.location import in_places
+from intravar.inference.group import Group
 from intravar.measurement.result import Measurement
-from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import RANKS, claim_of, in_their_words
+from intravar.measurement.rule import SuggestedRule, in_places
+from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.strata import Strata as MeasuredStrata
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.across import HiddenAcross, hidden_across
@@ -148,8 +146,8 @@ def _decision(
         ),
         diagnostics=shown_diagnostics(measurement, shown, names),
         review=None,
-        physicians=in_their_words(physicians, words),
-        methods=None if len(shown) < 2 else _methods(shown, scales, names, words),
+        physicians=physicians,
+        methods=None if len(shown) < 2 else _methods(shown, scales, names),
         strata=strata,
         changes=changes,
     )
@@ -277,7 +275,6 @@ def _methods(
     published: Mapping[str, ShownScores],
     scales: Mapping[str, str],
     names: Mapping[str, str],
-    words: Words,
 ) -> pl.DataFrame:
     tables = [
         _named(result.table, names).select(
@@ -291,7 +288,7 @@ def _methods(
         for name, result in published.items()
     ]
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return in_their_words(pl.concat(tables).sort("method", "physician"), words)
+    return pl.concat(tables).sort("method", "physician")
 
 
 def _told(measurement: Measurement, published: ShownScores) -> tuple[FloatArray, FloatArray]:
@@ -329,8 +326,7 @@ def _by(measurement: Measurement, hidden: Mapping[str, set[str]]) -> Strata | No
         measurement.by, measurement.request.smallest_cell, hidden=bool(hidden["by"])
     )
     words, column = measurement.request.words, str(measurement.request.by)
-    lines = strata_lines(found, theirs(words.label(column)))
-    return replace(found, lines=tuple(words.said(line) for line in lines))
+    return replace(found, lines=tuple(strata_lines(found, words.label(column), words)))
 
 
 def _course(
@@ -346,8 +342,7 @@ def _course(
         published_course(course, measurement.request.smallest_cell, hidden=bool(hidden["period"])),
         n_changed=sure.height if of_periods.height else None,
     )
-    lines = course_lines(found, theirs(words.label(column)))
-    return replace(found, lines=tuple(words.said(line) for line in lines))
+    return replace(found, lines=tuple(course_lines(found, words.label(column), words)))
 
 
 def published_rule(rule: SuggestedRule, smallest: int) -> Rule:

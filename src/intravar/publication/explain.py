@@ -10,17 +10,18 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.measurement.explanation import cases_of, patients_of, side_by_side
+from intravar.measurement.cases.tables import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.addressing import as_known
 from intravar.publication.files import is_published, read_published
 from intravar.publication.folders import private_folder
 from intravar.publication.pseudonyms import KEY_FILE, read_names
+from intravar.wording import Sentence
 
 CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
 #: Pairs that reviewers may be shown.
 PAIRS_FILE = "pairs.parquet"
-WARNING = "PATIENT-LEVEL: single patients can be recognised from this; keep it where the data are"
+WARNING = "CASE-LEVEL: people can be recognised from this; keep it where the data are"
 
 
 def explain(
@@ -59,12 +60,14 @@ def explain(
         names = measurement.table["physician"].cast(pl.String).to_list()
         name = as_known(str(physician), names)
         if name not in names:
-            raise unknown_name("physician", name, names, remedy="physicians lists them")
+            decider = measurement.request.words.decider
+            raise unknown_name(decider, name, names, remedy="physicians lists them")
         patients = patients_of(measurement)
         _refuse_beyond(name, patients)
         return side_by_side(cases_of(measurement), patients, name, most=most)
     path, private = measurement_folders(measurement)
-    listed = [each.decision for each in read_published(path).decisions]
+    published = read_published(path)
+    listed = [each.decision for each in published.decisions]
     at = chosen_decision(listed, decision)
     try:
         cases = pl.read_parquet(private / file_of(CASES_FILE, at))
@@ -74,7 +77,7 @@ def explain(
             f"the cases of '{measurement}' are kept in '{private}', which cannot be read; explain "
             "where the measurement was made"
         ) from error
-    name = _real_name(private, str(physician), patients)
+    name = _real_name(private, str(physician), patients, published.words.decider)
     _refuse_beyond(name, patients, str(physician))
     return side_by_side(cases, patients, name, most=most)
 
@@ -109,9 +112,13 @@ def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None)
     """Say that nothing is kept of a physician beyond the sample."""
     if not (patients["physician"] == name).any():
         raise InputError(
-            f"no cases of '{called or name}' are kept: of a large table they are kept of the "
-            f"physicians who were learned from; {option('sample')} says how many patients these "
-            "have"
+            Sentence(
+                "no cases of '{value}' are kept: of a large table they are kept of the "
+                "{deciders} who were learned from; {sample} says how many {cases} these "
+                "have",
+                value=called or name,
+                sample=option("sample"),
+            )
         )
 
 
@@ -125,7 +132,7 @@ def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
     return path, private_folder(path.resolve())
 
 
-def _real_name(private: Path, given: str, patients: pl.DataFrame) -> str:
+def _real_name(private: Path, given: str, patients: pl.DataFrame, decider: str) -> str:
     """Return the name behind a pseudonym, or the name itself."""
     names = read_names(private / KEY_FILE) if (private / KEY_FILE).is_file() else {}
     given = as_known(given, [*names, *patients["physician"].to_list()])
@@ -135,4 +142,4 @@ def _real_name(private: Path, given: str, patients: pl.DataFrame) -> str:
     if given in known:
         return given
     candidates = sorted(names) or sorted(known)
-    raise unknown_name("physician", given, candidates, remedy="physicians.csv lists them")
+    raise unknown_name(decider, given, candidates, remedy="physicians.csv lists them")

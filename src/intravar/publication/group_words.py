@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from intravar.arrays import IntArray
-from intravar.errors import theirs
 from intravar.estimators.noise import Noise as MeasuredNoise
-from intravar.measurement.estimand import rates_in_words, with_rates
-from intravar.measurement.group import Group as MeasuredGroup
+from intravar.inference.group import Group as MeasuredGroup
 from intravar.measurement.result import Measurement
-from intravar.measurement.scores import COMPARABLE
-from intravar.measurement.sentences import about, differences_sentence, explained_sentence
+from intravar.measurement.scores import COMPARABLE, with_rates
+from intravar.measurement.sentences import (
+    about,
+    differences_sentence,
+    explained_sentence,
+    rates_in_words,
+)
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.rounding import coarse, coarse_step, fraction, two_digits
-from intravar.wording import USUAL, Words
+from intravar.wording import USUAL, Sentence, Words
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
@@ -139,11 +142,14 @@ def group_lines(
     if group is None:
         return []
     ends = (each or 0.0 for each in (group.discordance, group.low, group.high))
-    who = "The one physician" if n_physicians == 1 else f"All {n_physicians:,} physicians together"
-    lines = [
-        f"{who}: of 100 "
-        f"{COMPARABLE if compared is None else theirs(compared)}, "
-        f"{about(*ends, limit=claim != 'about')} get different decisions."
+    who = "The one {decider}" if n_physicians == 1 else "All {n:,} {deciders} together"
+    lines: list[str] = [
+        Sentence(
+            f"{who}: of 100 {{compared}}, {{told}} get different decisions.",
+            n=n_physicians,
+            compared=COMPARABLE if compared is None else compared,
+            told=about(*ends, limit=claim != "about"),
+        )
     ]
     if group.explained is not None and group.explained.value is not None:
         lines.append(explained_sentence(group.explained.value))
@@ -182,11 +188,15 @@ def _noise_line(noise: Noise) -> str:
     level, pattern, occasion = (
         "fewer than 1" if round(part) == 0 else f"{round(part)}" for part in parts
     )
-    return (
-        f"Of 100 patients seen by two of them, about {whole} would be decided differently: {level} "
-        f"because some say yes more often, {pattern} because they weigh patients differently, "
-        f"{occasion} because the same one would decide otherwise another time, or for reasons not "
-        "recorded."
+    return Sentence(
+        "Of 100 {cases} seen by two of them, about {whole} would be decided "
+        "differently: {level} because some {say_yes} more often, {pattern} "
+        "because they weigh {cases} differently, {occasion} because the same one "
+        "would decide otherwise another time, or for reasons not recorded.",
+        whole=whole,
+        level=level,
+        pattern=pattern,
+        occasion=occasion,
     )
 
 

@@ -18,11 +18,10 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.errors import theirs
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
-from intravar.measurement.together import Together
+from intravar.measurement.several import Together
 from intravar.outcomes import positions
 from intravar.publication.bands import Band
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair
@@ -40,7 +39,7 @@ FINEST_SHARE = 0.05
 _ENDS = {"": 0.0, "_low": -0.5, "_high": 0.5}
 #: Two decisions differ with probability one half at the most.
 ANY = (0.0, 0.5)
-NOT_SHOWN = "few patients, few with a combination of decisions, or low reliability"
+NOT_SHOWN = "few decisions, few of one combination, or low reliability"
 
 
 def published_joint(
@@ -275,16 +274,20 @@ def _pair(found: Together, row: dict[str, Any]) -> JointPair:
 def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
     """Say what the decisions tell together, a line each, in the words of whoever asked."""
     if joint.differ is None:
-        lines = ["there are too few patients with all decisions to say anything of all of them"]
+        lines = [
+            words.fill(
+                "there are too few {cases} with all decisions to say anything of all of them"
+            )
+        ]
     else:
-        lines = _together(joint)
+        lines = _together(joint, words)
     for pair in joint.pairs:
         if (pair.low or 0.0) > 0 or (pair.high or 0.0) < 0:
             lines.append(_together_more_or_less(pair, words))
-    return [words.said(line) for line in lines]
+    return lines
 
 
-def _together(joint: Joint) -> list[str]:
+def _together(joint: Joint, words: Words) -> list[str]:
     differ, low, high, apart = (
         round(100 * (each or 0.0))
         for each in (joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart)
@@ -294,8 +297,14 @@ def _together(joint: Joint) -> list[str]:
         for each in (joint.n_differences, joint.n_differences_low, joint.n_differences_high)
     )
     return [
-        f"of 100 pairs of comparable patients, at most about {differ} [{low}, {high}] differ in at "
-        f"least one of {len(joint.decisions)} decisions",
+        words.fill(
+            "of 100 pairs of comparable {cases}, at most about {differ} [{low}, "
+            "{high}] differ in at least one of {n_decisions} decisions",
+            differ=differ,
+            low=low,
+            high=high,
+            n_decisions=len(joint.decisions),
+        ),
         f"expected number of differences: at most about {number} [{fewest}, {most}]",
         f"as if decisions did not look at each other: {apart} of 100",
     ]
@@ -308,8 +317,12 @@ def _together_more_or_less(pair: JointPair, words: Words) -> str:
         together, expected = (
             f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected)
         )
-        shares = f" ({together} instead of {expected} of 100 patients)"
-    first, second = (theirs(words.label(end)) for end in (pair.first, pair.second))
+        shares = words.fill(
+            " ({together} instead of {expected} of 100 {cases})",
+            together=together,
+            expected=expected,
+        )
+    first, second = words.label(pair.first), words.label(pair.second)
     return f"{first} and {second} are given together {often} often than covariates explain{shares}"
 
 

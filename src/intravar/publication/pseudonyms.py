@@ -60,7 +60,7 @@ class Pseudonyms:
         if key is None:
             return cls.of(listed)
         raise InputError(
-            "two physicians get the same pseudonym under this key; measure with another one"
+            "two names get the same pseudonym under this key; measure with another one"
         )
 
     def names(self) -> dict[str, str]:

@@ -118,7 +118,7 @@ def shown_scores(
             # Of a hidden panel with a hidden score it is not even told whether it is too small.
             known = not (hidden.score[position] and hidden.size[position])
             size = too_small(int(hidden.least[position]), min_panel) if known else None
-            few = "patients" if is_few(n, smallest_cell) else evidence.events
+            few = "decisions" if is_few(n, smallest_cell) else evidence.events
             why = size or f"at most {smallest_cell} {few}, too few to publish"
             band = bands[position]
             text = None if band is None else band.text

@@ -26,9 +26,13 @@ def review_sentence(review: Review, words: Words = USUAL) -> str:
     else:
         # A review may lie at the record or above: most pairs that differ were decided alike.
         alone = f"of all pairs alike in the record, {record} were."
-    return words.said(
-        f"Of 100 pairs of patients whom reviewers found comparable, {middle} [{low}, {high}] were "
-        f"decided differently; {alone}"
+    return words.fill(
+        "Of 100 pairs of {cases} whom reviewers found comparable, {middle} "
+        "[{low}, {high}] were decided differently; {alone}",
+        middle=middle,
+        low=low,
+        high=high,
+        alone=alone,
     )
 
 
@@ -36,8 +40,13 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
     """Say what else a review found, one sentence each."""
     left = f"; {review.n_left:,} are left" if review.n_left else ""
     lines = [
-        f"{review.n_pairs:,} pairs of the same physician, alike in the record, were judged by "
-        f"reviewers who saw neither the decision nor the physician{left}."
+        words.fill(
+            "{n_pairs:,} pairs of the same {decider}, alike in the record, were "
+            "judged by reviewers who saw neither the decision nor the "
+            "{decider}{left}.",
+            n_pairs=review.n_pairs,
+            left=left,
+        )
     ]
     if review.step > FINE:
         step = round(100 * review.step)
@@ -66,4 +75,4 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
             f"Two reviewers agree with a kappa of {review.agreement.kappa:.1f} (1 always, 0 as "
             "often as by chance)."
         )
-    return [words.said(line) for line in lines]
+    return lines

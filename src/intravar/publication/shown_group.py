@@ -17,8 +17,8 @@ from scipy.stats import norm
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
+from intravar.inference.group import Group, group_of
 from intravar.inference.intervals import LEVEL
-from intravar.measurement.group import Group, group_of
 from intravar.measurement.scores import Scores
 from intravar.publication.bands import FEWEST_PATIENTS, MOST
 from intravar.publication.publish import ShownScores

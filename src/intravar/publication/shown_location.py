@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from intravar.errors import theirs
 from intravar.measurement.result import Measurement
 from intravar.measurement.sentences import close_calls_sentence
 from intravar.publication.group_words import step_over_all
@@ -45,12 +44,20 @@ way.
     """
     if location is None or location.close_patients is None:
         return []
-    lines = [close_calls_sentence(location.close_patients, location.close_discordance or 0.0)]
+    lines = [
+        words.said(close_calls_sentence(location.close_patients, location.close_discordance or 0.0))
+    ]
     for number, kind in enumerate(location.kinds):
         head = "Most of it lies where" if number == 0 else "Much of it lies where"
         shares = (100 * (each or 0.0) for each in (kind.patients, kind.discordance))
         patients, discordance = (f"{each:.0f} %" for each in shares)
         lines.append(
-            f"{head} {theirs(kind.when)}: {patients} of patients, {discordance} of the discordance."
+            words.fill(
+                "{head} {when}: {patients} of {cases}, {discordance} of the discordance.",
+                head=head,
+                when=kind.when,
+                patients=patients,
+                discordance=discordance,
+            )
         )
-    return [words.said(line) for line in lines]
+    return lines

@@ -15,7 +15,7 @@ import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import share_interval
-from intravar.measurement.repeated import SeenTwice
+from intravar.measurement.scores import SeenTwice
 from intravar.publication.suppression import is_few
 
 #: Numbers of cases are rounded to this.

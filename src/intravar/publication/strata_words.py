@@ -11,13 +11,14 @@ from scipy.stats import norm
 
 from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
-from intravar.measurement.course import Course
-from intravar.measurement.strata import MATTERS
+from intravar.measurement.strata import Course
 from intravar.measurement.strata import Strata as MeasuredStrata
 from intravar.publication.group_words import published_noise
 from intravar.publication.results import Change, Strata, Stratum
 from intravar.publication.rounding import coarse, coarse_step, fraction
 from intravar.publication.suppression import is_few
+from intravar.request import MATTERS
+from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.
 SURE = 0.95
@@ -222,7 +223,7 @@ def _together(changes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def strata_lines(found: Strata, column: str) -> list[str]:
+def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     r"""Say in words how subgroups compare.
 
     Examples
@@ -236,16 +237,33 @@ def strata_lines(found: Strata, column: str) -> list[str]:
     """
     rows = found.strata
     if not rows:
-        return [f"By {column}: too few patients in each to say anything."]
+        return [
+            words.fill(
+                "By {column}: too few {cases} in each to say anything.",
+                column=column,
+            )
+        ]
     crude = ", ".join(f"{row.stratum} {_percent(row.discordance)}" for row in rows)
     lines = [
-        f"By {column}, of 100 pairs of comparable patients so many get different decisions: "
-        f"{crude}."
+        words.fill(
+            "By {column}, of 100 pairs of comparable {cases} so many get different "
+            "decisions: {crude}.",
+            column=column,
+            crude=crude,
+        )
     ]
     if found.n_left_out:
-        lines.append(f"{found.n_left_out} with few patients are left out.")
+        lines.append(
+            words.fill(
+                "{n_left_out} with few {cases} are left out.",
+                n_left_out=found.n_left_out,
+            )
+        )
     if found.p_value is None or any(row.alike is None for row in rows):
-        return [*lines, "They cannot be compared: no physician has patients in several of them."]
+        return [
+            *lines,
+            words.fill("They cannot be compared: no {decider} has {cases} in several of them."),
+        ]
     alike = ", ".join(f"{row.stratum} {_percent(row.alike)}" for row in rows)
     differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
     lines.append(
@@ -254,54 +272,70 @@ def strata_lines(found: Strata, column: str) -> list[str]:
     return lines
 
 
-def course_lines(found: Strata, column: str) -> list[str]:
+def course_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     """Say in words what became of the physicians over time."""
-    lines = strata_lines(found, f"period of {column}")
+    lines = strata_lines(found, f"period of {column}", words)
     if found.change.value is None:
         return lines
     if found.rule_changed:
         lines.append(
             "What is decided depends on when: the rule changed. Each period is measured by its own."
         )
-    lines.append(_change_line(found.change))
+    lines.append(_change_line(found.change, words))
     if found.n_changed is not None:
         lines.append(
-            f"Of single physicians whose periods are shown, {found.n_changed} changed by more than "
-            f"{_percent(MATTERS)} of 100 with a probability of {_percent(SURE)} % or more, many "
-            "having been looked at."
+            words.fill(
+                "Of single {deciders} whose periods are shown, {n_changed} changed by "
+                "more than {matters} of 100 with a probability of {sure} % or more, many "
+                "having been looked at.",
+                n_changed=found.n_changed,
+                matters=_percent(MATTERS),
+                sure=_percent(SURE),
+            )
         )
-    return [*lines, *_noise_lines(found.strata)]
+    return [*lines, *_noise_lines(found.strata, words)]
 
 
-def _change_line(change: Change) -> str:
+def _change_line(change: Change, words: Words) -> str:
     low, value, high = (_signed(each) for each in (change.low, change.value, change.high))
     if (change.probability or 0) >= SURE:
         what = "less" if (change.value or 0) > 0 else "more"
-        return (
-            f"On patients alike, physicians became {what} consistent: {value} [{low}, {high}] of "
-            "100 pairs from the first to the last."
+        return words.fill(
+            "On {cases} alike, {deciders} became {what} consistent: {value} [{low}, "
+            "{high}] of 100 pairs from the first to the last.",
+            what=what,
+            value=value,
+            low=low,
+            high=high,
         )
-    return (
-        "On patients alike, no change of consistency that matters is shown: "
-        f"{value} [{low}, {high}] of 100 pairs."
+    return words.fill(
+        "On {cases} alike, no change of consistency that matters is shown: "
+        "{value} [{low}, {high}] of 100 pairs.",
+        value=value,
+        low=low,
+        high=high,
     )
 
 
-def _noise_lines(rows: Sequence[Stratum]) -> list[str]:
+def _noise_lines(rows: Sequence[Stratum], words: Words) -> list[str]:
     if not rows or rows[0].noise is None or rows[-1].noise is None:
         return []
     first, last = rows[0].noise, rows[-1].noise
     told = []
-    for before, after, words in (
-        (first.level, last.level, "they differ in how often they say yes"),
-        (first.pattern, last.pattern, "they weigh patients differently"),
+    for before, after, why in (
+        (first.level, last.level, words.fill("they differ in how often they {say_yes}")),
+        (first.pattern, last.pattern, words.fill("they weigh {cases} differently")),
         (first.occasion, last.occasion, "the same one would decide otherwise another time"),
     ):
         shares = (round(200 * (each.value or 0.0)) for each in (before, after))
-        told.append(f"{' -> '.join(map(str, shares))} because {words}")
+        told.append(f"{' -> '.join(map(str, shares))} because {why}")
     return [
-        f"Of 100 patients seen by two of them, {rows[0].stratum} -> {rows[-1].stratum}: "
-        f"{', '.join(told)}."
+        words.fill(
+            "Of 100 {cases} seen by two of them, {stratum} -> {stratum2}: {told}.",
+            stratum=rows[0].stratum,
+            stratum2=rows[-1].stratum,
+            told=", ".join(told),
+        )
     ]
 
 

@@ -121,9 +121,9 @@ def refuse_telling_names(names: pl.Series, physician: pl.Series, decision: BoolA
     for feature in _features(names, physician):
         if strength(feature, decision) < NAME_TELLS:
             continue
-        what = "the rows of the table" if rows else f"the patients' ids in column '{names.name}'"
+        what = "the rows of the table" if rows else f"the ids in column '{names.name}'"
         remedy = (
-            f"put the rows into a random order, or name patients with {option('patient')}, and "
+            f"put the rows into a random order, or name ids with {option('patient')}, and "
             "measure again"
             if rows
             else f"name another column with {option('patient')} and measure again"

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.measurement.explanation import as_text
+from intravar.measurement.cases.tables import as_text
 from intravar.publication.explain import measurement_folders
 from intravar.review.blinding import refuse_telling_columns, refuse_telling_names
 from intravar.review.design import PAIRS, Design, DrawnPair, checked_size, draw_pairs
@@ -26,6 +26,7 @@ from intravar.review.store import (
     read_stored,
     write_stored,
 )
+from intravar.wording import Sentence
 
 _KEPT = ("row", "physician", "decision")
 
@@ -170,13 +171,16 @@ def _refuse_nothing_to_review(opened: Folder) -> None:
         return
     leaks = ", ".join(f"'{leak.column}'" for leak in opened.published.first.leaks)
     named = f"; does one of {leaks} tell the decision?" if leaks else ""
-    found = "no two patients" if not pairs.height else f"none of {pairs.height:,} pairs"
+    found = "no two {cases}" if not pairs.height else "none of {n:,} pairs"
     if different:
-        found = f"all of {pairs.height:,} pairs"
+        found = "all of {n:,} pairs"
     raise InputError(
-        words.said(f"there is nothing to review: {found} alike in the record ")
-        + words.said("of the same physician were decided differently")
-        + named
+        words.fill(
+            f"there is nothing to review: {found} alike in the record of the same {{decider}} were "
+            "decided differently{named}",
+            n=pairs.height,
+            named=named,
+        )
     )
 
 
@@ -184,7 +188,7 @@ def _told_besides(opened: Folder, design: Design, source: Any) -> Stored:
     """Return what patients are called and what else is shown, from the source."""
     asked, request = request_of(opened.out)
     table = asked if source is None else source
-    refused = {request.physician: "the physician", request.decision: "the decision"}
+    refused = {request.physician: "who decided", request.decision: "the decision"}
     for name in (*design.show, *((request.patient,) if request.patient else ())):
         if name in refused or name in request.after:
             what = refused.get(name, "known only after the decision")
@@ -223,8 +227,12 @@ def _refuse_physician(shown: pl.DataFrame, physician: pl.Series) -> None:
         groups = pl.DataFrame({"value": column, "physician": physician}).group_by("physician")
         if column.n_unique() > 1 and groups.agg(pl.col("value").n_unique())["value"].max() == 1:
             raise InputError(
-                f"column '{column.name}' is the same for all patients of a physician, so that it "
-                f"tells who decided; leave it out of {option('show')}"
+                Sentence(
+                    "column '{name}' is the same for all {cases} of {a_decider}, so that it "
+                    "tells who decided; leave it out of {show}",
+                    name=column.name,
+                    show=option("show"),
+                )
             )
 
 

@@ -24,12 +24,11 @@ from intravar.review.store import ANSWERS, REASONS, Folder
 from intravar.writing import check_writable, write_private
 
 NOTE = (
-    "Patient data: keep this packet where the charts are, give it to the reviewers alone, and "
-    "delete it when they are done."
+    "Data of single cases: keep this packet where the charts are, give it to the reviewers "
+    "alone, and delete it when they are done."
 )
 QUESTION = (
-    "Are these two patients comparable for this decision, or do they differ in something that "
-    "matters?"
+    "Are these two comparable for this decision, or do they differ in something that matters?"
 )
 
 
@@ -175,8 +174,8 @@ def _form(pairs: Sequence[ReviewPair], design: Design, opened: Folder) -> bytes:
         "names": list(pairs[0].names) if pairs else [],
         "answers": list(ANSWERS),
         "reasons": list(REASONS),
-        "question": opened.words.said(QUESTION),
-        "note": opened.words.said(NOTE),
+        "question": QUESTION,
+        "note": NOTE,
         "decision": opened.words.decision or opened.published.request.decision,
         "pairs": [
             {

@@ -44,9 +44,7 @@ def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
     present = [
         each for each in documents.MEASUREMENT_FORMATS if (opened.out / f"report.{each}").exists()
     ]
-    documents.write_measurement_files(
-        opened.out, [each for each in present if not documents.lacking([each])]
-    )
+    documents.write_files(opened.out, [each for each in present if not documents.lacking([each])])
     return replace(found, published=True)
 
 

@@ -31,6 +31,7 @@ from intravar.review.store import (
     read_stored,
     write_stored,
 )
+from intravar.wording import Sentence
 
 #: Pairs of a physician that must be judged before a figure of theirs is given.
 FEWEST_OF_PHYSICIAN = 6
@@ -119,10 +120,15 @@ class Review:
         if self.group is not None:
             group = self.group
             lines.append(
-                f"Of 100 pairs of patients whom reviewers found comparable, "
-                f"{100 * group.discordance:.0f} [{100 * group.low:.0f}, {100 * group.high:.0f}] "
-                f"were decided differently; of all pairs alike in the record, "
-                f"{100 * self.record:.0f}."
+                Sentence(
+                    "Of 100 pairs of {cases} whom reviewers found comparable, "
+                    "{discordance:.0f} [{low:.0f}, {high:.0f}] were decided differently; of "
+                    "all pairs alike in the record, {record:.0f}.",
+                    discordance=100 * group.discordance,
+                    low=100 * group.low,
+                    high=100 * group.high,
+                    record=100 * self.record,
+                )
             )
         if self.explained is not None:
             lines.append(

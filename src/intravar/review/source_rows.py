@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.measurement.explanation import typed
+from intravar.measurement.cases.tables import typed
 from intravar.preparation.physician_names import physician_names
 from intravar.request import Request
 from intravar.sources import read_source
@@ -81,6 +81,6 @@ def columns_of_source(
 def _changed(source: Any) -> InputError:
     name = f"'{source}'" if isinstance(source, str | Path) else "the table"
     return InputError(
-        f"{name} is not what was measured: rows hold other patients now; measure again, or leave "
+        f"{name} is not what was measured: rows have changed; measure again, or leave "
         f"{option('show')} and {option('patient')} out"
     )

@@ -1,11 +1,10 @@
 from .buckets import clear_unfinished
 from .engines import Engine, count_workers, make_engine
-from .settings import Means, RunSettings
+from .settings import RunSettings
 from .software import software_versions
 
 __all__ = [
     "Engine",
-    "Means",
     "RunSettings",
     "clear_unfinished",
     "count_workers",

@@ -39,10 +39,10 @@ _SECTIONS = ("columns", "population", "reading", "methods")
 _BUCKET = f"{OWN}bucket"
 
 
-def clear_unfinished(means: RunSettings) -> None:
+def clear_unfinished(settings: RunSettings) -> None:
     """Remove what was kept of a measurement that is finished now."""
-    if means.kept_in is not None and means.kept_in.is_dir():
-        parts = Parts(means.kept_in, {})
+    if settings.kept_in is not None and settings.kept_in.is_dir():
+        parts = Parts(settings.kept_in, {})
         parts.open()
         parts.close(finished=True)
 
@@ -57,7 +57,7 @@ def read_others(
     beyond: Beyond,
     models: Mapping[str, CommonEstimator],
     look: Look,
-    means: RunSettings,
+    settings: RunSettings,
     told: Callable[[int, int], None],
 ) -> Others:
     """Read everybody beyond the sample by what was learned from it.
@@ -70,23 +70,23 @@ def read_others(
         The methods by name, fitted on the sample.
     look
         Finds the cases behind scores.
-    means
+    settings
         With what it is done.
     told
         Hears how many buckets of how many are read.
     """
     recipe = check.prepared.recipe
     assert recipe is not None
-    limits = limits_of(check, means)
+    limits = limits_of(check, settings)
     census = beyond.census
     of_one = most_read(check.prepared.observed.covariates.shape[1])
     unread = to_be_read(census, beyond.drawn)
     buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
     light = {name: model.reader() for name, model in models.items()}
-    with _parts(check, census, limits, means) as parts:
+    with _parts(check, census, limits, settings) as parts:
         if not parts.dealt(buckets.n_buckets):
             # Another lot than that of the sample: nobody's part of it is read for being in it.
-            scatter(census, buckets, parts.deal_again(), check.request.seed + 1)
+            scatter(census, buckets, parts.deal_again(), check.request.random_state + 1)
             parts.deal_finished(buckets.n_buckets)
         reads = {number: parts.kept(number) for number in range(buckets.n_buckets)}
         pending = [number for number, read in reads.items() if read is None]
@@ -99,7 +99,7 @@ def read_others(
                 yield BucketTask(number, content, recipe, light, look)
 
         if pending:
-            engine = make_engine(means.engine, limits.workers)
+            engine = make_engine(settings.engine, limits.workers)
             for read in engine.run(read_bucket, tasks()):
                 parts.keep(read)
                 reads[read.number] = read
@@ -107,14 +107,14 @@ def read_others(
         return _together([read.found for read in reads.values() if read is not None])
 
 
-def limits_of(check: Check, means: RunSettings) -> Limits:
+def limits_of(check: Check, settings: RunSettings) -> Limits:
     """Return how much may be done at a time; refuse a limit of memory that cannot be kept.
 
     Parameters
     ----------
     check
         What was found in the table.
-    means
+    settings
         With what it is done.
     """
     size = Size.of(check.prepared.observed)
@@ -127,7 +127,7 @@ def limits_of(check: Check, means: RunSettings) -> Limits:
         largest = min(int(sizes.max(initial=1)), most_read(size.n_covariates))
     load = Load(size.n_patients, size.n_covariates, fixed, each, largest)
     free = float(psutil.virtual_memory().available)
-    return within(parse_memory(means.memory), load, means.workers, free)
+    return within(parse_memory(settings.memory), load, settings.n_jobs, free)
 
 
 def _together(reads: list[Others]) -> Others:
@@ -147,13 +147,13 @@ def _together(reads: list[Others]) -> Others:
 
 
 @contextmanager
-def _parts(check: Check, census: Census, limits: Limits, means: RunSettings) -> Iterator[Parts]:
+def _parts(check: Check, census: Census, limits: Limits, settings: RunSettings) -> Iterator[Parts]:
     """Open what is kept; it is closed when all is read, and left as it is if that is cut short."""
     with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
-        kept_in = means.kept_in or Path(folder) / "unfinished"
+        kept_in = settings.kept_in or Path(folder) / "unfinished"
         parts = Parts(kept_in, _made_of(check, census, limits))
         parts.open()
-        finished = means.kept_in is None
+        finished = settings.kept_in is None
         try:
             yield parts
         except InputError as error:
@@ -258,7 +258,7 @@ def scatter(census: Census, buckets: Buckets, folder: Path, seed: int) -> None:
         )
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(
-            f"the patients could not be dealt into buckets in '{folder}': {first_line(error)}; is "
+            f"the rows could not be dealt into buckets in '{folder}': {first_line(error)}; is "
             "there room on the disk?"
         ) from error
 

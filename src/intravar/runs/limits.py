@@ -142,7 +142,7 @@ def _refused(memory: float, load: Load) -> str:
     enough = math.ceil(load.least() / 1e8) / 10
     read = f", and to read a panel of {load.largest:,}," if load.largest > LEAST_BUCKET else ""
     said = (
-        f"{option('memory')} is {memory / 1e9:.2f} GB; to learn from {load.n_sampled:,} patients "
+        f"{option('memory')} is {memory / 1e9:.2f} GB; to learn from {load.n_sampled:,} rows "
         f"with {load.n_values} columns{read} takes {enough:.1f} GB: allow "
         f"{option('memory', f'{enough:.1f}GB')}"
     )

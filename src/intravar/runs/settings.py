@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from intravar.deprecation import renamed
 from intravar.preparation.check import folder_for_now
 from intravar.runs.engines import make_engine
 from intravar.runs.limits import parse_memory
@@ -21,8 +22,8 @@ class RunSettings:
     ----------
     engine
         "local", "dask" or "dask:ADDRESS".
-    workers
-        Processes; by default one per processor.
+    n_jobs
+        Processes; None and -1 stand for one per processor.
     memory
         What all of them may take, "4GB" say; by default there is no limit.
     folder
@@ -30,7 +31,7 @@ class RunSettings:
     """
 
     engine: str = "local"
-    workers: int | None = None
+    n_jobs: int | None = None
     memory: str | float | None = None
     folder: str | os.PathLike[str] | None = None
 
@@ -55,8 +56,8 @@ class RunSettings:
     def check(self) -> None:
         """Refuse what cannot be, before anything is done."""
         parse_memory(self.memory)
-        make_engine(self.engine, self.workers).check()
+        make_engine(self.engine, self.n_jobs).check()
 
 
-#: The former name.
-Means = RunSettings
+# The old name of the number of processes is taken with a warning.
+RunSettings.__init__ = renamed(workers="n_jobs")(RunSettings.__init__)  # type: ignore[method-assign]

@@ -46,7 +46,7 @@ def read_text(
         separator, text = separator or told[1], text[told.end() :]
     text = text.strip("\n")
     if not text.strip():
-        raise InputError(f"'{path}' is empty; give a table with a header and one row per patient")
+        raise InputError(f"'{path}' is empty; give a table with a header and one row per decision")
     used = _separator(separator) if separator else _found_separator(text, path)
     header = _header(text, used, path)
     try:

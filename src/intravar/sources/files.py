@@ -54,7 +54,7 @@ def read_file(
         return _read_folder(path), []
     beginning = _beginning(path)
     if not beginning:
-        raise InputError(f"'{path}' is empty; give a table with a header and one row per patient")
+        raise InputError(f"'{path}' is empty; give a table with a header and one row per decision")
     if beginning.startswith(PARQUET_MAGIC) or path.suffix.lower() == ".parquet":
         return _read_parquet(path), []
     if path.suffix.lower() in EXCEL_SUFFIXES or _is_workbook(path, beginning):
@@ -120,8 +120,7 @@ def _read_folder(path: Path) -> pl.DataFrame:
     lower = {entry.name.lower() for entry in path.iterdir()}
     if {"person.csv", "visit_occurrence.csv"} <= lower:
         raise InputError(
-            f"'{path}' is a folder of OMOP tables; make a table of patients of it with "
-            "'intravar omop' first"
+            f"'{path}' is a folder of OMOP tables; make one table of it with 'intravar omop' first"
         )
     raise InputError(f"folder '{path}' has no .parquet file in it; name a file")
 

@@ -126,7 +126,7 @@ def _source(
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise InputError(
-            f"no patient of {called} belongs to the population of {option('where')}; does it ask "
+            f"no row of {called} belongs to the population of {option('where')}; does it ask "
             "for values that the table has?"
         )
     # What a column holds is found out anew, as if the table had been filtered before; how it is

@@ -2,3 +2,7 @@
 
 Nothing that measures real patients imports this package.
 """
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -22,7 +22,7 @@ from intravar.runs.software import software_versions
 from study.benchmark.small import SMALL
 
 
-def run(folder: Path, methods: Any = "glmm", **options: Any) -> intravar.Study:
+def run(folder: Path, methods: Any = "glmm", **options: Any) -> intravar.study.Study:
     return intravar.benchmark(SMALL, methods, out=folder, **{"workers": 1, **options})
 
 
@@ -155,7 +155,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
     for name in ("../../evil", "/evil", "a/b", "a\\b", "", ".", "evil\x1b[2J", "x" * 200, "con:"):
         with pytest.raises(InputError, match="is also that of a file"):
             intravar.benchmark(
-                replace(SMALL, name=name), "glmm", out=tmp_path / "deep" / "o", workers=1
+                replace(SMALL, name=name), "glmm", out=tmp_path / "deep" / "o", n_jobs=1
             )
 
     class Evil(Euclidean):
@@ -169,7 +169,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
 def test_names_that_differ_by_case_alone(tmp_path: Path) -> None:
     both = [SMALL, replace(SMALL, name="Small")]
     with pytest.raises(InputError, match="differ by case"):
-        intravar.benchmark(both, "glmm", out=tmp_path / "o", workers=1)
+        intravar.benchmark(both, "glmm", out=tmp_path / "o", n_jobs=1)
 
 
 # --- what is damaged ---

@@ -26,7 +26,7 @@ from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
 def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study") / "out"
     return intravar.benchmark(
-        [SMALL, WINDOW, CONTINUUM], METHODS, out=folder, replicates=2, workers=1
+        [SMALL, WINDOW, CONTINUUM], METHODS, out=folder, replicates=2, n_jobs=1
     )
 
 
@@ -74,17 +74,17 @@ def test_scores_are_those_of_the_estimators(study):
 
 def test_bits_do_not_depend_on_workers_or_order(study, tmp_path):
     other = intravar.benchmark(
-        [CONTINUUM, WINDOW, SMALL], METHODS[::-1], out=tmp_path / "o", replicates=2, workers=2
+        [CONTINUUM, WINDOW, SMALL], METHODS[::-1], out=tmp_path / "o", replicates=2, n_jobs=2
     )
     assert_frame_equal(study.scores, other.scores)
 
 
 def test_bits_do_not_depend_on_other_methods_or_resume(study, tmp_path):
     folder = tmp_path / "o"
-    intravar.benchmark([SMALL], ["glmm"], out=folder, workers=1)
-    intravar.benchmark([SMALL, WINDOW], ["euclidean"], out=folder, replicates=2, workers=1)
+    intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
+    intravar.benchmark([SMALL, WINDOW], ["euclidean"], out=folder, replicates=2, n_jobs=1)
     whole = intravar.benchmark(
-        [SMALL, WINDOW, CONTINUUM], METHODS, out=folder, replicates=2, workers=1
+        [SMALL, WINDOW, CONTINUUM], METHODS, out=folder, replicates=2, n_jobs=1
     )
     assert_frame_equal(study.scores, whole.scores)
 
@@ -96,7 +96,7 @@ def test_a_second_run_does_nothing(study):
         METHODS,
         out=study.folder,
         replicates=2,
-        workers=1,
+        n_jobs=1,
         progress=watch,
     )
     assert (watch.pending, watch.done) == (0, 0)
@@ -106,9 +106,9 @@ def test_a_second_run_does_nothing(study):
 
 def test_fresh_starts_over_and_leaves_other_files(tmp_path):
     folder = tmp_path / "o"
-    intravar.benchmark([SMALL], ["glmm"], out=folder, workers=1)
+    intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
     (folder / "notes.txt").write_text("mine")
-    fresh = intravar.benchmark([SMALL], ["euclidean"], out=folder, workers=1, fresh=True)
+    fresh = intravar.benchmark([SMALL], ["euclidean"], out=folder, n_jobs=1, fresh=True)
     assert "glmm" not in set(fresh.scores["method"])
     assert (folder / "notes.txt").read_text() == "mine"
 
@@ -161,13 +161,11 @@ def damage_remove(part):
 )
 def test_a_damaged_part_is_named_and_done_again(damage, study, tmp_path):
     folder = tmp_path / "o"
-    first = intravar.benchmark([SMALL], ["euclidean", "glmm"], out=folder, workers=1)
+    first = intravar.benchmark([SMALL], ["euclidean", "glmm"], out=folder, n_jobs=1)
     part = next((folder / "parts").glob("*.glmm.*.parquet"))
     damage(part)
     watch = Watch()
-    again = intravar.benchmark(
-        [SMALL], ["euclidean", "glmm"], out=folder, workers=1, progress=watch
-    )
+    again = intravar.benchmark([SMALL], ["euclidean", "glmm"], out=folder, n_jobs=1, progress=watch)
     assert watch.done == 1
     assert any(part.stem in note for note in watch.notes)
     assert_frame_equal(first.scores, again.scores)
@@ -175,22 +173,22 @@ def test_a_damaged_part_is_named_and_done_again(damage, study, tmp_path):
 
 def test_another_version_is_not_mixed_in(tmp_path, monkeypatch):
     folder = tmp_path / "o"
-    intravar.benchmark([SMALL], ["glmm"], out=folder, workers=1)
+    intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
     versions = {**software_versions(), "numpy": "9.9"}
     monkeypatch.setattr("intravar.study.benchmark.store.software_versions", lambda: versions)
     with pytest.raises(InputError, match="numpy .*, this is 9.9; use --fresh"):
-        intravar.benchmark([SMALL], ["glmm", "euclidean"], out=folder, workers=1)
+        intravar.benchmark([SMALL], ["glmm", "euclidean"], out=folder, n_jobs=1)
     mixed = intravar.benchmark(
-        [SMALL], ["glmm", "euclidean"], out=folder, workers=1, allow_mixed=True
+        [SMALL], ["glmm", "euclidean"], out=folder, n_jobs=1, allow_mixed=True
     )
     assert {"glmm", "euclidean"} <= set(mixed.scores["method"])
 
 
 def test_another_configuration_is_not_mixed_in(tmp_path):
     folder = tmp_path / "o"
-    intravar.benchmark([SMALL], [Euclidean()], out=folder, workers=1)
+    intravar.benchmark([SMALL], [Euclidean()], out=folder, n_jobs=1)
     with pytest.raises(InputError, match="another configuration .*caliper"):
-        intravar.benchmark([SMALL], [Euclidean(caliper=0.1)], out=folder, workers=1)
+        intravar.benchmark([SMALL], [Euclidean(caliper=0.1)], out=folder, n_jobs=1)
 
 
 class Failing(Euclidean):
@@ -207,7 +205,7 @@ class Failing(Euclidean):
 
 def test_a_failing_method_is_recorded_and_the_rest_goes_on(tmp_path):
     study = intravar.benchmark(
-        [SMALL, CONTINUUM], [Failing(), "glmm"], out=tmp_path / "o", workers=1
+        [SMALL, CONTINUUM], [Failing(), "glmm"], out=tmp_path / "o", n_jobs=1
     )
     assert study.failures.select("condition", "method", "error").rows() == [
         ("small-continuum", "failing", "RuntimeError: six is too many")
@@ -216,7 +214,7 @@ def test_a_failing_method_is_recorded_and_the_rest_goes_on(tmp_path):
     assert study.scores.filter(method="glmm")["condition"].n_unique() == 2
     watch = Watch()
     intravar.benchmark(
-        [SMALL, CONTINUUM], [Failing(), "glmm"], out=tmp_path / "o", workers=1, progress=watch
+        [SMALL, CONTINUUM], [Failing(), "glmm"], out=tmp_path / "o", n_jobs=1, progress=watch
     )
     assert watch.done == 1
 
@@ -227,10 +225,10 @@ def test_resampled_patients_are_copies_of_the_first_draw(tmp_path):
         ["euclidean"],
         out=tmp_path / "o",
         replicates=3,
-        workers=1,
+        n_jobs=1,
         replicates_are="resampled",
     )
-    fresh = intravar.benchmark([SMALL], ["euclidean"], out=tmp_path / "f", replicates=3, workers=1)
+    fresh = intravar.benchmark([SMALL], ["euclidean"], out=tmp_path / "f", replicates=3, n_jobs=1)
     deltas = [
         (
             each.scores.filter(method="euclidean")["score"]
@@ -247,7 +245,7 @@ import sys
 import intravar
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
 intravar.benchmark(
-    [SMALL, WINDOW, CONTINUUM], METHODS, out=sys.argv[1], replicates=40, workers=2
+    [SMALL, WINDOW, CONTINUUM], METHODS, out=sys.argv[1], replicates=40, n_jobs=2
 )
 """
 
@@ -275,7 +273,7 @@ def test_kill_loses_at_most_the_units_in_flight(tmp_path):
         METHODS,
         out=folder,
         replicates=2,
-        workers=1,
+        n_jobs=1,
         progress=watch,
     )
     assert watch.notes == []
@@ -289,7 +287,7 @@ def test_one_run_at_a_time(tmp_path):
 
     folder = tmp_path / "o"
     with Store(folder).held(), pytest.raises(InputError, match="another run is writing"):
-        intravar.benchmark([SMALL], ["glmm"], out=folder, workers=1)
+        intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
 
 
 def test_bad_requests(tmp_path):
@@ -316,7 +314,7 @@ def test_bad_requests(tmp_path):
 
 def test_disk_full_is_said_and_nothing_is_broken(tmp_path, monkeypatch):
     folder = tmp_path / "o"
-    intravar.benchmark([SMALL], ["glmm"], out=folder, workers=1)
+    intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
     before = sorted(path.name for path in folder.rglob("*"))
 
     def full(*args, **kwargs):
@@ -324,7 +322,7 @@ def test_disk_full_is_said_and_nothing_is_broken(tmp_path, monkeypatch):
 
     monkeypatch.setattr("intravar.writing.os.replace", full)
     with pytest.raises(InputError, match="cannot write .*No space left on device"):
-        intravar.benchmark([SMALL], ["glmm", "euclidean"], out=folder, workers=1)
+        intravar.benchmark([SMALL], ["glmm", "euclidean"], out=folder, n_jobs=1)
     assert sorted(path.name for path in folder.rglob("*")) == before
 
 
@@ -345,7 +343,7 @@ def test_undefined_scores_are_counted(tmp_path):
             super()._fit(observed)
             self.score_[0], self.reason_[0] = np.nan, "just so"
 
-    study = intravar.benchmark([SMALL], [Undefined()], out=tmp_path / "o", workers=1)
+    study = intravar.benchmark([SMALL], [Undefined()], out=tmp_path / "o", n_jobs=1)
     summary = study.summary()
     assert summary["undefined_scores"] == 1
     assert summary["undefined_reasons"] == {"just so": 1}

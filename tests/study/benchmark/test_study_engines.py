@@ -43,7 +43,7 @@ class KillAWorker:
 def test_a_cluster_gives_the_same_bits_even_when_a_worker_dies(cluster, tmp_path):
     address, workers = cluster.running(2), cluster.workers
     conditions = [SMALL, WINDOW, CONTINUUM]
-    expected = intravar.benchmark(conditions, METHODS, out=tmp_path / "a", replicates=3, workers=1)
+    expected = intravar.benchmark(conditions, METHODS, out=tmp_path / "a", replicates=3, n_jobs=1)
     found = intravar.benchmark(
         conditions,
         METHODS,
@@ -65,8 +65,8 @@ def test_a_cluster_that_cannot_be_reached(tmp_path, monkeypatch):
 
 
 def test_a_cluster_of_our_own(tmp_path):
-    found = intravar.benchmark(SMALL, METHODS, out=tmp_path / "b", engine="dask", workers=1)
-    expected = intravar.benchmark(SMALL, METHODS, out=tmp_path / "a", workers=1)
+    found = intravar.benchmark(SMALL, METHODS, out=tmp_path / "b", engine="dask", n_jobs=1)
+    expected = intravar.benchmark(SMALL, METHODS, out=tmp_path / "a", n_jobs=1)
     assert_frame_equal(found.scores, expected.scores)
 
 

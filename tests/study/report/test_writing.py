@@ -14,7 +14,7 @@ import intravar.study.report.files as report_writing
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.study.benchmark.run import Study
-from intravar.study.report import FORMATS, parse_formats, write_report
+from intravar.study.report import FORMATS, write_report
 from intravar.study.report.latex import latex_table, latex_text
 from intravar.study.report.stored_results import read_results
 from intravar.study.report.table_grids import grid_of
@@ -143,9 +143,9 @@ def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
 
 def test_unknown_formats() -> None:
     with pytest.raises(InputError, match="unknown format 'sgv'; did you mean 'svg'"):
-        parse_formats("html,sgv")
+        write_report(".", "html,sgv")
     with pytest.raises(InputError, match="no format named"):
-        parse_formats(" , ")
+        write_report(".", " , ")
 
 
 def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from intravar.study.simulation.score2 import score2_risk
 
 
 def cohort_of(name, **sizes):
-    return intravar.simulate(f"stress-{name}", seed=3, **sizes)
+    return intravar.simulate(f"stress-{name}", random_state=3, **sizes)
 
 
 def test_every_condition_describes_itself():
@@ -80,7 +80,7 @@ def test_personal_thresholds_differ_between_physicians():
 
 
 def test_case_mix_differs_between_physicians():
-    plain, mixed = intravar.simulate("continuous", seed=3), cohort_of("case-mix")
+    plain, mixed = intravar.simulate("continuous", random_state=3), cohort_of("case-mix")
     spread = [
         each.covariates.with_columns(who=each.physician)
         .group_by("who")

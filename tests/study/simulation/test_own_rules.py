@@ -32,7 +32,7 @@ def test_sizes_and_rates(name):
 
 @pytest.mark.parametrize("name", OWN)
 def test_both_truths_stand_beside_the_oracle(name):
-    cohort = intravar.simulate(f"stress-{name}", seed=5)
+    cohort = intravar.simulate(f"stress-{name}", random_state=5)
     truth = cohort.truth
     found = intravar.oracle(cohort)
     for who, comparable in found.select("physician", "comparable").iter_rows():
@@ -44,7 +44,7 @@ def test_both_truths_stand_beside_the_oracle(name):
 
 
 def test_camps_follow_their_rule_and_no_other():
-    cohort = intravar.simulate("stress-two-camps", seed=5)
+    cohort = intravar.simulate("stress-two-camps", random_state=5)
     x, eligible = cohort.covariates, cohort.truth.eligible
     leans = []
     for who in cohort.physician.unique():
@@ -66,8 +66,8 @@ def test_drifters_are_a_fifth():
 
 
 def test_thresholds_differ_strongly_and_own_rules_little():
-    assert shares(intravar.simulate("stress-strong-thresholds", seed=5)).std() > 0.2
-    assert shares(intravar.simulate("stress-own-rules", seed=5)).std() < 0.06
+    assert shares(intravar.simulate("stress-strong-thresholds", random_state=5)).std() > 0.2
+    assert shares(intravar.simulate("stress-own-rules", random_state=5)).std() < 0.06
 
 
 def test_conjunctions_are_of_two_covariates_each():
@@ -75,12 +75,12 @@ def test_conjunctions_are_of_two_covariates_each():
     settled = OwnConjunctions().settle(model, 30, np.random.default_rng(0))
     assert settled.looks_at.shape == (30, 2)
     assert (settled.looks_at[:, 0] != settled.looks_at[:, 1]).all()
-    met = shares(intravar.simulate("stress-own-conjunctions", seed=5))
+    met = shares(intravar.simulate("stress-own-conjunctions", random_state=5))
     assert 0.2 < met.min() < met.max() < 0.7
 
 
 def test_a_graded_rule_knows_its_shares():
-    truth = intravar.simulate("stress-graded", seed=3).truth
+    truth = intravar.simulate("stress-graded", random_state=3).truth
     assert 0.2 < ((truth.share > 0.05) & (truth.share < 0.95)).mean() < 0.9
     assert truth.share.mean() == pytest.approx(truth.eligible.mean(), abs=0.01)
     taken = truth.take(np.array([5, 3]))

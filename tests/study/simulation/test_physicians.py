@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from intravar import InputError, Scenario, oracle, simulate
+from intravar import InputError, oracle, simulate
 from intravar.seeds import stream
+from intravar.study import Scenario
 from intravar.study.simulation import Continuum, FiveGroups, Physicians
 from intravar.study.simulation.physicians import allocate, feasible_minimum, physician_names
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from intravar import InputError, Scenario, simulate
+from intravar import InputError, simulate
 from intravar.seeds import stream
+from intravar.study import Scenario
 from intravar.study.simulation import (
     PAPER_COVARIATES,
     Condition,
@@ -69,7 +70,7 @@ def error_of(share: float, n: int = N) -> float:
 
 
 def test_score2_makes_49_05_percent_eligible() -> None:
-    truth = simulate("score2", n_patients=500_000, seed=3).truth
+    truth = simulate("score2", n_patients=500_000, random_state=3).truth
     assert truth is not None
     assert abs(truth.share_eligible - 0.4905) < 4 * error_of(0.4905, 500_000)
 
@@ -296,7 +297,7 @@ def test_score2_share_over_eight_million_patients() -> None:
     """49.05 % to the second decimal."""
     shares = []
     for seed in range(8):
-        truth = simulate("score2", n_patients=1_000_000, seed=seed).truth
+        truth = simulate("score2", n_patients=1_000_000, random_state=seed).truth
         assert truth is not None
         shares.append(truth.share_eligible)
     assert abs(float(np.mean(shares)) - 0.4905) < 4 * error_of(0.4905, 8_000_000) + 0.00005

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar import InputError, Scenario, simulate
+from intravar import InputError, simulate
 from intravar.seeds import stream
+from intravar.study import Scenario
 from intravar.study.simulation import PAPER_COVARIATES, Bernoulli, FiveGroups, GaussianCopula
 from intravar.study.simulation.physicians import allocate
 from reference.fingerprint import SMALL, fingerprint, fingerprint_of
@@ -42,8 +43,12 @@ def test_equals_the_cohort_made_patient_by_patient(seed: int, n_physicians: int,
 
 
 def test_same_seed_same_cohort_other_seed_another() -> None:
-    assert fingerprint(simulate("score2", seed=7)) == fingerprint(simulate("score2", seed=7))
-    assert fingerprint(simulate("score2", seed=7)) != fingerprint(simulate("score2", seed=8))
+    assert fingerprint(simulate("score2", random_state=7)) == fingerprint(
+        simulate("score2", random_state=7)
+    )
+    assert fingerprint(simulate("score2", random_state=7)) != fingerprint(
+        simulate("score2", random_state=8)
+    )
 
 
 def test_same_bytes_alone_or_among_others() -> None:
@@ -104,7 +109,7 @@ def test_two_scenarios_with_one_seed_share_no_draw() -> None:
 
 def test_negative_seeds_are_refused() -> None:
     with pytest.raises(InputError, match="seed -1 is negative"):
-        simulate("score2", seed=-1)
+        simulate("score2", random_state=-1)
 
 
 # --- sizes ---
@@ -144,7 +149,7 @@ def test_resizing_keeps_what_is_not_given() -> None:
 
 
 def test_decisions_follow_eligibility_and_physician() -> None:
-    cohort = simulate("score2", n_patients=200_000, seed=5)
+    cohort = simulate("score2", n_patients=200_000, random_state=5)
     truth = cohort.truth
     assert truth is not None
     for eligible, probability in ((True, truth.p_high), (False, truth.p_low)):

@@ -17,7 +17,7 @@ from intravar.study.simulation.several_decisions import MULTI_SCENARIOS
 
 @pytest.mark.parametrize("name", multi_conditions())
 def test_draws_follow_the_table_of_outcomes(name: str) -> None:
-    cohort = simulate(name, n_patients=8_000, n_physicians=8, seed=3)
+    cohort = simulate(name, n_patients=8_000, n_physicians=8, random_state=3)
     assert cohort.truth is not None
     table = cohort.truth.outcomes
     assert table is not None
@@ -32,7 +32,7 @@ def test_draws_follow_the_table_of_outcomes(name: str) -> None:
 
 
 def test_second_drug_is_given_less_often_where_the_first_was() -> None:
-    cohort = simulate("multi-interacting", n_patients=6_000, n_physicians=6, seed=1)
+    cohort = simulate("multi-interacting", n_patients=6_000, n_physicians=6, random_state=1)
     first, second, third = (column.to_numpy() for column in cohort.decisions)
     assert second[first == 1].mean() < 0.5 * second[first == 0].mean()
     assert abs(third[first == 1].mean() - third[first == 0].mean()) < 0.05
@@ -48,7 +48,7 @@ def test_steadiness_is_correlated_as_asked() -> None:
 
 def test_oracle_of_several_by_hand() -> None:
     """Two patients who are alike, drawn over and over, differ as often as the oracle says."""
-    cohort = simulate("multi-interacting", n_patients=60, n_physicians=3, seed=2)
+    cohort = simulate("multi-interacting", n_patients=60, n_physicians=3, random_state=2)
     truth = oracle_several(cohort)
     assert cohort.truth is not None
     assert cohort.truth.outcomes is not None
@@ -77,7 +77,7 @@ def test_tables_of_outcomes() -> None:
 
 
 def test_cohort_keeps_all_decisions() -> None:
-    cohort = simulate("multi-independent", n_patients=100, n_physicians=4, seed=1)
+    cohort = simulate("multi-independent", n_patients=100, n_physicians=4, random_state=1)
     back = Cohort.from_polars(cohort.to_polars())
     assert back.decisions.equals(cohort.decisions)
     assert back.covariate_names == cohort.covariate_names
@@ -93,7 +93,7 @@ def test_cohort_keeps_all_decisions() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    cohort = simulate("multi-independent", n_patients=20, n_physicians=4, seed=1)
+    cohort = simulate("multi-independent", n_patients=20, n_physicians=4, random_state=1)
     X, y, physician = cohort.observed()
     with pytest.raises(InputError, match="call them decision_2"):
         Cohort(X, y, physician, further=pl.DataFrame({"other": y}))

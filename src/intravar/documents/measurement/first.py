@@ -15,8 +15,7 @@ from intravar.documents.measurement.deciders import (
     with_intervals,
 )
 from intravar.documents.measurement.group import NoiseShare, hundred_pairs, noise_bar, noise_parts
-from intravar.measurement.estimand import rates_in_words
-from intravar.measurement.sentences import MAY_BE_READ, explained_sentence
+from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.group_words import differences_line
 from intravar.publication.results import Decision
@@ -50,7 +49,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
 
 def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
-    reason = words.said(decision.verdict_reasons[0]) if decision.verdict_reasons else ""
+    reason = decision.verdict_reasons[0] if decision.verdict_reasons else ""
     told = words.said(MAY_BE_READ[decision.verdict])
     return Note(
         f"{capital(decision.verdict)}.",
@@ -110,7 +109,7 @@ def caveats(decision: Decision, words: Words) -> list[str]:
                 "consistent: the true figure lies at or below the limit."
             )
         )
-    found += [capital(words.said(line)) + "." for line in decision.verdict_reasons[1:3]]
+    found += [capital(line) + "." for line in decision.verdict_reasons[1:3]]
     if group is not None and (told := rates_in_words(group.with_rate, group.with_half)):
         found.append(words.said(told))
     if decision.unrecorded is not None:

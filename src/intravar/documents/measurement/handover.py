@@ -14,7 +14,7 @@ from intravar.documents.measurement.report import report, table_document
 from intravar.documents.packages import lacking
 from intravar.documents.page import as_html
 from intravar.documents.workbook import as_xlsx
-from intravar.measurement.explanation import cases_of, patients_of, review_pairs_of, side_by_side
+from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
 from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE, file_of

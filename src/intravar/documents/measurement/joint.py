@@ -105,7 +105,7 @@ def _together(words: Words, joint: Joint) -> Table:
         "one. Apart: as if decisions did not look at each other. Differences: their expected "
         "number. Upper limits. Without numbers: {why}; a range then follows from each decision by "
         "itself.",
-        why=words.said(NOT_SHOWN),
+        why=NOT_SHOWN,
     )
     rows = [
         [

@@ -316,7 +316,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
     words, check = published.words, decision.check
     lines = [
         f"Missing values: {check.missing}.",
-        *(words.said(f"Left out: {line}.") for line in check.dropped),
+        *(f"Left out: {line}." for line in check.dropped),
     ]
     if check.smallest_cell > 1:
         lines.append(
@@ -326,7 +326,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
                 most=check.smallest_cell - 1,
             )
         )
-    warnings = [Note("Warning.", words.said(line), "care") for line in decision.warnings]
+    warnings = [Note("Warning.", line, "care") for line in decision.warnings]
     method, request = described(decision.method), published.request
     made = words.fill(
         "Method: {label} ({idea}). Source: {source}. Seed {seed}; {a_decider} needs {panel} "
@@ -335,7 +335,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
         label=method.label,
         idea=words.said(method.idea),
         source=published.source,
-        seed=request.seed,
+        seed=request.random_state,
         panel=request.min_panel,
         reliability=request.min_reliability,
         smallest=request.smallest_cell,
@@ -357,7 +357,7 @@ def _columns(decision: Decision, words: Words) -> Table:
             row.column
             if words.label(row.column) == row.column
             else f"{row.column} ({words.label(row.column)})",
-            words.said(row.use),
+            words.role(row.use),
             row.kind or "",
             row.missing,
             row.note,

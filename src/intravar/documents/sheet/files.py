@@ -13,7 +13,7 @@ import polars as pl
 from intravar.documents.blocks import Block, Document
 from intravar.documents.measurement.handover import FIGURES_FILE
 from intravar.documents.measurement.joint import joint_sheet
-from intravar.documents.packages import check_packages
+from intravar.documents.packages import check_packages, parse_formats
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
 from intravar.documents.sheet.cases import surprising
@@ -48,7 +48,7 @@ def write_sheets(
     out: str | os.PathLike[str] | None = None,
     *,
     physician: str | None = None,
-    formats: Sequence[str] = ("html",),
+    formats: str | Sequence[str] = "html",
     names: bool = False,
     cases: bool = False,
     exact: bool = False,
@@ -62,14 +62,14 @@ def write_sheets(
     Parameters
     ----------
     folder
-        What `intravar measure --out` wrote.
+        What `intravar measure --out` or :func:`intravar.write_measurement` wrote.
     out
         Folder for the sheets; another than the measurement's. Exact figures go to the private
         folder by default, and nowhere else.
     physician
         Whose sheet, by name or pseudonym; that of everybody with a figure if it is not given.
     formats
-        Some of html and pdf.
+        Some of html and pdf, in a list or with commas between.
     names
         Whether names stand on the sheets; they are read from the private folder.
     cases
@@ -84,7 +84,8 @@ def write_sheets(
     SheetFiles
         In the order of pseudonyms; the list last, unless one decider was asked for.
     """
-    check_packages(formats)
+    chosen_formats = parse_formats(formats, SHEET_FORMATS)
+    check_packages(chosen_formats)
     size = paper_size(paper)
     path, private = measurement_folders(folder)
     target = _target(None if out is None else Path(out), path, private, exact=exact)
@@ -94,7 +95,7 @@ def write_sheets(
             f"{option('cases')} and {option('exact')} show one decision, and several were "
             "measured; measure the one that is meant by itself"
         )
-    known = Addresses.of(source.everybody, private)
+    known = Addresses.of(source.everybody, private, source.words.decider)
     figures = _figures(private, path) if exact else {}
     chosen = source.with_figure if physician is None else [known.found(physician)]
     named, words = names or known.shows_names, source.words
@@ -111,7 +112,7 @@ def write_sheets(
             exact=figures.get(known.name_of(shown)) if exact else None,
         )
         stem = _stem(called if named else known.pseudonym_of(shown) or shown, made)
-        files = {form: f"{stem}.{form}" for form in formats}
+        files = {form: f"{stem}.{form}" for form in chosen_formats}
         made |= {name: _made(document, form, size, words) for form, name in files.items()}
         listed.append({words.decider: called, **files})
     if physician is None:

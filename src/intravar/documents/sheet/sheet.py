@@ -20,10 +20,10 @@ from intravar.documents.blocks import (
 from intravar.documents.caveats import not_meant
 from intravar.documents.measurement.group import noise_bar
 from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_figure
-from intravar.measurement.strata import MATTERS
 from intravar.measurement.verdict import UNRANKED
 from intravar.publication.bands import Band
 from intravar.publication.results import Decision, PhysicianRow, Published, Strata
+from intravar.request import MATTERS
 from intravar.wording import Words
 
 TITLE = "How consistently do you decide?"

@@ -64,10 +64,14 @@ def own_forests(
     order, begin = sorted_panels(code, rows, n_physicians)
     wanted, first = sorted_panels(code, asked, n_physicians)
     by_physician = np.full(len(asked), share)
-    grow_forests(
-        covariates, y, order, begin, wanted, first, by_physician,
-        ROWS_PER_TREE, LEAST_TREES, MOST_TREES, LEAST_LEAF, SEED,
-    )  # fmt: skip
+    for j in range(n_physicians):
+        grown_on = order[begin[j] : begin[j + 1]]
+        own = slice(first[j], first[j + 1])
+        if len(grown_on) and own.stop > own.start:
+            trees = min(max(ROWS_PER_TREE // len(grown_on), LEAST_TREES), MOST_TREES)
+            known, given = covariates[grown_on], covariates[wanted[own]]
+            shares = grow_forest(known, y[grown_on], given, trees, LEAST_LEAF, SEED)
+            by_physician[own] = shares / trees
     found = np.empty(len(asked))
     found[np.argsort(code[asked], kind="stable")] = by_physician
     return found
@@ -135,21 +139,23 @@ def _divide(X, rows, place, column, limit):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def grow_forest(X, y, grown_on, asked, trees, least, state):  # type: ignore[no-untyped-def]
-    """Return the mean of the trees' shares for the rows asked about."""
-    n, m = grown_on.size, asked.size
+def grow_forest(known, y, wanted, trees, least, state):  # type: ignore[no-untyped-def]
+    """Return the sum of the trees' shares for the rows wanted.
+
+    `known` and `y` are covariates and decisions to grow on.
+    """
+    n, m = len(known), len(wanted)
     found = np.zeros(m)
-    known, wanted = X[grown_on], X[asked]
-    told, limits = np.empty(n), np.empty((TRIES, X.shape[1]))
-    counts = np.empty_like(limits)
+    told, limits = np.zeros(n), np.zeros((TRIES, known.shape[1]))
+    counts = np.zeros((TRIES, known.shape[1]))
     base = 0.0
     for t in range(n):
-        told[t] = 1 + _YES * y[grown_on[t]]
-        base += y[grown_on[t]]
+        told[t] = 1 + _YES * y[t]
+        base += y[t]
     base /= n
-    stack = np.empty((2 * DEEPEST + 4, 5), np.int64)
-    rows, goes, place = np.empty(n, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
-    unused = np.empty(n, np.int64)
+    stack = np.zeros((2 * DEEPEST + 4, 5), np.int64)
+    rows, goes, place = np.zeros(n, np.int64), np.zeros(m, np.int64), np.zeros(m, np.int64)
+    unused = np.zeros(n, np.int64)
     for _ in range(trees):
         for t in range(n):
             rows[t] = t
@@ -159,12 +165,14 @@ def grow_forest(X, y, grown_on, asked, trees, least, state):  # type: ignore[no-
         top = 1
         while top > 0:
             top -= 1
-            a, b, c, d, depth = stack[top]
+            a, b, c, d = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+            depth = stack[top, 4]
             if d == c:
                 continue
-            yes = 0
+            # A plain 0 would be a type of its own, for which all of this is compiled twice.
+            yes = np.int64(0)
             for t in range(a, b):
-                yes += y[grown_on[rows[t]]]
+                yes += y[rows[t]]
             column = -1
             if depth < DEEPEST and b - a >= 2 * least and 0 < yes < b - a:
                 column, limit, state = _best_split(
@@ -184,21 +192,4 @@ def grow_forest(X, y, grown_on, asked, trees, least, state):  # type: ignore[no-
                 stack[top, 3] = fork if s == 0 else d
                 stack[top, 4] = depth + 1
                 top += 1
-    return found / trees
-
-
-@njit(cache=True, nogil=True)
-def grow_forests(  # type: ignore[no-untyped-def]
-    X, y, order, begin, wanted, first, found, rows_per_tree, fewest, most, least, state
-):
-    """Grow a forest for every physician and write its shares into `found`, in place.
-
-    `order` lists the rows to grow on, `wanted` those to be predicted, physician by physician;
-    `begin` and `first` say where each begins. Without rows to grow on nothing is written.
-    """
-    for j in range(begin.size - 1):
-        grown_on = order[begin[j] : begin[j + 1]]
-        asked = wanted[first[j] : first[j + 1]]
-        if grown_on.size > 0 and asked.size > 0:
-            trees = min(max(rows_per_tree // grown_on.size, fewest), most)
-            found[first[j] : first[j + 1]] = grow_forest(X, y, grown_on, asked, trees, least, state)
+    return found

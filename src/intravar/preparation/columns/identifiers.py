@@ -61,7 +61,7 @@ def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
     --------
     >>> visits = pl.Series("patient_id", [3, 3, 5, 5, 9, 9])
     >>> identifier(visits, visits)
-    'its name says that it names patients'
+    'its name says that it is an id'
     """
     if column.dtype.is_float():
         return ""
@@ -69,7 +69,7 @@ def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
     # nhsNo is nhs_No.
     name = _CAMEL.sub("_", column.name)
     if _PERSONAL.search(name) and distinct > min(FEW_ROWS, NAMED_SHARE * len(present)):
-        return "its name says that it names patients"
+        return "its name says that it is an id"
     if len(present) < FEW_ROWS:
         return ""
     if column.dtype.is_integer() and distinct == len(present):

@@ -250,7 +250,7 @@ def _text(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> C
             return Column(column.name, "identifier", column, "a different text in most rows")
         raise InputError(
             f"column '{column.name}' has {distinct:,} different texts in {len(present):,} rows; it "
-            "names patients and cannot be compared; drop it"
+            "is an id and cannot be compared; drop it"
         )
     alike = present.unique().str.to_lowercase().str.replace_all(r"\s+", " ").is_duplicated()
     return _category(column, "some levels differ in capitals alone" if alike.any() else "")

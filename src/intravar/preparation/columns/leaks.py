@@ -131,7 +131,7 @@ def _asked(
     if date is not None and column.kind == "date":
         later = (column.values > date.cast(pl.Datetime("us")).dt.epoch("us") / DAY).drop_nulls()
         if len(later) and (share := float(later.mean() or 0.0)) > MOSTLY_AFTER:  # type: ignore[arg-type]
-            return f"lies after the date of the decision in {share:.0%} of patients"
+            return f"lies after the date of the decision in {share:.0%} of rows"
     if _named_like(column.name, decision_name):
         return f"its name contains the decision's, '{decision_name}'"
     name = _CAMEL.sub("_", column.name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from intravar.errors import NEAR, InputError, option, theirs
+from intravar.errors import NEAR, InputError, option
 from intravar.text import clean_name, shortened
 
 #: Beyond this many, an error names only the first columns of a table.
@@ -91,10 +91,10 @@ def assign_roles(
         if name not in columns:
             raise missing_column(name, columns)
     if physician == decision:
-        raise InputError(f"column '{physician}' cannot be both the physician and the decision")
+        raise InputError(f"column '{physician}' cannot be both who decided and what was decided")
     for asked_for, role in ((date, "date"), (by, "by")):
         if asked_for in (physician, decision):
-            other = "physician" if asked_for == physician else "decision"
+            other = "one who decided" if asked_for == physician else "decision"
             raise InputError(
                 f"{option(role)} names '{asked_for}', which is the {other}; name another"
             )
@@ -116,7 +116,7 @@ def assign_roles(
     kept = tuple(name for name in candidates if name not in left_out)
     if not kept:
         raise InputError(
-            "no covariate is left to compare patients by; name some with "
+            "no covariate is left to compare by; name some with "
             f"{option('covariates')} or exclude fewer"
         )
     return Roles(
@@ -146,4 +146,4 @@ def missing_column(name: str, columns: Sequence[str]) -> InputError:
     guess = f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else "."
     first = ", ".join(shortened(column, 30) for column in columns[:NAMED_COLUMNS])
     more = f" and {len(columns) - NAMED_COLUMNS} more" if len(columns) > NAMED_COLUMNS else ""
-    return InputError(f"there is no column '{name}'{guess} The table has {theirs(first)}{more}")
+    return InputError(f"there is no column '{name}'{guess} The table has {first}{more}")

@@ -90,7 +90,7 @@ def read_database(
         frame = database.fetch(chosen_query(database, table, query, name))
     if not frame.height:
         what = f"table '{table}'" if table else "the query"
-        raise InputError(f"{what} returned no rows from {name}; there are no patients to measure")
+        raise InputError(f"{what} returned no rows from {name}; there is nothing to measure")
     return frame
 
 

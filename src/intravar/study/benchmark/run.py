@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
 from intravar.runs.engines import make_engine
@@ -185,13 +186,14 @@ def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[
     return list(chosen.values())
 
 
+@renamed(workers="n_jobs")
 def benchmark(
     conditions: str | Condition | Iterable[str | Condition] = "score2",
     methods: str | Estimator | Iterable[str | Estimator] = "all",
     *,
     out: str | os.PathLike[str],
     replicates: int = 1,
-    workers: int | None = None,
+    n_jobs: int | None = None,
     engine: str = "local",
     fresh: bool = False,
     allow_mixed: bool = False,
@@ -214,8 +216,8 @@ def benchmark(
         Folder of the results.
     replicates
         Independent draws per condition.
-    workers
-        Processes; by default one per processor.
+    n_jobs
+        Processes; None and -1 stand for one per processor.
     engine
         `local`, `dask` (a cluster on this machine) or `dask:ADDRESS`.
     fresh
@@ -230,7 +232,7 @@ def benchmark(
     if replicates < 1:
         raise InputError(f"{replicates} replicates leave nothing to run; ask for at least one")
     chosen, estimators = resolve_conditions(conditions), resolve_methods(methods)
-    work = make_engine(engine, workers)
+    work = make_engine(engine, n_jobs)
     units = plan(chosen, estimators, replicates, replicates_are)
     watch = progress or Silence()
     store = Store(out)

@@ -1,3 +1,3 @@
-from .files import FORMATS, missing_packages, parse_formats, write_report
+from .files import FORMATS, missing_packages, write_report
 
-__all__ = ["FORMATS", "missing_packages", "parse_formats", "write_report"]
+__all__ = ["FORMATS", "missing_packages", "write_report"]

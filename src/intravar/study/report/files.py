@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from intravar.documents.charts import on_paper
+from intravar.documents.packages import parse_formats
 from intravar.documents.typesetting import drawn
-from intravar.errors import InputError, unknown_name
+from intravar.errors import InputError
 from intravar.ledger import Ledger
 from intravar.study.report.figures import figures_of
 from intravar.study.report.figures.marks import WIDE
@@ -33,32 +34,9 @@ def missing_packages() -> list[str]:
     return [name for name in ("typst",) if find_spec(name) is None]
 
 
-def parse_formats(text: str, known: Collection[str] = FORMATS) -> list[str]:
-    """Return the formats of a list with commas between.
-
-    Parameters
-    ----------
-    text
-        What was asked for.
-    known
-        The formats that there are; those of a study's report by default.
-
-    Examples
-    --------
-    >>> parse_formats("html, svg")
-    ['html', 'svg']
-    """
-    found = [name.strip().lower() for name in text.split(",") if name.strip()]
-    listed = ", ".join(known)
-    for name in found:
-        if name not in known:
-            raise unknown_name("format", name, known, remedy=f"there are {listed}")
-    if not found:
-        raise InputError(f"no format named; there are {listed}")
-    return list(dict.fromkeys(found))
-
-
-def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html",)) -> list[Path]:
+def write_report(
+    folder: str | os.PathLike[str], formats: str | Sequence[str] = "html"
+) -> list[Path]:
     """Make the report of a study from its stored results, beside them.
 
     Everything is made before anything is written, and every file is written as a whole.
@@ -80,7 +58,7 @@ def write_report(folder: str | os.PathLike[str], formats: Sequence[str] = ("html
     InputError
         If the folder does not hold results, a file is damaged or a package is missing.
     """
-    chosen = parse_formats(",".join(formats))
+    chosen = parse_formats(formats, FORMATS)
     if {"png", "pdf"} & set(chosen) and (missing := missing_packages()):
         raise InputError(
             f"PNG and PDF need {', '.join(missing)}; get it with: pip install 'intravar[files]'"

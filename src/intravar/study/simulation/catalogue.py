@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from intravar.deprecation import renamed
 from intravar.errors import unknown_name
 from intravar.seeds import derived_seed
 from intravar.study.cohort import Cohort
@@ -221,10 +222,11 @@ def find_condition(name: str) -> Condition:
     return conditions[name]
 
 
+@renamed(seed="random_state")
 def simulate(
     condition: str | Scenario,
     *,
-    seed: int | None = None,
+    random_state: int | None = None,
     n_patients: int | None = None,
     n_physicians: int | None = None,
 ) -> Cohort:
@@ -234,14 +236,14 @@ def simulate(
     ----------
     condition
         Name of a condition (`intravar conditions` lists them), or a scenario of your own.
-    seed
+    random_state
         Seed of the draw; by default the condition's own, 0 for a scenario.
     n_patients, n_physicians
         Other sizes than the condition's.
 
     Examples
     --------
-    >>> simulate("score2", seed=7, n_patients=1000, n_physicians=10)
+    >>> simulate("score2", random_state=7, n_patients=1000, n_physicians=10)
     score2: 1,000 patients of 10 physicians (95 to 105 each)
     ...
     """
@@ -250,4 +252,5 @@ def simulate(
     else:
         found = find_condition(condition)
         scenario, default = found.scenario, found.seed
-    return scenario.resized(n_patients, n_physicians).simulate(default if seed is None else seed)
+    seed = default if random_state is None else random_state
+    return scenario.resized(n_patients, n_physicians).simulate(seed)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.checks import PHYSICIAN
+from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.memory import check_memory
 from intravar.seeds import stream
@@ -66,7 +67,7 @@ class Scenario:
     Examples
     --------
     >>> scenario = Scenario("example", n_patients=500, n_physicians=5)
-    >>> scenario.simulate(seed=1).n_patients
+    >>> scenario.simulate(random_state=1).n_patients
     500
     """
 
@@ -97,19 +98,22 @@ class Scenario:
         check_covariates(rule, self.covariates.names)
         return rule
 
-    def simulate(self, seed: int) -> Cohort:
+    @renamed(seed="random_state")
+    def simulate(self, random_state: int) -> Cohort:
         """Draw the cohort that belongs to a seed."""
-        if seed < 0:
-            raise InputError(f"seed {seed} is negative; use 0 or a positive whole number")
+        if random_state < 0:
+            raise InputError(f"seed {random_state} is negative; use 0 or a positive whole number")
         minimum = feasible_minimum(self.n_patients, self.n_physicians, self.minimum_panel)
         check_memory(
             self.n_patients * BYTES_PER_PATIENT, f"{self.n_patients:,} patients", "ask for fewer"
         )
-        rule = self.realised_rule(seed)
-        physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
-        covariates = self._patients(seed)
-        assigned = self._allocate(covariates, minimum, self._stream(seed, "allocation"))
-        random = self._stream(seed, "eligibility")
+        rule = self.realised_rule(random_state)
+        physicians = self.physicians.draw(
+            self.n_physicians, self._stream(random_state, "physicians")
+        )
+        covariates = self._patients(random_state)
+        assigned = self._allocate(covariates, minimum, self._stream(random_state, "allocation"))
+        random = self._stream(random_state, "eligibility")
         settled = self._settled(rule, random)
         share = settled.chance(covariates, assigned)
         # A sharp rule has shares of 0 and 1, for which any draw gives the same.
@@ -117,9 +121,9 @@ class Scenario:
         p_high = self._p_high(physicians.p_high[assigned], covariates)
         p_low = physicians.p_low[assigned]
         probability = np.where(eligible, p_high, p_low)
-        decision = self._stream(seed, "decision").random(self.n_patients) < probability
+        decision = self._stream(random_state, "decision").random(self.n_patients) < probability
         return Cohort(
-            self._recorded(covariates, seed),
+            self._recorded(covariates, random_state),
             decision,
             _named(physicians, assigned),
             Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share),

@@ -9,6 +9,7 @@ import polars as pl
 from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray
+from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.outcomes import chained, positions
 from intravar.study.cohort import FURTHER, Cohort
@@ -90,7 +91,7 @@ class SeveralDecisions(Scenario):
 
     Examples
     --------
-    >>> cohort = MULTI_SCENARIOS[0].resized(200, 5).simulate(seed=1)
+    >>> cohort = MULTI_SCENARIOS[0].resized(200, 5).simulate(random_state=1)
     >>> cohort.decisions.columns
     ['decision', 'decision_2', 'decision_3', 'decision_4']
     >>> cohort.truth.outcomes.shape
@@ -101,21 +102,22 @@ class SeveralDecisions(Scenario):
     less: tuple[float, ...] = ()
     physicians: SteadinessTrait = SteadinessTrait(1, 0.0)
 
-    def simulate(self, seed: int) -> Cohort:
+    @renamed(seed="random_state")
+    def simulate(self, random_state: int) -> Cohort:
         """Draw the cohort that belongs to a seed."""
         if self.physicians.n_decisions != 1 + len(self.further_rules):
             raise InputError(
                 f"there are {self.physicians.n_decisions} decisions and "
                 f"{1 + len(self.further_rules)} rules; give one rule per decision"
             )
-        first = super().simulate(seed)
+        first = super().simulate(random_state)
         truth = first.truth
         assert truth is not None  # a simulated cohort has one
-        conditional = self._conditional(seed, first, truth.probability)
+        conditional = self._conditional(random_state, first, truth.probability)
         decided = first.decision[:, None].astype(np.int64)
         for number, chance in enumerate(conditional[1:], start=2):
             own = chance[np.arange(len(chance)), positions(decided)]
-            draw = self._stream(seed, "decision", str(number)).random(self.n_patients)
+            draw = self._stream(random_state, "decision", str(number)).random(self.n_patients)
             decided = np.column_stack([decided, draw < own])
         further = pl.DataFrame(dict(zip(FURTHER, decided.T[1:].astype(np.int8), strict=False)))
         known = replace(truth, outcomes=chained(conditional))

@@ -1,4 +1,4 @@
-"""From fitted methods to intervals that hold, the group and the verdict."""
+"""What a verdict rests on: intervals that hold, the group, how far the order is that of rates."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
 from intravar.inference import Interval
+from intravar.inference.group import Group, any_two, explained_of_all, explained_of_each, group_of
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.explained import any_two, explained_of_all, explained_of_each
-from intravar.measurement.group import Group, group_of
 from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
 from intravar.measurement.result import Fitted
 from intravar.measurement.rule import SuggestedRule
@@ -80,7 +79,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
     if isinstance(main.estimator, Estimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
-            halves = compare_halves(main.estimator, observed, check.request.seed)
+            halves = compare_halves(main.estimator, observed, check.request.random_state)
     leaks = [each.column for each in check.prepared.leaks if each.certain]
     appraised = concluded(
         main.evidence,
@@ -90,7 +89,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         leak=leaks[0] if leaks and check.request.covariates is None else None,
         case_mix=case_mix(observed, rule.probability),
         others=[each.scores for each in others],
-        over_limits=gain_over_limits(main.evidence, observed, check.request.seed),
+        over_limits=gain_over_limits(main.evidence, observed, check.request.random_state),
         matters=check.request.matters,
         raw=None if check.beyond is not None else raw_scores(main.evidence, observed),
     )

@@ -10,8 +10,8 @@ import polars as pl
 
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
-from intravar.measurement.alike import AlikeScale
-from intravar.measurement.cases_beyond import REVIEW, CaseFinder
+from intravar.measurement.cases.behind import REVIEW, CaseFinder
+from intravar.measurement.cases.pairs import AlikeScale
 from intravar.measurement.result import BeyondCases, Fitted
 from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond, Check
@@ -27,7 +27,7 @@ def with_everybody(
     found: Check,
     beyond: Beyond,
     importance: Mapping[str, float],
-    means: RunSettings,
+    settings: RunSettings,
     told: Callable[[int, int], None],
 ) -> tuple[dict[str, Fitted], Check, BeyondCases]:
     """Score everybody by what was learned from the sample.
@@ -40,7 +40,7 @@ def with_everybody(
         What was found in the table, and everybody in it.
     importance
         How much decisions depend on each covariate.
-    means
+    settings
         With what it is done.
     told
         Hears how many buckets of how many are read.
@@ -57,7 +57,7 @@ def with_everybody(
         {report.column: report.kind for report in prepared.columns},
         AlikeScale.of(prepared.observed, prepared.origin, importance),
     )
-    others = read_others(found, beyond, models, look, means, told)
+    others = read_others(found, beyond, models, look, settings, told)
     whole = {
         name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
     }

@@ -12,7 +12,7 @@ import intravar
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.estimators.several import common_folds
-from intravar.measurement.together import Together
+from intravar.measurement.several import Together
 from intravar.publication.fields import FIELDS, paths, rule_of
 from intravar.publication.files import read_published
 from intravar.publication.joint import joint_lines
@@ -32,7 +32,7 @@ TOGETHER = {
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    cohort = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, seed=3)
+    cohort = intravar.simulate("multi-interacting", n_patients=480, n_physicians=4, random_state=3)
     # Some were never asked about the second decision.
     asked = pl.when(pl.int_range(480) % 6 > 0).then(pl.col("decision_2"))
     return cohort.to_polars().with_columns(asked)
@@ -157,13 +157,13 @@ def test_what_cannot_be_measured_is_said(table: pl.DataFrame) -> None:
         intravar.measure(table, physician="physician", decision="a,b,c,d,e,f,g")
     with pytest.raises(InputError, match="one of the decisions"):
         intravar.measure(table, **TOGETHER, covariates=["age", "decision_2"])
-    for means in (
+    for settings in (
         intravar.RunSettings(memory="1KB"),
-        intravar.RunSettings(workers=0),
+        intravar.RunSettings(n_jobs=0),
         intravar.RunSettings(engine="dask:nowhere"),
     ):
         with pytest.raises(InputError):
-            intravar.measure(table, **TOGETHER, means=means)
+            intravar.measure(table, **TOGETHER, settings=settings)
 
 
 def test_a_large_table_is_learned_from_a_sample(table: pl.DataFrame) -> None:

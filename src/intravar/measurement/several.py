@@ -60,13 +60,13 @@ class MeasureOne(Protocol):
     """Measures one decision of a table that was read, or is to be read."""
 
     def __call__(
-        self, source: Any, request: Request, tell: Listener, means: RunSettings
+        self, source: Any, request: Request, tell: Listener, settings: RunSettings
     ) -> Measurement:
         """See :func:`intravar.measurement.measure.measured`."""
 
 
 def measured_together(
-    source: Any, request: Request, tell: Listener, means: RunSettings, measure_one: MeasureOne
+    source: Any, request: Request, tell: Listener, settings: RunSettings, measure_one: MeasureOne
 ) -> Measurement:
     """Measure several decisions of each physician: each on its own, and all together.
 
@@ -75,7 +75,7 @@ def measured_together(
 
     Parameters
     ----------
-    source, request, tell, means
+    source, request, tell, settings
         As for :func:`intravar.measure`.
     measure_one
         Measures one of them.
@@ -87,23 +87,23 @@ def measured_together(
     """
     names = checked_names(request.decisions)
     _refuse_decisions_as_covariates(request, names)
-    read = _read_once(source, request, names, means)
+    read = _read_once(source, request, names, settings)
     measurements = {}
     for name, alone in request.of_each().items():
         tell.note(f"decision: {name}")
-        kept = means.of(name)
+        kept = settings.of(name)
         measurements[name] = measure_one(read, alone, tell, kept)
     tell.step("measuring the decisions together")
-    predicted = _predicted(measurements, request.seed)
+    predicted = _predicted(measurements, request.random_state)
     together = Together(request, measurements, predicted, several_of(predicted))
     first = next(iter(measurements.values()))
     return replace(first, together=together)
 
 
-def _read_once(source: Any, request: Request, names: tuple[str, ...], means: RunSettings) -> Any:
+def _read_once(source: Any, request: Request, names: tuple[str, ...], settings: RunSettings) -> Any:
     """Read a table that fits into memory once for all decisions; leave a large one where it is."""
     if may_go_in_parts(request):
-        large = scan_source(source, means.spool, least=request.sample, **request.reading)
+        large = scan_source(source, settings.spool, least=request.sample, **request.reading)
         if large is not None:
             return source
     return read_source(

@@ -35,7 +35,7 @@ def profile_of(share, n, **columns):
 
 @pytest.mark.parametrize("name", ["Euclidean", "GeneticMahalanobis", "GLMM"])
 def test_estimators(name):
-    cohort = intravar.simulate("score2", n_patients=1000, n_physicians=10, seed=1)
+    cohort = intravar.simulate("score2", n_patients=1000, n_physicians=10, random_state=1)
     model = getattr(intravar, name)().fit(*cohort.observed())
     found = assess(model, level=0.9)
     table = found.table

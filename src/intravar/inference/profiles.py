@@ -13,8 +13,14 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL
 from intravar.inference.ranking import rank_normal
-from intravar.inference.reliability import even_errors, rankability, reliability
-from intravar.inference.scales import Scale, from_scale, to_scale
+from intravar.inference.reliability import (
+    Scale,
+    even_errors,
+    from_scale,
+    rankability,
+    reliability,
+    to_scale,
+)
 from intravar.inference.shrinkage import Method, shrink
 
 NO_ERROR = "the score has no standard error"
@@ -60,7 +66,7 @@ class Assessment:
     between_variance
         Variance of true scores, on the scale that was used.
     scale
-        On which scores were shrunk; see :mod:`intravar.inference.scales`.
+        On which scores were shrunk; see :mod:`intravar.inference.reliability`.
     level
         Nominal coverage of the intervals.
     """
@@ -115,7 +121,7 @@ def assess(
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=10)
-    >>> found = assess(intravar.Euclidean().fit(*cohort.observed()))
+    >>> found = assess(intravar.estimators.Euclidean().fit(*cohort.observed()))
     >>> found.table.filter(pl.col("rank") == pl.col("rank").max())["physician"].item()
     'P09'
     >>> found.rankability > 0.5

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.estimators.rate import Rate
-from intravar.measurement.appraisal import concluded, raw_scores, rule_strength
-from intravar.measurement.explained import any_two, explained_of_all, explained_of_each
-from intravar.measurement.group import group_of
+from intravar.inference.group import any_two, explained_of_all, explained_of_each, group_of
+from intravar.measurement.grounds import concluded, raw_scores, rule_strength
 from intravar.measurement.halves import compare_halves
-from intravar.measurement.location import location_of
+from intravar.measurement.rule import location_of
 from intravar.measurement.scores import scores_of
 from intravar.measurement.verdict import UNRANKED
 from intravar.preparation.check import checked

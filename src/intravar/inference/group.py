@@ -22,11 +22,110 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.noise import Noise
 from intravar.inference.intervals import LEVEL
 from intravar.inference.reliability import rankability
-from intravar.measurement.explained import Explained
 from intravar.request import MATTERS
+
+_Z = float(norm.ppf(0.5 + LEVEL / 2))
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The explained share of all physicians together.
+
+    Attributes
+    ----------
+    share, low, high
+        With its 95 % interval; below 0 where predictions are worse than the rate.
+    """
+
+    share: float
+    low: float
+    high: float
+
+
+def any_two(n_patients: IntArray, n_for: IntArray) -> FloatArray:
+    """Return how often two patients of each physician are decided differently, whoever they are.
+
+    Without bias: pairs decided differently over all pairs. NaN with fewer than two patients.
+
+    Examples
+    --------
+    >>> any_two(np.array([4, 100, 1]), np.array([2, 50, 1])).round(3).tolist()
+    [0.667, 0.505, nan]
+    """
+    n, yes = n_patients.astype(np.float64), n_for.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(n > 1, 2 * yes * (n - yes) / (n * (n - 1)), np.nan)
+
+
+def explained_of_each(
+    score: FloatArray, error: FloatArray, n_patients: IntArray, n_for: IntArray
+) -> dict[str, FloatArray]:
+    """Return the explained share of every physician with its ends, as result columns.
+
+    Parameters
+    ----------
+    score, error
+        Discordance of every physician and its standard error; NaN where there is none.
+    n_patients, n_for
+        Patients, and those decided for.
+
+    Examples
+    --------
+    >>> n, error = np.array([200, 200]), np.array([0.02, 0.02])
+    >>> found = explained_of_each(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
+    >>> found["explained"].round(2).tolist()
+    [0.5, 0.0]
+    """
+    whole = any_two(n_patients, n_for)
+    known = np.isfinite(score) & (whole > 0)
+    share = np.full(len(score), np.nan)
+    half = np.full(len(score), np.nan)
+    share[known] = 1 - score[known] / whole[known]
+    # The rate's own error is left out: it moves score and whole together.
+    half[known] = _Z * error[known] / whole[known]
+    return {
+        "explained": np.clip(share, 0.0, 1.0),
+        "explained_low": np.clip(share - half, 0.0, 1.0),
+        "explained_high": np.clip(share + half, 0.0, 1.0),
+    }
+
+
+def explained_of_all(
+    score: FloatArray,
+    error: FloatArray,
+    n_patients: IntArray,
+    n_for: IntArray,
+    doubt: float = 0.0,
+) -> Explained | None:
+    """Return the explained share over the patients of all physicians; None where there is none.
+
+    Parameters
+    ----------
+    score, error, n_patients, n_for
+        As in :func:`explained_of_each`.
+    doubt
+        Standard deviation of what all scores have in common.
+
+    Examples
+    --------
+    >>> n, error = np.array([200, 200]), np.array([0.02, 0.02])
+    >>> found = explained_of_all(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
+    >>> round(found.share, 2), round(found.low, 2), round(found.high, 2)
+    (0.25, 0.2, 0.31)
+    """
+    whole = any_two(n_patients, n_for)
+    known = np.isfinite(score) & np.isfinite(error) & np.isfinite(whole)
+    n = n_patients[known].astype(np.float64)
+    total = float(n @ whole[known])
+    if not total > 0:
+        return None
+    share = 1 - float(n @ score[known]) / total
+    chance = np.sqrt(float(n**2 @ error[known] ** 2) + (doubt * n.sum()) ** 2)
+    half = _Z * float(chance) / total
+    return Explained(share, share - half, min(share + half, 1.0))
+
 
 #: Whether physicians differ: they do; it is not known, for want of patients; by less than matters.
 Differences = Literal["differ", "not known", "less than matters"]
@@ -56,8 +155,6 @@ class Group:
         Patients of each physician that it would take to tell, where it is not known.
     explained
         How much of the decisions the record explains; None for scores of another kind.
-    noise
-        Why two of them decide differently for one patient; None with fewer than two.
     """
 
     discordance: float
@@ -72,7 +169,6 @@ class Group:
     differences: Differences | None = None
     needed: int | None = None
     explained: Explained | None = None
-    noise: Noise | None = None
 
     @property
     def differ(self) -> bool:
@@ -139,7 +235,7 @@ def group_of(
     if len(score) < 2:
         nan = float("nan")
         return Group(mean, low, high, nan, nan, nan, nan, len(score))
-    score, even = whole[known], even_errors(error, n_patients[known])
+    score, even = whole[known], errors_by_size(error, n_patients[known])
     spread, (least, most) = _spread(score, even)
     most = most / narrowed
     # Twice one tail, as the interval's lower end has it.
@@ -154,7 +250,7 @@ def group_of(
     )
 
 
-def even_errors(error: FloatArray, n_patients: IntArray) -> FloatArray:
+def errors_by_size(error: FloatArray, n_patients: IntArray) -> FloatArray:
     """Return errors that depend on the size of a panel and not on its score.
 
     A low score has a low error of its own. Weighed by such errors, scores that chance made low
@@ -162,7 +258,7 @@ def even_errors(error: FloatArray, n_patients: IntArray) -> FloatArray:
 
     Examples
     --------
-    >>> even_errors(np.array([0.04, 0.06]), np.array([100, 100])).round(3).tolist()
+    >>> errors_by_size(np.array([0.04, 0.06]), np.array([100, 100])).round(3).tolist()
     [0.051, 0.051]
     """
     n = n_patients.astype(np.float64)

@@ -7,15 +7,9 @@ import pytest
 import intravar
 from intravar.estimators.evidence import RepeatedCases
 from intravar.inference import Interval
-from intravar.measurement.estimand import (
-    FEWEST_TOGETHER,
-    TOGETHER,
-    compared_in,
-    rates_in_words,
-    with_rates,
-)
-from intravar.measurement.scores import Scores
-from intravar.measurement.verdict import RULE_FOUND, Verdict
+from intravar.measurement.scores import FEWEST_TOGETHER, Scores, with_rates
+from intravar.measurement.sentences import TOGETHER, rates_in_words
+from intravar.measurement.verdict import RULE_FOUND, Verdict, compared_in
 from intravar.publication import group_lines
 from intravar.publication.disclosure import published_of
 

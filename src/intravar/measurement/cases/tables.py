@@ -11,7 +11,7 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
-from intravar.measurement.nearest import pairs_to_review
+from intravar.measurement.cases.pairs import pairs_to_review
 from intravar.measurement.result import Measurement
 from intravar.observed import Observed
 from intravar.preparation.columns.kinds import understand

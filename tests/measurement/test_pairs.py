@@ -14,10 +14,9 @@ from sklearn.model_selection import cross_val_predict
 from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Decisions, EligibleRates, Predictions
 from intravar.latent.anchors import Anchors
-from intravar.measurement.alike import alike_points, nearest_within
-from intravar.measurement.cases import MOST_ALIKE, MOST_CASES, cases_behind
-from intravar.measurement.explanation import _difference, side_by_side
-from intravar.measurement.nearest import pairs_behind
+from intravar.measurement.cases.behind import MOST_ALIKE, MOST_CASES, cases_behind
+from intravar.measurement.cases.pairs import alike_points, nearest_within, pairs_behind
+from intravar.measurement.cases.tables import _difference, side_by_side
 from intravar.measurement.rule import suggest_rule
 from intravar.observed import Observed
 from intravar.preparation.check import checked
