@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import differential_evolution
+from scipy.spatial import KDTree
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray
-from intravar.learning.nearest_control import NearestControl
 
 LARGEST_WEIGHT = 10.0
 POPULATION_PER_COVARIATE = 15
@@ -142,12 +142,14 @@ class BalanceLoss:
     """
 
     def __init__(self, treated: FloatArray, controls: FloatArray) -> None:
-        self._target, self._controls = treated.mean(axis=0), controls
-        self._nearest = NearestControl(treated, controls)
+        self._target, self._treated, self._controls = treated.mean(axis=0), treated, controls
 
     def __call__(self, weights: FloatArray) -> float:
         """Return the loss under these weights, whatever their scale."""
-        matched = self._controls[self._nearest(normalised(weights))]
+        scale = np.sqrt(normalised(weights))
+        # Sliding midpoints: medians would degrade when many patients share one point.
+        tree = KDTree(self._controls * scale, balanced_tree=False, compact_nodes=False)
+        matched = self._controls[tree.query(self._treated * scale)[1]]
         return float(np.abs(self._target - matched.mean(axis=0)).max())
 
 

@@ -33,10 +33,8 @@ def caliper_of(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE
 
     Examples
     --------
-    >>> import numpy as np
     >>> from intravar.matching.distances import PointDistances
-    >>> from intravar.matching.caliper import caliper_from_blocks
-    >>> caliper_from_blocks(PointDistances(np.array([[0.0], [1.0], [5.0]])))
+    >>> caliper_of(PointDistances(np.array([[0.0], [1.0], [5.0]])))
     2.5
     """
     if distances.n <= SAMPLE_PATIENTS:
