@@ -81,6 +81,10 @@ class Evidence:
         Whether scores are shares of pairs that were counted.
     learned
         Whether scores rest on something that was learned, and may change as patients are added.
+    by_rate
+        Whether scores rest on rates alone, and no covariate is looked at.
+    of_eligible
+        Whether scores are those of patients whom a rule makes eligible.
     anchors, follows, core
         Of a rule: what pins the level of the rates, whether it explains what physicians do
         differently, and to which patients it surely applies.
@@ -95,6 +99,8 @@ class Evidence:
     upper_limit: ClassVar[bool] = False
     of_pairs: ClassVar[bool] = False
     learned: ClassVar[bool] = True
+    by_rate: ClassVar[bool] = False
+    of_eligible: ClassVar[bool] = False
     anchors: Anchors | None = None
     follows: bool = True
     core: BoolArray | None = None
@@ -174,6 +180,8 @@ class Evidence:
 @dataclass(frozen=True, eq=False)
 class Decisions(Evidence):
     """Nothing but the decisions themselves: a method that has no more to show."""
+
+    by_rate = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +273,7 @@ class EligibleRates(Evidence):
 
     events = "eligible decisions of one kind"
     compared = Sentence("pairs of eligible {cases}")
+    of_eligible = True
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""

@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray
-from intravar.estimators.evidence import Pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.several import Together
 from intravar.measurement.strata import Strata
@@ -87,11 +86,8 @@ def _panels(measurement: Measurement, smallest: int) -> dict[str, _Panel]:
     parts = [
         hidden_parts(each.scores, each.evidence, smallest) for each in measurement.fitted.values()
     ]
-    pairs = [
-        each.evidence.n_pairs
-        for each in measurement.fitted.values()
-        if isinstance(each.evidence, Pairs)
-    ]
+    columns = [each.evidence.columns() for each in measurement.fitted.values()]
+    pairs = [each["n_pairs"] for each in columns if "n_pairs" in each]
     n = measurement.main.scores.n_patients
     return {
         name: _Panel(
