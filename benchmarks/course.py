@@ -13,7 +13,7 @@ from intravar.estimators.evidence import Evidence
 from intravar.measurement.strata import Strata, course_of, subgroups
 from intravar.preparation.check import checked
 from intravar.preparation.prepare import Prepared
-from intravar.publication.strata_words import SURE, published_strata
+from intravar.publication.strata import SURE, published_strata
 from intravar.request import Request
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
