@@ -6,7 +6,7 @@ import pytest
 
 import intravar
 from intravar.observed import in_natural_order
-from intravar.publication.addressing import Addresses, as_known
+from intravar.publication.pseudonyms import Addresses, as_known
 from intravar.text import clean_name, clean_texts
 
 

@@ -13,12 +13,12 @@ from intravar.cli import main
 from intravar.errors import InputError
 from intravar.estimators.several import common_folds
 from intravar.measurement.several import Together
-from intravar.publication.fields import FIELDS, paths, rule_of
 from intravar.publication.files import read_published
 from intravar.publication.joint import joint_lines
 from intravar.publication.results import Joint, JointDecision, JointPair
 from intravar.request import Request, read_request
 from intravar.wording import USUAL, Words
+from published_fields import FIELDS, paths, rule_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

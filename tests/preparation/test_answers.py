@@ -12,7 +12,7 @@ from intravar.preparation.columns.identifiers import identifier
 from intravar.preparation.columns.kinds import understand
 from intravar.preparation.decisions import code_decision
 from intravar.preparation.physician_names import physician_names
-from intravar.publication.check_words import column_rows
+from intravar.publication.checks import column_rows
 
 NAN = float("nan")
 

@@ -15,7 +15,7 @@ from intravar.preparation.check import Check
 from intravar.preparation.columns.encoding import encode
 from intravar.preparation.columns.kinds import Column, understand
 from intravar.preparation.decisions import code_decision
-from intravar.publication.check_words import check_lines, published_check
+from intravar.publication.checks import check_lines, published_check
 
 N = 240
 

@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import intravar
-from intravar.publication.across import _hide_sizes, _Panel, hidden_across
 from intravar.publication.disclosure import published_of
+from intravar.publication.hiding import _hide_sizes, _Panel, hidden_across, is_few, is_small
 from intravar.publication.results import Published, StratumRow, rows_of
-from intravar.publication.suppression import is_few, is_small
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

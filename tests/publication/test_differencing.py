@@ -16,10 +16,9 @@ from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pai
 from intravar.inference import discordance_interval, profiles, rank_normal, share_interval
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
-from intravar.publication.bands import FROM, TO, Band, Reach, band_of
-from intravar.publication.publish import ShownScores, shown_scores
-from intravar.publication.shown_group import shown_group
-from intravar.publication.suppression import is_small
+from intravar.publication.group import shown_group
+from intravar.publication.hiding import is_small
+from intravar.publication.scores import FROM, TO, Band, Reach, ShownScores, band_of, shown_scores
 
 #: Secrets and points of rounding that the attacker, who knows none, tries.
 SECRETS = tuple(np.linspace(0.0, 0.98, 8).tolist())

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.publication.fields import FIELDS, paths, rule_of
+from published_fields import FIELDS, paths, rule_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

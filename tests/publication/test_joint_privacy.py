@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 import intravar
 from intravar.measurement.several import Together
-from intravar.publication.bands import Band
 from intravar.publication.disclosure import published_of
+from intravar.publication.hiding import is_few, is_small
 from intravar.publication.joint import combinations_of, may_be_told, published_joint
 from intravar.publication.results import Decision, Joint
-from intravar.publication.suppression import is_few, is_small
+from intravar.publication.scores import Band
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

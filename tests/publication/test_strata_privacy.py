@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.measurement.strata import DealtPatients, Strata, strata_of
-from intravar.publication.strata_words import published_strata, strata_tables, unsafe_physicians
-from intravar.publication.suppression import is_few, is_small
+from intravar.publication.hiding import is_few, is_small
+from intravar.publication.strata import published_strata, strata_tables, unsafe_physicians
 
 SMALLEST = 3  # a low bar keeps the search short; the rule is the same
 #: Decided against and for in the first stratum, in the second, and of those in neither.

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from intravar.estimators.evidence import Decisions, Predictions
 from intravar.observed import Observed
+from intravar.publication.disclosure import shown_differences
+from intravar.publication.hiding import is_few
 from intravar.publication.results import OwnRule
-from intravar.publication.suppression import is_few
-from intravar.publication.weighing import shown_differences
 from intravar.runs.readings import others_than_most, with_n_apart
 
 SHOWN = {"A": "P-1", "B": "P-2"}

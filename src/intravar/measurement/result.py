@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import IntArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
@@ -43,6 +43,11 @@ class Fitted:
     estimator: Estimator | Repeats
     evidence: Evidence
     scores: Scores
+
+    def with_columns(self, columns: Mapping[str, FloatArray]) -> Fitted:
+        """Return the method with more result columns."""
+        own = {**self.scores.columns, **columns}
+        return replace(self, scores=replace(self.scores, columns=own))
 
 
 @dataclass(frozen=True, eq=False)

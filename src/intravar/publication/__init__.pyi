@@ -1,19 +1,25 @@
-from .case_words import NO_CASES, NOBODY_ALIKE, cases_shown
-from .check_words import check_lines, column_rows, published_check, unmeasurable
+from .checks import check_lines, column_rows, published_check, unmeasurable
 from .compare import decisions_in_both
-from .explain import WARNING, chosen_decision, measurement_folders
+from .explain import (
+    NO_CASES,
+    NOBODY_ALIKE,
+    WARNING,
+    cases_shown,
+    chosen_decision,
+    measurement_folders,
+)
 from .files import is_published, plain, read_published, safe_csv, tables_of
+from .findings import location_lines
 from .folders import (
     checked_out,
     private_folder,
     unfinished_folder,
 )
-from .group_words import group_lines
+from .group import group_lines
+from .hiding import shown
 from .joint import NOT_SHOWN, joint_lines
 from .pseudonyms import Pseudonyms, read_key
 from .results import Decision, DecisionRow, Joint, JointRow, Published, rows_of
-from .shown_location import location_lines
-from .suppression import shown
 
 __all__ = [
     "NOBODY_ALIKE",

@@ -22,10 +22,10 @@ from intravar.inference.intervals import LEVEL, Interval
 from intravar.publication.explain import chosen_decision
 from intravar.publication.files import read_published
 from intravar.publication.folders import private_folder
+from intravar.publication.hiding import fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
 from intravar.publication.results import Decision, Noise, Published
-from intravar.publication.rounding import fraction
-from intravar.publication.strata_words import SURE
+from intravar.publication.strata import SURE
 from intravar.request import MATTERS
 from intravar.wording import USUAL, Words
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -11,34 +11,43 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
+from intravar.estimators.predictions import MOST_WORDS
 from intravar.inference.group import Group
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.strata import Strata as MeasuredStrata
 from intravar.measurement.verdict import UNRANKED
-from intravar.publication.across import HiddenAcross, hidden_across
-from intravar.publication.check_words import published_check, published_leaks
+from intravar.publication.checks import published_check, published_leaks
+from intravar.publication.diagnostics import hidden_repeats, shown_diagnostics, shown_repeats
+from intravar.publication.findings import published_location, published_unrecorded
 from intravar.publication.folders import shown_source
-from intravar.publication.group_words import published_group
-from intravar.publication.hiding import hidden_parts
+from intravar.publication.group import published_group, shown_group
+from intravar.publication.hiding import (
+    HiddenAcross,
+    fraction,
+    hidden_across,
+    hidden_parts,
+    is_few,
+    is_small,
+    part_is_safe,
+    rows,
+    significant,
+    two_digits,
+)
 from intravar.publication.joint import published_joint
-from intravar.publication.publish import ShownScores, shown_scores
 from intravar.publication.results import (
     Decision,
     Dependence,
     Importance,
     Leaf,
+    OwnRule,
     Published,
     Rule,
     Strata,
 )
-from intravar.publication.rounding import fraction, rows, significant, two_digits
-from intravar.publication.shown_diagnostics import shown_diagnostics
-from intravar.publication.shown_group import shown_group
-from intravar.publication.shown_location import published_location
-from intravar.publication.shown_repeats import hidden_repeats, shown_repeats
-from intravar.publication.strata_words import (
+from intravar.publication.scores import ShownScores, shown_scores
+from intravar.publication.strata import (
     SURE,
     course_lines,
     published_course,
@@ -47,9 +56,6 @@ from intravar.publication.strata_words import (
     strata_tables,
     unsafe_physicians,
 )
-from intravar.publication.suppression import is_few, is_small, part_is_safe
-from intravar.publication.unrecorded_words import published_unrecorded
-from intravar.publication.weighing import shown_differences
 from intravar.wording import Words
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
@@ -369,3 +375,38 @@ def _leaf(leaf: Mapping[str, Any], smallest: int) -> Leaf:
         share=fraction(decided_for / n, 2) if safe else None,
         words=f"{100 * decided_for / n:.0f} %" if safe else few,
     )
+
+
+def shown_differences(
+    measurement: Measurement, reportable: Collection[str], names: Mapping[str, str]
+) -> tuple[OwnRule, ...]:
+    """Return what each physician weighs otherwise than the others: physician, covariate, how.
+
+    Parameters
+    ----------
+    measurement
+        With everything in it.
+    reportable
+        What those are called whose result is shown.
+    names
+        What to call each physician.
+    """
+    evidence = measurement.main.evidence
+    if evidence.differences is None:
+        return ()
+    smallest = measurement.request.smallest_cell
+    told: dict[str, list[OwnRule]] = {}
+    rows = evidence.differences.select("physician", "covariate", "how", "n_apart")
+    for physician, covariate, how, n_apart in rows.iter_rows():
+        shown = told.setdefault(names[str(physician)], [])
+        known = {row.covariate for row in shown}
+        if (
+            names[str(physician)] not in reportable
+            or covariate in known
+            or len(shown) == MOST_WORDS
+        ):
+            continue
+        if not is_few(n_apart, smallest):
+            shown.append(OwnRule(names[str(physician)], covariate, how))
+    # In the order of the pseudonyms: the order of the names would tell who is who.
+    return tuple(row for name in sorted(told) for row in told[name])

@@ -23,10 +23,9 @@ from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.measurement.several import Together
 from intravar.outcomes import positions
-from intravar.publication.bands import Band
+from intravar.publication.hiding import DIGITS, coarse, coarse_step, fraction, is_few
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair
-from intravar.publication.rounding import DIGITS, coarse, coarse_step, fraction
-from intravar.publication.suppression import is_few
+from intravar.publication.scores import Band
 from intravar.wording import USUAL, Words
 
 #: Figures of all patients are no finer than what so many of them move, nor coarser than this.

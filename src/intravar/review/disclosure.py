@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.publication.suppression import is_few
+from intravar.publication.hiding import is_few
 from intravar.review.estimate import discordance_of
 
 #: Figures are rounded to the first of these that hides small counts.

@@ -10,8 +10,7 @@ from intravar import documents
 from intravar.publication import results
 from intravar.publication.files import SUMMARY, files_of
 from intravar.publication.folders import add_files
-from intravar.publication.rounding import coarse
-from intravar.publication.suppression import is_few
+from intravar.publication.hiding import coarse, is_few
 from intravar.review.agreement import by_pair
 from intravar.review.disclosure import Kind, Told, publishable, why_not_yet
 from intravar.review.estimate import JudgedCounts, counted

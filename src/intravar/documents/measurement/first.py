@@ -17,10 +17,9 @@ from intravar.documents.measurement.deciders import (
 from intravar.documents.measurement.group import NoiseShare, hundred_pairs, noise_bar, noise_parts
 from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
 from intravar.measurement.verdict import UNRANKED
-from intravar.publication.group_words import differences_line
+from intravar.publication.findings import location_lines, review_sentence
+from intravar.publication.group import differences_line
 from intravar.publication.results import Decision
-from intravar.publication.review_words import review_sentence
-from intravar.publication.shown_location import location_lines
 from intravar.wording import Words, agree, capital
 
 #: How grave a verdict is, as a look of notes.

@@ -22,9 +22,9 @@ from intravar.documents.charts.rows import row_plot
 from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_figure
 from intravar.documents.sheet.sheet import COMMENT, NOT_COMPARED, TITLE
 from intravar.measurement.verdict import UNRANKED
-from intravar.publication.bands import Band
 from intravar.publication.joint import NOT_SHOWN, joint_lines
 from intravar.publication.results import DecisionRow, Joint, JointRow, Published, rows_of
+from intravar.publication.scores import Band
 from intravar.wording import Words, capital
 
 

@@ -33,8 +33,8 @@ from intravar.documents.measurement.joint import joint_about, joint_blocks
 from intravar.documents.measurement.strata import strata_section
 from intravar.documents.measurement.table import decider_table
 from intravar.estimators.registry import described
+from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
-from intravar.publication.review_words import review_lines, review_sentence
 from intravar.wording import Words
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.

@@ -8,8 +8,8 @@ from typing import Any
 from intravar.documents.blocks import Cell, Column, Row, Table
 from intravar.measurement.columns import COLUMNS, ResultColumn
 from intravar.measurement.verdict import UNRANKED
-from intravar.publication.bands import Band
 from intravar.publication.results import Decision
+from intravar.publication.scores import Band
 from intravar.wording import Words, capital
 
 #: Columns told as a number of 100.

@@ -20,9 +20,9 @@ from intravar.documents.sheet.cases import surprising
 from intravar.documents.sheet.sheet import has_figure, sheet
 from intravar.errors import InputError, option
 from intravar.ledger import Ledger
-from intravar.publication.addressing import Addresses
 from intravar.publication.explain import measurement_folders
 from intravar.publication.files import read_published, safe_csv
+from intravar.publication.pseudonyms import Addresses
 from intravar.publication.results import JointRow, Published, rows_of
 from intravar.wording import Words
 from intravar.writing import check_writable, make_folder, make_private, write_private

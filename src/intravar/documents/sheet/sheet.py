@@ -21,8 +21,8 @@ from intravar.documents.caveats import not_meant
 from intravar.documents.measurement.group import noise_bar
 from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_figure
 from intravar.measurement.verdict import UNRANKED
-from intravar.publication.bands import Band
 from intravar.publication.results import Decision, PhysicianRow, Published, Strata
+from intravar.publication.scores import Band
 from intravar.request import MATTERS
 from intravar.wording import Words
 

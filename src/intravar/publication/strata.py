@@ -13,10 +13,9 @@ from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.strata import Course
 from intravar.measurement.strata import Strata as MeasuredStrata
-from intravar.publication.group_words import published_noise
+from intravar.publication.group import published_noise
+from intravar.publication.hiding import coarse, coarse_step, fraction, is_few
 from intravar.publication.results import Change, Strata, Stratum
-from intravar.publication.rounding import coarse, coarse_step, fraction
-from intravar.publication.suppression import is_few
 from intravar.request import MATTERS
 from intravar.wording import USUAL, Words
 

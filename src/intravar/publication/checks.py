@@ -8,15 +8,15 @@ from typing import Any
 import polars as pl
 
 from intravar.preparation.check import Check
-from intravar.publication.results import Check as PublishedCheck
-from intravar.publication.results import Column, DecisionColumn, Leak
-from intravar.publication.suppression import (
+from intravar.publication.hiding import (
     is_small,
     part_is_safe,
     safe_total,
     shown,
     shown_part,
 )
+from intravar.publication.results import Check as PublishedCheck
+from intravar.publication.results import Column, DecisionColumn, Leak
 
 #: Different values beyond which their number comes close to that of the rows.
 MOST_DISTINCT = 100

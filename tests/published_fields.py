@@ -1,8 +1,8 @@
 """Every published field, and what keeps it from telling on somebody, as the types declare it.
 
 A file's fields are written as paths: `decisions[].rule.tree[].when` is the entry `when` of every
-leaf. A test holds this list against the files and docs/privacy.md; `python -m
-intravar.publication.fields` prints the tables of that page.
+leaf. Tests hold this list against the files and docs/privacy.md; `python
+tests/published_fields.py` prints the tables of that page.
 """
 
 from __future__ import annotations
