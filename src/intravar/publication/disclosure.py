@@ -161,8 +161,8 @@ def _decision(
 
 def _asked(measurement: Measurement) -> dict[str, MeasuredStrata]:
     """Return the subgroups and periods that were asked for."""
-    course = measurement.course
-    found = {"by": measurement.by, "period": None if course is None else course.strata}
+    course = measurement.periods
+    found = {"by": measurement.levels, "period": None if course is None else course.strata}
     return {name: strata for name, strata in found.items() if strata is not None}
 
 
@@ -327,10 +327,10 @@ def _banded(measurement: Measurement, published: ShownScores, words: Words) -> s
 
 
 def _by(measurement: Measurement, hidden: Mapping[str, set[str]]) -> Strata | None:
-    if measurement.by is None:
+    if measurement.levels is None:
         return None
     found = published_strata(
-        measurement.by, measurement.request.smallest_cell, hidden=bool(hidden["by"])
+        measurement.levels, measurement.request.smallest_cell, hidden=bool(hidden["by"])
     )
     words, column = measurement.request.words, str(measurement.request.by)
     return replace(found, lines=tuple(strata_lines(found, words.label(column), words)))
@@ -339,7 +339,7 @@ def _by(measurement: Measurement, hidden: Mapping[str, set[str]]) -> Strata | No
 def _course(
     measurement: Measurement, hidden: Mapping[str, set[str]], changes: pl.DataFrame | None
 ) -> Strata | None:
-    course = measurement.course
+    course = measurement.periods
     if course is None or changes is None:
         return None
     words, column = measurement.request.words, str(measurement.request.date)

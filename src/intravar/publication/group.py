@@ -156,7 +156,9 @@ def published_group(
         matters=measurement.request.matters,
         needed=None if whole.needed is None else two_digits(whole.needed),
         explained=_explained(measurement, whole),
-        noise=None if measurement.noise is None else _noise(measurement, measurement.noise),
+        noise=None
+        if measurement.components is None
+        else _noise(measurement, measurement.components),
         repeats=_repeats(measurement, digits),
         with_rate=None if alike is None else fraction(alike[0], 1),
         with_half=None if alike is None else fraction(alike[1], 1),
