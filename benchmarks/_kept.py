@@ -65,16 +65,10 @@ def collected(case: Case, method: str) -> dict[str, Any]:
             rule = suggest_rule(found.prepared, seed)
             probability = rule.probability
         if found.beyond is not None:
-            importance = dict.fromkeys(found.prepared.covariates, 1.0)
-            every, found, _ = with_everybody(
-                {method: fitted},
-                found,
-                found.beyond,
-                importance,
-                RunSettings(),
-                lambda done, total: None,
-            )
-            main = every[method]
+            weights = dict.fromkeys(found.prepared.covariates, 1.0)
+            quiet = RunSettings(), lambda done, total: None
+            everybody = with_everybody({method: fitted}, found, weights, *quiet)
+            main, found = everybody.fitted[method], everybody.check
         halves = None
         if isinstance(main.estimator, Estimator):
             halves = compare_halves(main.estimator, observed, seed)

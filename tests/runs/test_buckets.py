@@ -84,8 +84,8 @@ def scored(source: Any, settings: RunSettings, **options: Any) -> tuple[Scores, 
     assert found.beyond is not None
     assert found.method == "predictability"
     fitted = {found.method: learned(found.prepared.observed, request.random_state)}
-    whole, check, _ = with_everybody(fitted, found, found.beyond, {}, settings, lambda *_: None)
-    return whole[found.method].scores, check
+    everybody = with_everybody(fitted, found, {}, settings, lambda *_: None)
+    return everybody.fitted[found.method].scores, everybody.check
 
 
 def assert_same(one: Scores, other: Scores) -> None:

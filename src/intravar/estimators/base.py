@@ -242,15 +242,17 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         Returns
         -------
         frame
-            Of pandas if one was given, else of polars: physician, low, high, standard_error; null
-            where the score is undefined or the method has no interval.
+            Of pandas if one was given, else of polars: physician, score_low, score_high,
+            standard_error; null where the score is undefined or the method has no interval.
+            `low` and `high` of a measurement are wider: they also hold how far the score may lie
+            from the discordance.
 
         Examples
         --------
         >>> import intravar
         >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
         >>> intravar.estimators.Euclidean().fit(*cohort.observed()).interval(level=0.9).columns
-        ['physician', 'low', 'high', 'standard_error']
+        ['physician', 'score_low', 'score_high', 'standard_error']
         """
         ends = self._end_columns(level)
         table = pl.DataFrame({"physician": self._named, **ends})
@@ -262,8 +264,9 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return self._interval(checked_level(level))
 
     def _end_columns(self, level: float) -> dict[str, pl.Series]:
-        ends = self.ends(level)._asdict()
-        return {name: pl.Series(values).fill_nan(None) for name, values in ends.items()}
+        names = ("score_low", "score_high", "standard_error")
+        ends = zip(names, self.ends(level), strict=True)
+        return {name: pl.Series(values).fill_nan(None) for name, values in ends}
 
     def _interval(self, level: float) -> Interval:
         """Return the intervals in the order of `physicians_`; a method without any says so."""

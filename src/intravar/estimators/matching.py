@@ -182,7 +182,7 @@ class Euclidean(MatchingEstimator):
     >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
     >>> model = intravar.estimators.Euclidean().fit(*cohort.observed())
     >>> model.profile_.columns[:5]
-    ['physician', 'n_patients', 'score', 'low', 'high']
+    ['physician', 'n_patients', 'score', 'score_low', 'score_high']
     """
 
     name = "euclidean"

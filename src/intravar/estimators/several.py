@@ -24,6 +24,7 @@ from intravar.checks import physician_or_groups
 from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.estimators.predictability import Predictability
+from intravar.frames import as_they_came, is_pandas
 from intravar.inference.intervals import LEVEL
 from intravar.inference.shrinkage import shrink
 from intravar.observed import Observed
@@ -83,7 +84,7 @@ class Several:
             f"at least one of {len(self.decisions)} decisions; the expected number of differences "
             f"is at most about {self.n_differences:.2f}."
         ]
-        for row in self.pairs.iter_rows(named=True):
+        for row in nw.from_native(self.pairs).iter_rows(named=True):
             if row["low"] > 0 or row["high"] < 0:
                 often = "more" if row["correlation"] > 0 else "less"
                 said.append(
@@ -155,7 +156,8 @@ def several_decisions(
     ['decision', 'decision_2']
     """
     who = physician_or_groups(physician, groups)
-    return several_of(predict_decisions(X, decisions, who, random_state))
+    found = several_of(predict_decisions(X, decisions, who, random_state))
+    return as_they_came(found, as_pandas=is_pandas(X, decisions, who))
 
 
 def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> PredictedDecisions:

@@ -27,6 +27,10 @@ from intravar.inference.reliability import rankability
 from intravar.request import MATTERS
 
 _Z = float(norm.ppf(0.5 + LEVEL / 2))
+#: Whether physicians differ: they do; it is not known, for want of patients; by less than matters.
+Differences = Literal["differ", "not known", "less than matters"]
+#: Reliability from which on the order of physicians says more than chance does.
+RANKABLE = 0.5
 
 
 @dataclass(frozen=True)
@@ -125,12 +129,6 @@ def explained_of_all(
     chance = np.sqrt(float(n**2 @ error[known] ** 2) + (doubt * n.sum()) ** 2)
     half = _Z * float(chance) / total
     return Explained(share, share - half, min(share + half, 1.0))
-
-
-#: Whether physicians differ: they do; it is not known, for want of patients; by less than matters.
-Differences = Literal["differ", "not known", "less than matters"]
-#: Reliability from which on the order of physicians says more than chance does.
-RANKABLE = 0.5
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -22,22 +22,40 @@ from intravar.runs.readings import Others, panel_table, with_n_apart
 from intravar.runs.settings import RunSettings
 
 
+@dataclass(frozen=True, eq=False)
+class Everybody:
+    """All physicians, in the sample and beyond it.
+
+    Attributes
+    ----------
+    check
+        What was found in the table, all rows counted.
+    fitted
+        Methods by name with the scores of all, the one that measures first.
+    cases
+        Cases of physicians beyond the sample; None where all were learned from.
+    """
+
+    check: Check
+    fitted: dict[str, Fitted]
+    cases: BeyondCases | None
+
+
 def with_everybody(
     fitted: dict[str, Fitted],
     found: Check,
-    beyond: Beyond,
     importance: Mapping[str, float],
     settings: RunSettings,
     told: Callable[[int, int], None],
-) -> tuple[dict[str, Fitted], Check, BeyondCases]:
+) -> Everybody:
     """Score everybody by what was learned from the sample.
 
     Parameters
     ----------
     fitted
         Methods by name, fitted on the sample.
-    found, beyond
-        What was found in the table, and everybody in it.
+    found
+        What was found in the table.
     importance
         How much decisions depend on each covariate.
     settings
@@ -45,6 +63,8 @@ def with_everybody(
     told
         Hears how many buckets of how many are read.
     """
+    beyond = found.beyond
+    assert beyond is not None
     models = {
         name: each.estimator
         for name, each in fitted.items()
@@ -82,7 +102,7 @@ def with_everybody(
         pairs,
         named(others.patients, beyond.census.named),
     )
-    return whole, replace(found, prepared=accounted, panels=panels), cases
+    return Everybody(replace(found, prepared=accounted, panels=panels), whole, cases)
 
 
 def of_everybody(

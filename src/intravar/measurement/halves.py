@@ -29,6 +29,17 @@ FEWEST_IN_A_HALF = 5
 FEWEST_PHYSICIANS = 3
 #: Patients beyond which a sample of physicians is halved.
 MOST_PATIENTS = 60_000
+#: A gap between intervals that nobody would act on.
+NEARLY = 0.005
+#: Deals into halves that are averaged, where patients are no more than this.
+SPLITS = 3
+FEW_PATIENTS = 4_000
+#: What a bound lies above its limit falls at least with this power of the number of patients.
+SLOWEST = 0.25
+#: Standard errors above its estimate at which a fall is taken; 95 % of the time it is less.
+ONE_SIDED = 1.645
+_TINY = 1e-12
+_Z = float(norm.ppf(0.5 + LEVEL / 2))
 
 
 def deal(observed: Observed, random: np.random.Generator) -> tuple[IntArray, IntArray]:
@@ -76,19 +87,6 @@ def subset(observed: Observed, rows: IntArray) -> Observed | None:
         named=observed.named[present],
         _learned={},
     )
-
-
-#: A gap between intervals that nobody would act on.
-NEARLY = 0.005
-#: Deals into halves that are averaged, where patients are no more than this.
-SPLITS = 3
-FEW_PATIENTS = 4_000
-#: What a bound lies above its limit falls at least with this power of the number of patients.
-SLOWEST = 0.25
-#: Standard errors above its estimate at which a fall is taken; 95 % of the time it is less.
-ONE_SIDED = 1.645
-_TINY = 1e-12
-_Z = float(norm.ppf(0.5 + LEVEL / 2))
 
 
 @dataclass(frozen=True, eq=False)

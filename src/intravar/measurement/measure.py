@@ -1,35 +1,39 @@
-"""Measure the physicians of a table: check, fit, assess."""
+"""Measure the physicians of a table: check, fit, read everybody, judge, and look closer."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
 import joblib
 import numpy as np
+import polars as pl
 from sklearn.base import clone
 
 from intravar.deprecation import renamed
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.base import Size
-from intravar.estimators.noise import noise_of
+from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import introduce
-from intravar.measurement.beyond import with_everybody
+from intravar.inference.group import Group
+from intravar.measurement.beyond import Everybody, with_everybody
 from intravar.measurement.cases.behind import cases_behind
 from intravar.measurement.cases.pairs import pairs_behind
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.grounds import appraise
 from intravar.measurement.halves import some_panels
 from intravar.measurement.result import Fitted, Measurement
-from intravar.measurement.rule import located, location_of, suggest_rule
+from intravar.measurement.rule import SuggestedRule, located, location_of, suggest_rule
 from intravar.measurement.scores import (
     REPEATS,
+    SeenTwice,
     result_table,
     scores_of,
     scores_of_repeats,
@@ -37,7 +41,7 @@ from intravar.measurement.scores import (
 )
 from intravar.measurement.several import measured_together
 from intravar.measurement.strata import course_of, subgroups
-from intravar.measurement.unrecorded import unrecorded_reasons
+from intravar.measurement.unrecorded import Unrecorded, unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked
@@ -47,7 +51,7 @@ from intravar.runs.buckets import limits_of
 from intravar.runs.readings import with_n_apart
 from intravar.runs.settings import RunSettings
 from intravar.seeds import stream
-from intravar.wording import Sentence, Words
+from intravar.wording import Sentence
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -195,152 +199,107 @@ def measured(
     own
         Estimators by name that are used as they were given, with their settings.
     """
+    settings = settings or RunSettings()
     with request.words.in_errors():
-        return _measured(source, request, tell, settings or RunSettings(), whole, own or {})
+        steps = _Steps(tell)
+        names = chosen_methods(request)
+        settings.check()
+        sample = _checked(steps, source, request, settings, whole)
+        repeats = seen_twice(sample.prepared)
+        fitted, said = _fitted(steps, names, sample, repeats, own or {})
+        rule = _rule(steps, sample)
+        everybody = _everybody(steps, sample, fitted, rule, settings)
+        return _judged(steps, everybody, rule, repeats, said)
 
 
-def _measured(
-    source: Any,
-    request: Request,
-    tell: Listener,
-    settings: RunSettings,
-    whole: bool,
-    own: Mapping[str, Estimator],
+def _judged(
+    steps: _Steps,
+    everybody: Everybody,
+    rule: SuggestedRule,
+    repeats: SeenTwice | None,
+    said: list[str],
 ) -> Measurement:
-    words = request.words
-    names = chosen_methods(request)
-    settings.check()
-    started = time.perf_counter()
-    tell.step("reading and checking the table")
-    found = checked(source, request, settings.spool, whole=whole)
-    for line in found.leak_lines():
-        tell.note(f"possible leak: {line}")
-    seconds = {"check": time.perf_counter() - started}
-    prepared = found.prepared
-    _refuse_tiny_panels(found)
-    limits_of(found, settings)
-    fitted: dict[str, Fitted] = {}
-    said: list[str] = list(prepared.warnings)
-    repeats = seen_twice(prepared)
-    for position, name in enumerate(names, 1):
-        if name == REPEATS and repeats is not None:
-            scores = scores_of_repeats(repeats, prepared)
-            fitted[name] = Fitted(repeats.model, repeats.evidence, scores)
-            continue
-        count = f" ({position} of {len(names)})" if len(names) > 1 else ""
-        expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
-        tell.step(f"measuring with {name}{count}", expected)
-        begun = time.perf_counter()
-        fitted[name], caught = fit_method(
-            name, prepared.observed, request.random_state, own.get(name)
+    """Judge what was read of everybody, and look closer at it."""
+    check, request = everybody.check, everybody.check.request
+    prepared, words = check.prepared, request.words
+    (name, first), *others = everybody.fitted.items()
+    first = first if repeats is None else first.with_columns(repeats.columns())
+    with steps.step(words.fill("measuring two halves of the {cases}"), steps.seconds.get(name)):
+        appraisal = appraise(check, {name: first, **dict(others)}, rule)
+    location = location_of(prepared, first.evidence, request.random_state, words)
+    scores = located(appraisal.scores, location, prepared.observed)
+    main = replace(first, scores=scores)
+    fitted = {name: main, **dict(others)}
+    with steps.step(words.fill("assessing the {deciders}")):
+        table = result_table(
+            scores, min_panel=request.min_panel, min_reliability=request.min_reliability
         )
-        seconds[name] = time.perf_counter() - begun
-        said += caught
-    tell.step("looking for the rule in the data", 8)
-    rule = suggest_rule(prepared, request.random_state, words)
-    importance = dict(rule.importance.select("covariate", "importance").iter_rows())
-    sampled = fitted[names[0]]
-    beyond_cases = None
-    if found.beyond is not None:
-        tell.step(words.fill("reading the {deciders} beyond the sample"), _time_beyond(found))
-        begun = time.perf_counter()
-        fitted, found, beyond_cases = with_everybody(
-            fitted, found, found.beyond, importance, settings, tell.part
-        )
-        seconds["beyond the sample"] = time.perf_counter() - begun
-    elif sampled.evidence.differences is not None:
-        told = with_n_apart(sampled.evidence.differences, prepared.observed)
-        evidence = sampled.evidence.with_differences(told)
-        fitted[names[0]] = replace(sampled, evidence=evidence)
-    main = fitted[names[0]] = _labelled(fitted[names[0]], words)
-    if repeats is not None:
-        columns = {**main.scores.columns, **repeats.columns()}
-        main = fitted[names[0]] = replace(main, scores=replace(main.scores, columns=columns))
-    tell.step(words.fill("measuring two halves of the {cases}"), seconds.get(names[0]))
-    appraised = appraise(found, fitted, rule)
-    scores = appraised.scores
-    if (location := location_of(prepared, main.evidence, request.random_state, words)) is not None:
-        scores = located(scores, location, prepared.observed)
-    main = fitted[names[0]] = replace(main, scores=scores)
-    tell.step(words.fill("assessing the {deciders}"))
-    table = result_table(
-        main.scores, min_panel=request.min_panel, min_reliability=request.min_reliability
-    )
-    table = table[natural_places(table["physician"])]
-    pairs = pairs_behind(main.evidence, prepared.observed)
-    cases = cases_behind(main.evidence, prepared.observed, prepared.origin, importance, pairs)
-    tell.step("diagnostics", 5)
-    by_method = {name: each.scores for name, each in fitted.items()}
-    diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
-    tell.step("taking noise apart", 5)
-    noise = None
-    if len(prepared.observed.physicians) > 1:
-        # What predictions learned of halves serves noise as well.
-        learned = found.beyond is None or main.evidence.upper_limit
-        some = prepared.observed if learned else _some(prepared.observed)
-        noise = noise_of(some, seed=request.random_state)
-    group = appraised.group
-    unrecorded = None
-    if repeats is None and group is not None and main.evidence.upper_limit:
-        # Cases seen twice measure what can otherwise only be gauged.
-        tell.step("leaving covariates out in turn", 8)
-        begun = time.perf_counter()
-        unrecorded = unrecorded_reasons(
-            prepared.observed,
-            prepared.origin,
-            list(importance),
-            group.discordance,
-            request.random_state,
-        )
-        seconds["unrecorded"] = time.perf_counter() - begun
+        pairs = pairs_behind(main.evidence, prepared.observed)
+        shown = (main.evidence, prepared.observed, prepared.origin, rule.weights, pairs)
+        cases = cases_behind(*shown)
+    with steps.step("diagnostics", 5):
+        by_method = {name: each.scores for name, each in fitted.items()}
+        diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
+    noise = _noise(steps, check, main, appraisal.group)
+    unrecorded = None if repeats else _unrecorded(steps, check, main, rule, appraisal.group)
     if prepared.by is not None or prepared.period is not None:
-        tell.step("comparing subgroups and periods", seconds.get(names[0]))
-    by = subgroups(prepared, main.evidence)
-    course = course_of(prepared, main.estimator, main.evidence, request.random_state)
-    seconds["total"] = time.perf_counter() - started
-    judged = appraised.verdict
-    if judged.rule_found < RULE_FOUND:
-        said.append(NO_RULE)
+        steps.tell.step("comparing subgroups and periods", steps.seconds.get(name))
     return Measurement(
         request,
-        found,
-        table,
+        check,
+        table[natural_places(table["physician"])],
         fitted,
         pairs,
         cases,
         rule,
         diagnostics,
         noise,
-        group,
+        appraisal.group,
         repeats,
-        appraised.halves,
+        appraisal.halves,
         unrecorded,
         location,
-        judged,
-        by,
-        course,
-        beyond_cases,
-        tuple(words.said(each) for each in said),
-        seconds,
+        appraisal.verdict,
+        subgroups(prepared, main.evidence),
+        course_of(prepared, main.estimator, main.evidence, request.random_state),
+        everybody.cases,
+        _warnings(request, said, appraisal.verdict.rule_found),
+        steps.all_seconds(),
     )
 
 
-def _some(observed: Observed) -> Observed:
-    """Return some panels of a large sample: noise of all together takes no more to be known."""
-    panels = some_panels(list(observed.panels), MOST_FOR_NOISE, stream(0, "noise", "panels"))
-    return observed.take(np.sort(np.concatenate(panels)))
+@dataclass
+class _Steps:
+    """Tells a listener what begins, and notes how long it took."""
+
+    tell: Listener
+    seconds: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def step(
+        self, words: str, expected: float | None = None, noted: str | None = None
+    ) -> Iterator[None]:
+        """Announce a step; with a name its seconds are noted."""
+        self.tell.step(words, expected)
+        begun = time.perf_counter()
+        yield
+        if noted is not None:
+            self.seconds[noted] = time.perf_counter() - begun
+
+    def all_seconds(self) -> dict[str, float]:
+        """Return the seconds of the steps with a name, and of all."""
+        return {**self.seconds, "total": time.perf_counter() - self.started}
 
 
-def _time_beyond(found: Check) -> float:
-    """Return the seconds that reading everybody beyond the sample may take."""
-    assert found.beyond is not None
-    size = Size.of(found.prepared.observed)
-    n_read = found.beyond.n_read(size.n_covariates)
-    return time_of_others(size, n_read, METHODS[found.method])
-
-
-def _refuse_tiny_panels(found: Check) -> None:
-    """Say at once that there is nothing to measure, instead of after minutes."""
+def _checked(
+    steps: _Steps, source: Any, request: Request, settings: RunSettings, whole: bool
+) -> Check:
+    """Read and check the table; say at once if there is nothing to measure."""
+    with steps.step("reading and checking the table", noted="check"):
+        found = checked(source, request, settings.spool, whole=whole)
+    for line in found.leak_lines():
+        steps.tell.note(f"possible leak: {line}")
     largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
     if largest < FEWEST_IN_A_PANEL:
         raise InputError(
@@ -353,6 +312,137 @@ def _refuse_tiny_panels(found: Check) -> None:
                 physician=option("physician"),
             )
         )
+    limits_of(found, settings)
+    return found
+
+
+def _fitted(
+    steps: _Steps,
+    names: list[str],
+    check: Check,
+    repeats: SeenTwice | None,
+    own: Mapping[str, Estimator],
+) -> tuple[dict[str, Fitted], list[str]]:
+    """Fit the methods that were asked for; return them by name, and what was warned about."""
+    prepared = check.prepared
+    fitted: dict[str, Fitted] = {}
+    said = list(prepared.warnings)
+    for position, name in enumerate(names, 1):
+        if name == REPEATS and repeats is not None:
+            scores = scores_of_repeats(repeats, prepared)
+            fitted[name] = Fitted(repeats.model, repeats.evidence, scores)
+            continue
+        count = f" ({position} of {len(names)})" if len(names) > 1 else ""
+        expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
+        with steps.step(f"measuring with {name}{count}", expected, name):
+            given = own.get(name)
+            fitted[name], caught = fit_method(
+                name, prepared.observed, check.request.random_state, given
+            )
+        said += caught
+    return fitted, said
+
+
+def _rule(steps: _Steps, check: Check) -> SuggestedRule:
+    with steps.step("looking for the rule in the data", 8):
+        return suggest_rule(check.prepared, check.request.random_state, check.request.words)
+
+
+def _everybody(
+    steps: _Steps,
+    check: Check,
+    fitted: dict[str, Fitted],
+    rule: SuggestedRule,
+    settings: RunSettings,
+) -> Everybody:
+    """Read those beyond the sample, and name what the first method says of rules of their own."""
+    words = check.request.words
+    if check.beyond is None:
+        everybody = Everybody(check, fitted, None)
+    else:
+        size = Size.of(check.prepared.observed)
+        n_read = check.beyond.n_read(size.n_covariates)
+        expected = time_of_others(size, n_read, METHODS[check.method])
+        told = words.fill("reading the {deciders} beyond the sample")
+        with steps.step(told, expected, "beyond the sample"):
+            everybody = with_everybody(fitted, check, rule.weights, settings, steps.tell.part)
+    name, main = next(iter(everybody.fitted.items()))
+    evidence = main.evidence
+    if check.beyond is None and evidence.differences is not None:
+        apart = with_n_apart(evidence.differences, check.prepared.observed)
+        evidence = evidence.with_differences(apart)
+    if words.labels:
+        evidence = evidence.with_words(words.labelled)
+    return replace(everybody, fitted={**everybody.fitted, name: replace(main, evidence=evidence)})
+
+
+def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> Noise | None:
+    """Take noise apart; None with fewer than two physicians."""
+    observed = check.prepared.observed
+    if len(observed.physicians) < 2:
+        return None
+    with steps.step("taking noise apart", 5):
+        # What predictions learned of halves serves noise as well.
+        learned = check.beyond is None or main.evidence.upper_limit
+        found = noise_of(observed if learned else _some(observed), seed=check.request.random_state)
+    if group is None or not main.evidence.upper_limit:
+        return found
+    return beside_bound(found, group.discordance)
+
+
+def beside_bound(noise: Noise, bound: float) -> Noise:
+    """Return noise whose occasion is the bound of all: one figure for one thing.
+
+    Both say how often one physician would decide differently on another occasion, or for reasons
+    that are not recorded. With one figure for it nobody disagrees less with another physician than
+    with oneself.
+
+    Examples
+    --------
+    >>> rows = [("system", 0.2), ("level", 0.03), ("pattern", 0.02), ("occasion", 0.15)]
+    >>> table = pl.DataFrame(
+    ...     [(name, value, value - 0.01, value + 0.01) for name, value in rows],
+    ...     schema=["component", "value", "low", "high"], orient="row",
+    ... )
+    >>> found = beside_bound(Noise(0.2, 0.03, 0.02, 0.15, table), 0.28)
+    >>> round(found.occasion, 2), round(found.system, 2)
+    (0.14, 0.19)
+    """
+    shift = bound / 2 - noise.occasion
+    moved = pl.col("component").is_in(["occasion", "system"])
+    table = noise.table.with_columns(
+        pl.when(moved).then((pl.col(end) + shift).clip(0.0)).otherwise(end).alias(end)
+        for end in ("value", "low", "high")
+    )
+    return replace(noise, system=noise.system + shift, occasion=bound / 2, table=table)
+
+
+def _some(observed: Observed) -> Observed:
+    """Return some panels of a large sample: noise of all together takes no more to be known."""
+    panels = some_panels(list(observed.panels), MOST_FOR_NOISE, stream(0, "noise", "panels"))
+    return observed.take(np.sort(np.concatenate(panels)))
+
+
+def _unrecorded(
+    steps: _Steps, check: Check, main: Fitted, rule: SuggestedRule, group: Group | None
+) -> Unrecorded | None:
+    """Gauge how far an unrecorded reason could go; cases seen twice measure it."""
+    if group is None or not main.evidence.upper_limit:
+        return None
+    prepared = check.prepared
+    with steps.step("leaving covariates out in turn", 8, "unrecorded"):
+        return unrecorded_reasons(
+            prepared.observed,
+            prepared.origin,
+            list(rule.weights),
+            group.discordance,
+            check.request.random_state,
+        )
+
+
+def _warnings(request: Request, said: list[str], rule_found: float) -> tuple[str, ...]:
+    no_rule = [NO_RULE] if rule_found < RULE_FOUND else []
+    return tuple(request.words.said(each) for each in (*said, *no_rule))
 
 
 def chosen_methods(request: Request) -> list[str]:
@@ -403,13 +493,6 @@ def _text(message: Warning | str) -> str:
     """Return what a warning says, as it was given."""
     given = message.args[0] if isinstance(message, Warning) and message.args else message
     return given if isinstance(given, str) else str(given)
-
-
-def _labelled(fitted: Fitted, words: Words) -> Fitted:
-    """Say in what way a physician's rule differs with the labels of the covariates."""
-    if not words.labels:
-        return fitted
-    return replace(fitted, evidence=fitted.evidence.with_words(words.labelled))
 
 
 def _set_if_taken(estimator: Estimator, name: str, value: Any) -> None:

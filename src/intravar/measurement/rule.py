@@ -1,4 +1,4 @@
-"""The rule that the data suggest, in words: what matters, how, and a short tree.
+"""The rule that the data suggest, in words; and where decisions do not follow it.
 
 It describes what the physicians did on the whole, not what they should have done.
 """
@@ -34,6 +34,13 @@ DRAWN = 1_000
 #: Points at which a covariate is looked at.
 GRID = 9
 CALIBRATION_BINS = 10
+#: A close call: the less probable decision has at least this probability.
+CLOSE = 0.2
+#: Levels of the tree, and the smallest leaf: patients, and as a share of those it is grown on.
+KIND_DEPTH, FEWEST_IN_A_LEAF, SMALLEST_LEAF = 2, 30, 0.05
+#: Standard errors by which a kind must lie above all patients, among those it was not grown on.
+STANDS_OUT = 2.0
+MOST_KINDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +69,11 @@ class SuggestedRule:
     tree: list[dict[str, Any]]
     calibration: pl.DataFrame
     probability: FloatArray
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much decisions depend on each covariate, the most important first."""
+        return dict(self.importance.select("covariate", "importance").iter_rows())
 
 
 def suggest_rule(prepared: Prepared, seed: int = 0, words: Words = USUAL) -> SuggestedRule:
@@ -281,15 +293,6 @@ def _condition(
     return f"{name} > {max(above):.4g}" if above else f"{name} ≤ {min(below):.4g}"
 
 
-#: A close call: the less probable decision has at least this probability.
-CLOSE = 0.2
-#: Levels of the tree, and the smallest leaf: patients, and as a share of those it is grown on.
-DEPTH, FEWEST_IN_A_LEAF, SMALLEST_LEAF = 2, 30, 0.05
-#: Standard errors by which a kind must lie above all patients, among those it was not grown on.
-STANDS_OUT = 2.0
-MOST_KINDS = 3
-
-
 @dataclass(frozen=True, eq=False)
 class Location:
     """Where the discordance lies.
@@ -347,11 +350,13 @@ def location_of(
     )
 
 
-def located(scores: Scores, location: Location, observed: Observed) -> Scores:
+def located(scores: Scores, location: Location | None, observed: Observed) -> Scores:
     """Return scores with the share of discordance that lies in close calls.
 
     Physicians beyond the sample have none.
     """
+    if location is None:
+        return scores
     column = in_places(location.in_close, scores, observed)
     return replace(scores, columns={**scores.columns, "in_close_calls": column})
 
@@ -369,7 +374,9 @@ def _kinds(prepared: Prepared, loss: FloatArray, seed: int, words: Words) -> pl.
     smallest = max(FEWEST_IN_A_LEAF, int(SMALLEST_LEAF * grown.sum()))
     rows = []
     if grown.sum() >= 2 * smallest and (~grown).sum() >= 2 * smallest:
-        tree = DecisionTreeRegressor(max_depth=DEPTH, min_samples_leaf=smallest, random_state=0)
+        tree = DecisionTreeRegressor(
+            max_depth=KIND_DEPTH, min_samples_leaf=smallest, random_state=0
+        )
         tree.fit(x[grown], loss[grown])
         others = np.flatnonzero(~grown)
         leaf, mean = tree.apply(x[others]), float(loss[others].mean())

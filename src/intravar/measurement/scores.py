@@ -41,6 +41,8 @@ COMPARABLE = Sentence("pairs of comparable {cases}")
 RANKS = ("rank", "rank_low", "rank_high")
 #: Why a range stands in the place of a number.
 RANGE = "the level is not determined: a range for a number"
+#: The name of the method that counts.
+REPEATS = Repeats.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,10 +313,6 @@ def in_words(
         ends = (row[name] for name in ("discordance", "low", "high"))
         told = about(*ends, limit=claim != "about")
     return f"of 100 {words.said(compared)}, {told} get different decisions"
-
-
-#: The name of the method that counts.
-REPEATS = Repeats.name
 
 
 @dataclass(frozen=True, eq=False)

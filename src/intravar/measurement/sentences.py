@@ -40,6 +40,8 @@ SUPPORTS = {
     "not interpretable": "These data do not support an interpretation; the figures stand here for "
     "completeness.",
 }
+#: Rank correlation from which on scores and rates of "yes" are said to go together.
+TOGETHER = 0.8
 
 
 def hundredths(value: float, digits: int = 0) -> str:
@@ -178,10 +180,6 @@ way.'
         discordance=hundredths(discordance),
         patients=hundredths(patients),
     )
-
-
-#: Rank correlation from which on scores and rates of "yes" are said to go together.
-TOGETHER = 0.8
 
 
 def rates_in_words(with_rate: float | None, with_half: float | None) -> str | None:

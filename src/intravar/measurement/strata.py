@@ -30,6 +30,11 @@ from intravar.request import MATTERS
 #: Patients that a physician needs in a class of a stratum to be compared with themselves.
 FEWEST_IN_A_CELL = 5
 _CLASSES = 2
+#: Standard errors by which predictions must gain from the period for the rule to have changed.
+RULE_CHANGED = 3.0
+#: Patients that a period needs for its noise to be taken apart.
+FEWEST_FOR_NOISE = 500
+_TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,13 +269,6 @@ def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval)
             "probability": moved.probability,
         }
     ).fill_nan(None)
-
-
-#: Standard errors by which predictions must gain from the period for the rule to have changed.
-RULE_CHANGED = 3.0
-#: Patients that a period needs for its noise to be taken apart.
-FEWEST_FOR_NOISE = 500
-_TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

@@ -372,8 +372,8 @@ def _cells(found: Together, dealt: str) -> list[dict[tuple[str, str], int]]:
 
 def _dealt(measurement: Measurement, dealt: str) -> Strata | None:
     if dealt == "by":
-        return measurement.by
-    return None if measurement.course is None else measurement.course.strata
+        return measurement.levels
+    return None if measurement.periods is None else measurement.periods.strata
 
 
 def _repeats(found: Together) -> list[dict[tuple[str, str], int]]:

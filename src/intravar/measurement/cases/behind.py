@@ -38,6 +38,12 @@ CASE_SCHEMA = {
     "distance": pl.Float64,
     "predicted": pl.Float64,
 }
+#: Cases of a physician beyond the sample that are kept, those that tell most.
+MOST_BEYOND = 5
+#: Pairs to review that are kept of each, by lot.
+MOST_PAIRS = 8
+#: What a pair to review is called among the cases.
+REVIEW = "to review"
 
 
 def cases_behind(
@@ -127,14 +133,6 @@ def _discordant(pairs: pl.DataFrame) -> pl.DataFrame:
         )
         .cast(CASE_SCHEMA)  # type: ignore[arg-type]
     )
-
-
-#: Cases of a physician beyond the sample that are kept, those that tell most.
-MOST_BEYOND = 5
-#: Pairs to review that are kept of each, by lot.
-MOST_PAIRS = 8
-#: What a pair to review is called among the cases.
-REVIEW = "to review"
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,10 @@ LOG_ODDS = 0.5
 CLEAR = 3.0
 #: Share of the weight that all covariates have alike, whatever decisions depend on.
 EVEN = 0.1
+#: Neighbours of a patient that are looked at.
+NEIGHBOURS = 6
+#: A pair may lie so far apart, measured by what two patients at random do.
+FAR = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +157,6 @@ def nearest_within(
     within = np.flatnonzero(apart <= 1)
     nearest = within[np.argsort(apart[within], kind="stable")[:most]]
     return [(int(among[at]), float(apart[at])) for at in nearest]
-
-
-#: Neighbours of a patient that are looked at.
-NEIGHBOURS = 6
-#: A pair may lie so far apart, measured by what two patients at random do.
-FAR = 0.5
 
 
 def pairs_behind(evidence: Evidence, observed: Observed) -> pl.DataFrame:
