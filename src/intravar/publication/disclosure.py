@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.estimators.predictions import MOST_WORDS
+from intravar.estimators.predictability import MOST_WORDS
 from intravar.inference.group import Group
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
