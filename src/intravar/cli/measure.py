@@ -1,4 +1,4 @@
-"""The command `measure`: every physician of a user's own table."""
+"""The command `measure`: every physician of a user's own table, in one decision or several."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import intravar
 from intravar import cli, measurement, publication, runs, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
-from intravar.cli.joint import print_joint
 from intravar.cli.options import Json
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
@@ -23,20 +22,15 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from intravar.cli.steps import StepLines, StepProgress
+    from intravar.cli.progress import StepLines, StepProgress
     from intravar.measurement.result import Measurement
-    from intravar.publication import Decision, Published
+    from intravar.publication import Decision, DecisionRow, Joint, JointRow, Published
     from intravar.wording import Words
 
 #: Physicians that are printed; all are in the files.
 MOST_PRINTED = 24
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
 NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict."
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command("measure")(measure)
 
 
 @options.of_request()
@@ -260,3 +254,63 @@ def _told(row: dict[str, Any], shown: dict[str, str]) -> str:
     if row["discordance"] is not None or row["identified_low"] is None:
         return row["band"] or shown["discordance"]
     return f"{row['identified_low']:.2f}–{row['identified_high']:.2f}"
+
+
+#: Physicians that are printed; all are in the files.
+MOST_JOINT = 24
+_TOGETHER = ("differ in any", "95 %", "differences")
+
+
+def print_joint(console: Console, joint: Joint, words: Words) -> None:
+    """Print the joint figures of all, and a table of the physicians."""
+    for line in publication.joint_lines(joint, words):
+        console.print(cli.Text(line))
+    console.print()
+    every = publication.rows_of(joint.physicians, publication.JointRow)
+    told = [row for row in every if row.reportable or row.band]
+    if told:
+        names = _decisions_with_room(joint, words, console.width)
+        console.print(_joint_table(joint, told, names, words))
+        console.print()
+    if joint.n_banded:
+        few = f"{words.counted(joint.n_banded)} with a band: {publication.NOT_SHOWN}"
+        console.print(cli.Text(few))
+    if len(every) > len(told):
+        silent = words.counted(len(every) - len(told))
+        console.print(cli.Text(f"without joint figures: {silent}"))
+
+
+def _decisions_with_room(joint: Joint, words: Words, width: int) -> list[str]:
+    """Return the decisions, if a terminal has room for them beside what they say together."""
+    names = [each.decision for each in joint.decisions]
+    needed = 12 + sum(max(len(words.label(name)), 5) + 1 for name in names) + 40
+    return names if needed <= width else []
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _one_figure(row: DecisionRow | None) -> str:
+    return "–" if row is None else row.band or _number(row.discordance)
+
+
+def _joint_table(joint: Joint, rows: list[JointRow], decisions: list[str], words: Words) -> Table:
+    table = cli.Table(box=None, pad_edge=False)
+    table.add_column(cli.Text(words.decider), overflow="fold", min_width=9)
+    for name in [*(words.label(name) for name in decisions), *_TOGETHER]:
+        table.add_column(cli.Text(name), justify="right", no_wrap=True)
+    listed = publication.rows_of(joint.by_physician, publication.DecisionRow)
+    each = {(row.physician, row.decision): row for row in listed}
+    for row in rows[:MOST_JOINT]:
+        known = row.reportable
+        table.add_row(
+            cli.Text(row.physician),
+            *(_one_figure(each.get((row.physician, name))) for name in decisions),
+            _number(row.differ) if known else row.band,
+            f"{_number(row.differ_low)}–{_number(row.differ_high)}" if known else "–",
+            _number(row.n_differences),
+        )
+    if len(rows) > MOST_JOINT:
+        table.add_row(f"... {len(rows) - MOST_JOINT:,} more")
+    return table
