@@ -17,8 +17,7 @@ from intravar.frames import as_they_came
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.observed import Observed
 from intravar.prediction.components import Components, FoldPredictions, components
-from intravar.prediction.halves import half_predictions
-from intravar.prediction.held_out import held_out
+from intravar.prediction.held_out import half_predictions, held_out
 
 N_FOLDS = 5
 

@@ -1,10 +1,10 @@
 """Several decisions per patient: each of them, all together, and which go together.
 
 Every decision is predicted on its own by :class:`Predictability`. Physicians' effects in all of
-them then inform each other (:mod:`intravar.prediction.several.across_decisions`), and each decision
-is also explained by those before it (:mod:`intravar.prediction.several.chain`). From the held-out
+them then inform each other (:mod:`intravar.prediction.several.effects`), and each decision
+is also explained by those before it (:mod:`intravar.prediction.several.joint`). From the held-out
 probability of every combination follow the bounds of
-:mod:`intravar.prediction.several.joint_bound`.
+:mod:`intravar.prediction.several.joint`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ from intravar.observed import Observed
 from intravar.outcomes import MOST_DECISIONS, chained, positions
 from intravar.panels import Layout
 from intravar.prediction.bound import Bound, bound, panel_means
-from intravar.prediction.several.across_decisions import Across, across_decisions
-from intravar.prediction.several.chain import apart, conditionals
-from intravar.prediction.several.joint_bound import differ_bound, difference_bound
+from intravar.prediction.several.effects import Across, across_decisions
+from intravar.prediction.several.joint import apart, conditionals, differ_bound, difference_bound
 
 N_FOLDS = 5
 #: With fewer patients of whom all decisions are known nothing is said of them together.

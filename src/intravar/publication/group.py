@@ -295,8 +295,8 @@ def _noise_line(noise: Noise) -> str:
     return Sentence(
         "Of 100 {cases} seen by two of them, about {whole} would be decided "
         "differently: {level} because some {say_yes} more often, {pattern} "
-        "because they weigh {cases} differently, {occasion} because the same one "
-        "would decide otherwise another time, or for reasons not recorded.",
+        "because they weigh {cases} differently, {occasion} because the same {decider} "
+        "would decide differently on another occasion, or for reasons not recorded.",
         whole=whole,
         level=level,
         pattern=pattern,
