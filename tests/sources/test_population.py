@@ -171,7 +171,7 @@ def test_a_number_beyond_all_is_larger_than_all() -> None:
         ("seen = 5", "it holds dates"),
         ("smoker = 'yes'", "it holds true and false"),
         ("took > 5", "duration"),
-        ("age > 1000", "no patient"),
+        ("age > 1000", "no row of"),
     ],
 )
 def test_what_cannot_be_compared_is_said(expression: str, words: str) -> None:
