@@ -49,6 +49,7 @@ ROUTES = [
     Route("/check/{draft}", tables.check),
     Route("/leaks/{draft}", tables.leaks, methods=["POST"]),
     Route("/measure/{draft}", tables.measure, methods=["POST"]),
+    Route("/task/{task}", tables.task),
     Route("/run", tables.run),
     Route("/run/state", tables.run_state),
     Route("/run/stop", tables.stop, methods=["POST"]),

@@ -42,7 +42,7 @@ def conditions(
     as_json: Json = False,
 ) -> None:
     """List the paper's 94 conditions with their rule in words and their seed."""
-    known = simulation.all_conditions() if everything else simulation.paper_conditions()
+    known = simulation.all_conditions() if everything else simulation.conditions_of("paper")
     rows = [_condition_row(condition) for condition in known.values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=1))

@@ -17,9 +17,8 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
-from intravar.estimators.base import CommonEstimator
+from intravar.estimators.base import CommonEstimator, Size
 from intravar.estimators.repeats import Repeats
-from intravar.estimators.work import Size
 from intravar.preparation.census import CODE, DECIDED, Census, as_measured, take_census
 from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import assign_roles, missing_column

@@ -156,7 +156,9 @@ def published_group(
         matters=measurement.request.matters,
         needed=None if whole.needed is None else two_digits(whole.needed),
         explained=_explained(measurement, whole),
-        noise=None if measurement.noise is None else _noise(measurement, measurement.noise),
+        noise=None
+        if measurement.components is None
+        else _noise(measurement, measurement.components),
         repeats=_repeats(measurement, digits),
         with_rate=None if alike is None else fraction(alike[0], 1),
         with_half=None if alike is None else fraction(alike[1], 1),
@@ -293,8 +295,8 @@ def _noise_line(noise: Noise) -> str:
     return Sentence(
         "Of 100 {cases} seen by two of them, about {whole} would be decided "
         "differently: {level} because some {say_yes} more often, {pattern} "
-        "because they weigh {cases} differently, {occasion} because the same one "
-        "would decide otherwise another time, or for reasons not recorded.",
+        "because they weigh {cases} differently, {occasion} because the same {decider} "
+        "would decide differently on another occasion, or for reasons not recorded.",
         whole=whole,
         level=level,
         pattern=pattern,

@@ -19,7 +19,7 @@ import psutil
 from intravar.arrays import IntArray
 from intravar.errors import InputError
 from intravar.estimators import METHODS, CommonEstimator
-from intravar.estimators.work import Size
+from intravar.estimators.base import Size
 from intravar.preparation.census import CODE, Census
 from intravar.preparation.check import Beyond, Check
 from intravar.preparation.cost import memory_of_learning

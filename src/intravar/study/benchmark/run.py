@@ -25,16 +25,9 @@ from intravar.study.benchmark.store import (
     check_same_software,
 )
 from intravar.study.benchmark.units import Replicates, Unit, UnitResult, plan, run_unit
-from intravar.study.simulation.catalogue import (
-    Condition,
-    find_condition,
-    grid_conditions,
-    multi_conditions,
-    paper_conditions,
-    stress_conditions,
-)
+from intravar.study.simulation.conditions import Condition, conditions_of, find_condition
 from intravar.study.tables import TITLES, build_tables
-from intravar.study.tables.render import markdown
+from intravar.study.tables.grids import markdown
 
 #: One condition of each kind: a first look at the whole study within a minute or two.
 QUICK = (
@@ -154,15 +147,15 @@ def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> li
         if isinstance(name, Condition):
             found = [name]
         elif name == "all":
-            found = list(paper_conditions().values())
+            found = list(conditions_of("paper").values())
         elif name == "quick":
             found = [find_condition(quick) for quick in QUICK]
         elif name == "grid":
-            found = list(grid_conditions().values())
+            found = list(conditions_of("grid").values())
         elif name == "stress":
-            found = list(stress_conditions().values())
+            found = list(conditions_of("stress").values())
         elif name == "multi":
-            found = list(multi_conditions().values())
+            found = list(conditions_of("multi").values())
         else:
             found = [find_condition(name)]
         chosen |= {condition.name: condition for condition in found}

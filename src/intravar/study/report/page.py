@@ -17,8 +17,8 @@ from intravar.study.report.findings import findings
 from intravar.study.report.palette import GROUPS, LOOKS, looks_of, token
 from intravar.study.report.physician_rows import physicians_of, undefined_reasons
 from intravar.study.report.stored_results import Results
-from intravar.study.report.table_grids import Grid, grid_of, number_text
 from intravar.study.tables import FIGURE_TABLES
+from intravar.study.tables.grids import Grid, number_text
 
 #: Tables that are long; they stand folded below their figure.
 _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
@@ -37,7 +37,7 @@ def study_page(results: Results) -> str:
         "data": script_json(data),
         "findings": findings(results),
         "sections": [_section(results, figure) for figure in shown],
-        "seconds": grid_of(results, "seconds") if "seconds" in results.tables else None,
+        "seconds": results.grid("seconds") if "seconds" in results.tables else None,
         "further": _further(results, shown),
         "manifest": results.manifest,
         "results": results,
@@ -59,11 +59,11 @@ def study_page(results: Results) -> str:
 def _further(results: Results, shown: list[Figure]) -> list[Grid]:
     """Return the tables that stand below no figure."""
     placed = {name for figure in shown for name in figure.tables} | {"seconds"}
-    return [grid_of(results, name) for name in results.tables if name not in placed]
+    return [results.grid(name) for name in results.tables if name not in placed]
 
 
 def _section(results: Results, figure: Figure) -> dict[str, Any]:
-    grids = [grid_of(results, name) for name in figure.tables if name in results.tables]
+    grids = [results.grid(name) for name in figure.tables if name in results.tables]
     # The size grid resamples its draws: its bars are about all of them.
     means = [grid.draws for grid in grids if grid.has_paper]
     draws = results.draws(figure.condition) if figure.condition else max([1, *means])

@@ -17,8 +17,9 @@ from intravar.estimators import METHODS
 from intravar.study.benchmark.score_table import ALWAYS_STORED, current_scores
 from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import CONSTANT, ORACLE
-from intravar.study.simulation.catalogue import Condition, all_conditions
+from intravar.study.simulation.conditions import Condition, all_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES, build_tables
+from intravar.study.tables.grids import Grid, make_grid
 
 #: What a folder must hold to be the results of a study.
 _NEEDED = ("manifest.json", "details.json", "scores.parquet", "runs.parquet")
@@ -106,7 +107,7 @@ class Results:
         return condition in self.conditions
 
     def known_condition(self, name: str) -> Condition | None:
-        """Return the catalogue's entry of a condition; None for one of the user's own."""
+        """Return the condition of a name; None for one of the user's own."""
         return all_conditions().get(name)
 
     @cached_property
@@ -144,6 +145,10 @@ class Results:
             (pl.col("column") == column) & pl.col("method").is_in(list(methods))
         )
         return self.labelled(rows)
+
+    def grid(self, table: str) -> Grid:
+        """Return a stored table as people read it."""
+        return make_grid(self.tables[table], table, TITLES.get(table, table), self.label)
 
     def labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add the names of methods as people read them, in the column `label`."""

@@ -22,7 +22,7 @@ from intravar.study.report.figures.marks import (
     zero_line,
 )
 from intravar.study.report.stored_results import Results
-from intravar.study.report.table_grids import number_text
+from intravar.study.tables.grids import number_text
 
 _DELTA = "Mean delta (score minus oracle)"
 #: Steps of this share of a turn fall evenly: a figure plotted twice is the same figure.

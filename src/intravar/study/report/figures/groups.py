@@ -24,8 +24,8 @@ from intravar.study.report.figures.marks import (
     zero_line,
 )
 from intravar.study.report.stored_results import Results
-from intravar.study.report.table_grids import number_text
 from intravar.study.tables import correlations_of
+from intravar.study.tables.grids import number_text
 
 #: Shades of a rank correlation, from the lowest to 1.
 _SHADES = 5

@@ -11,7 +11,7 @@ from intravar.documents.charts import LegendEntry, Plot, round_ticks, text_width
 from intravar.study.report.palette import GROUPS, looks_of, token
 from intravar.study.report.physician_rows import physicians_of
 from intravar.study.report.stored_results import Results
-from intravar.study.report.table_grids import number_text
+from intravar.study.tables.grids import number_text
 
 #: Widths of a figure in pixels: on a desk and on paper, and on a telephone.
 WIDE, NARROW = 840, 350

@@ -14,7 +14,7 @@ from intravar.study.report.figures.marks import (
     short_tick,
 )
 from intravar.study.report.stored_results import Results
-from intravar.study.report.table_grids import number_text
+from intravar.study.tables.grids import number_text
 
 TABLE = "recovery_spearman"
 

@@ -10,7 +10,7 @@ from intravar.study.report.figures.groups import first_mean_deltas
 from intravar.study.report.figures.model_fit import calibration_rows, residual_rows
 from intravar.study.report.figures.overview import overview_cards
 from intravar.study.report.stored_results import Results
-from intravar.study.report.table_grids import number_text
+from intravar.study.tables.grids import number_text
 
 
 def overview_in_words(results: Results) -> str:
