@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intravar.errors import InputError
+from intravar.estimators import LPAGuided
 from intravar.learning import mixtures, profiles
 from intravar.learning.profiles import ProfileModel, robustly_scaled, select_profiles
 from learning_cohorts import small_cohort
@@ -121,3 +123,9 @@ def test_rebuilt_features_and_threads_do_not_change_the_result(
     rebuilt = select_profiles(z, candidates=range(2, 5), n_init=2, random_state=0, n_jobs=2)
     assert stored.bic == pytest.approx(rebuilt.bic, rel=1e-12)
     np.testing.assert_allclose(stored.memberships(z), rebuilt.memberships(z), atol=1e-10)
+
+
+def test_a_share_beyond_one_is_refused() -> None:
+    cohort = small_cohort(40, 2, seed=0)
+    with pytest.raises(InputError, match=r"alpha is 1\.5"):
+        LPAGuided(alpha=1.5).fit(cohort.x, cohort.y, cohort.physician)

@@ -66,7 +66,8 @@ def benchmark(
     conditions: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names of conditions, or all (the paper's 94), quick, grid, stress, multi. "
+            help="Names of conditions, or all (the paper's 94), quick, or a family: "
+            "grid, stress, course, multi, review. "
             "Default: score2.",
             show_default=False,
         ),
