@@ -383,11 +383,8 @@ def read_words(path: str | os.PathLike[str]) -> dict[str, Any]:
         A TOML file with `decider_word`, `case_word`, `decision_word`, `title` and `[labels]`.
     """
     found = _flat({"words": _read_toml(path)}, path)
-    labels = [
-        (name, SharedLabel(text.strip()))
-        for name, text in _labels("labels", found.pop("labels", ()))
-    ]
-    return found | ({"labels": tuple(labels)} if labels else {})
+    labels = _labels("labels", found.pop("labels", ()))
+    return found | {"labels": tuple((name, SharedLabel(text)) for name, text in labels)}
 
 
 def _with_file(path: str | os.PathLike[str], given: Mapping[str, Any]) -> dict[str, Any]:
