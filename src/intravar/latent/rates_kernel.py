@@ -204,7 +204,8 @@ def posterior_mass(
     of_low = (laws[2] - 1.0) * np.log(low) + (laws[3] - 1.0) * np.log1p(-low)
     value = joint + of_high[:, None] + of_low
     mass: FloatArray = np.exp(value - value.max())
-    return mass / mass.sum()
+    mass /= mass.sum()
+    return mass
 
 
 def panel_grid(place: IntArray, y: IntArray, given: Given) -> PanelGrid:
