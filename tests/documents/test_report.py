@@ -50,6 +50,12 @@ def test_every_verdict_has_its_words_and_steps(thirty: Published, verdict: str) 
     assert next_steps(decision, None, USUAL)
 
 
+def test_what_cannot_be_interpreted_is_not_drawn(thirty: Published) -> None:
+    assert any(isinstance(block, Figure) for block in walk(report(thirty).blocks))
+    refused = changed(thirty, verdict="not interpretable", verdict_reasons=("a leak",))
+    assert not [block for block in walk(report(refused).blocks) if isinstance(block, Figure)]
+
+
 def test_no_page_holds_a_command_or_an_option(thirty: Published) -> None:
     leaking = changed(thirty, leaks=(Leak("sbp", "it predicts every decision"),))
     for document in (report(thirty), report(leaking)):

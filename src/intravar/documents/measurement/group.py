@@ -53,7 +53,7 @@ class NoiseShare(NamedTuple):
 def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
     """Return the parts of noise; none where it was not taken apart."""
     noise = None if decision.group is None else decision.group.noise
-    if noise is None:
+    if noise is None or decision.verdict == "not interpretable":
         return []
     values = {name: getattr(noise, name).value for name in NOISE}
     if None in values.values():
@@ -90,7 +90,7 @@ def noise_bar(decision: Decision, words: Words) -> Figure | None:
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     """Return a hundred pairs of cases; those decided differently have two kinds of dots."""
     group = decision.group
-    if group is None or group.discordance is None:
+    if group is None or group.discordance is None or decision.verdict == "not interpretable":
         return None
     differ = round(100 * group.discordance)
     picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)

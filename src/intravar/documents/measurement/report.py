@@ -60,6 +60,7 @@ _ORDER = (
     "physicians.identified_high",
     "verdict",
 )
+_FUNNEL = (*_SCORES, "physicians.n_pairs", "physicians.n_patients", "physicians.band", "claim")
 #: Every figure, and what makes it safe: what `publication/results.py` says of the fields it reads.
 FIGURES: tuple[Charted, ...] = (
     Charted("hundred-pairs", ("group",), group.hundred_pairs),
@@ -67,7 +68,7 @@ FIGURES: tuple[Charted, ...] = (
     Charted("dots", (*_ORDER, "physicians.n_pairs", "physicians.n_patients"), deciders.dots),
     Charted("physicians-picture", _ORDER, deciders.intervals),
     Charted("ends", _ORDER, deciders.order_ends),
-    Charted("funnel", (*_SCORES, "physicians.n_pairs", "physicians.n_patients"), deciders.funnel),
+    Charted("funnel", _FUNNEL, deciders.funnel),
     Charted("importance", ("rule",), rule.importance),
     Charted("love", ("diagnostics.love",), trust.love),
     Charted("distances", ("diagnostics.distances",), trust.distances),
@@ -83,6 +84,8 @@ _BY_NAME = {each.name: each for each in FIGURES}
 
 def _made(decision: Decision, words: Words, *names: str) -> list[Block]:
     """Return figures by name, those that there are data for; sentences after them."""
+    if decision.verdict == "not interpretable":
+        return []
     made = [_BY_NAME[name].make(decision, words) for name in names]
     shown = [block for block in made if block is not None]
     return sorted(shown, key=lambda block: not isinstance(block, Figure))
@@ -261,7 +264,7 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
     side = [*_made(decision, words, "importance"), *_tree(decision, words)]
     blocks += [SideBySide(side)] if side else []
     dependences = rule.dependences(decision, words)
-    if dependences:
+    if dependences and decision.verdict != "not interpretable":
         blocks += [
             Heading(words.fill("How the share {decided_for} goes with each of them"), 2),
             SideBySide(dependences),
