@@ -16,9 +16,9 @@ import intravar
 from intravar.arrays import FloatArray
 from intravar.estimators import Observed
 from intravar.latent.calibration import decision_log_likelihood
-from intravar.latent.decided import Decided
 from intravar.latent.rule_learners import BoostedTrees, Task
 from intravar.learning.boosted_trees import Rates
+from intravar.panels import PanelDecisions
 
 SIZES = ((10_000, 20), (50_000, 100))
 SEED = 50_000
@@ -43,7 +43,7 @@ def run() -> None:
             "continuous", random_state=SEED, n_patients=n_patients, n_physicians=n_physicians
         )
         observed = Observed.of(*cohort.observed())
-        decided = Decided(observed.decision.astype(np.int64), observed.code, n_physicians)
+        decided = PanelDecisions(observed.decision.astype(np.int64), observed.code, n_physicians)
         task = Task(_half(n_patients), decided, _rates(n_physicians), 0.0, False)
         for name, learner in {"intravar": _ours, "LightGBM": _theirs}.items():
             learner(observed.covariates, task)

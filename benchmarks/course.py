@@ -17,7 +17,7 @@ from intravar.publication.strata import SURE, published_strata
 from intravar.request import Request
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
-from intravar.study.simulation.courses import MIDDLE
+from intravar.study.simulation.covariates import MIDDLE_DAY
 
 CONDITIONS = ("drift-step", "drift-slow", "drift-guideline", "drift-none", "subgroup-harder")
 #: Draws are counted from here: settings were chosen on earlier ones.
@@ -44,12 +44,12 @@ def run(*wanted: str) -> None:
 
 def _draw(name: str, draw: int) -> dict[str, float]:
     cohort = intravar.simulate(name, random_state=find_condition(name).replicate_seed(draw))
-    late = (cohort.covariates["day"].to_numpy() >= MIDDLE).astype(np.int64)
+    late = (cohort.covariates["day"].to_numpy() >= MIDDLE_DAY).astype(np.int64)
     table = cohort.to_polars().with_columns(seen=FIRST_DAY + pl.duration(days="day")).drop("day")
     asked: dict[str, Any] = {"physician": "physician", "decision": "decision"}
     changed = float("nan")
     if name.startswith("drift"):
-        day = f"before/after {pl.select(FIRST_DAY + pl.duration(days=MIDDLE)).item()}"
+        day = f"before/after {pl.select(FIRST_DAY + pl.duration(days=MIDDLE_DAY)).item()}"
         prepared = checked(table, Request(date="seen", period=day, **asked)).prepared
         course = course_of(prepared, *_fitted(prepared), 0)
         assert course is not None

@@ -17,10 +17,11 @@ from threadpoolctl import threadpool_limits
 
 import intravar
 from intravar.estimators import PAPER_METHODS, Observed, make_estimator
+from intravar.estimators.matching import Comparison, between_points
 from intravar.learning.forest import ForestSettings, grow_forest
-from intravar.learning.profiles import kmeans_labels, select_profiles
-from intravar.learning.scaling import fit_robust_scaling
-from intravar.matching.comparison import Comparison, Hybrid, Points, SharedLeaves, pair_panel
+from intravar.learning.profiles import kmeans_labels, robustly_scaled, select_profiles
+from intravar.matching.distances import HybridDistances, LeafDistances
+from intravar.matching.pairing import pair_panel
 
 #: Weightings of the literal search that are timed, and how many the whole search tries.
 WEIGHTINGS, WHOLE = 15, 1_485
@@ -89,16 +90,17 @@ def _literal_search(observed: Observed) -> float:
 def _parts(observed: Observed) -> None:
     """Print what the methods that cost most are made of."""
     x, y = observed.covariates, observed.decision
-    z = fit_robust_scaling(x).transform(x)
+    z = robustly_scaled(x)
     candidates = range(2, 11)
     forest = grow_forest(x, y, ForestSettings())
     model = select_profiles(z, candidates=candidates, random_state=0)
     starts = _seconds(lambda: [kmeans_labels(z, k, 10, 0) for k in candidates])
     mixtures = _seconds(lambda: select_profiles(z, candidates=candidates, random_state=0))
-    compared = {
-        "forest": SharedLeaves(forest.leaves),
-        "importances": Points(observed.standardised * np.sqrt(forest.importances)),
-        "profiles": Hybrid(model.memberships(z), z, 0.5),
+    shares = model.memberships(z)
+    compared: dict[str, Comparison] = {
+        "forest": lambda rows: LeafDistances(forest.leaves[rows]),
+        "importances": between_points(observed.standardised * np.sqrt(forest.importances)),
+        "profiles": lambda rows: HybridDistances(shares[rows], z[rows], 0.5),
     }
     pairs = {name: _seconds(lambda by=by: _pair(observed, by)) for name, by in compared.items()}  # type: ignore[misc]
     parts = {
@@ -116,7 +118,7 @@ def _parts(observed: Observed) -> None:
 
 def _pair(observed: Observed, comparison: Comparison) -> None:
     for rows in observed.panels:
-        pair_panel(comparison, rows, caliper=0.25, strategy="algorithm-1")
+        pair_panel(comparison(rows), caliper=0.25, strategy="algorithm-1")
 
 
 def _row(name: str, slow: float, fast: float) -> None:

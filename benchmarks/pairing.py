@@ -10,9 +10,9 @@ from scipy.spatial.distance import cdist
 
 import intravar
 from intravar.estimators import Observed
-from intravar.matching.alternatives import exact_matching, greedy_matching
-from intravar.matching.assignment import solve_dense, solve_points
-from intravar.matching.pairing import pair_by_assignment
+from intravar.matching.assignment import solve
+from intravar.matching.distances import MatrixDistances, PointDistances
+from intravar.matching.pairing import exact_matching, greedy_matching, pair_by_assignment
 
 SIZES = (40, 500, 2_000, 6_000)
 
@@ -32,15 +32,15 @@ def _solvers() -> None:
         barred = distances.copy()
         np.fill_diagonal(barred, 4 * distances.max())
         seconds = []
-        for solve, given in (
+        for solver, given in (
             (lambda matrix: linear_sum_assignment(matrix), barred),
-            (solve_dense, distances),
-            (solve_points, points),
+            (solve, MatrixDistances(distances)),
+            (solve, PointDistances(points)),
         ):
             repeats = max(1, 1_000 // size)
             begin = time.perf_counter()
             for _ in range(repeats):
-                solve(given)
+                solver(given)
             seconds.append((time.perf_counter() - begin) / repeats)
         best = seconds[0] / min(seconds[1:])
         print(f"{size:>12,}" + "".join(f"{each:>12.4f}" for each in seconds) + f"{best:>12.1f}")
@@ -57,7 +57,10 @@ def _loss() -> None:
             ("exact", exact_matching),
             ("greedy", greedy_matching),
         ):
-            found = [pair(cdist(z[rows], z[rows]), percentile) for rows in observed.panels]
+            found = [
+                pair(MatrixDistances(cdist(z[rows], z[rows])), percentile)
+                for rows in observed.panels
+            ]
             pairs = sum(len(pairing.pairs) for pairing in found)
             total = sum(float(pairing.distances.sum()) for pairing in found)
             label = f"{title}, {name}"

@@ -17,10 +17,9 @@ import intravar
 from intravar.estimators import Observed
 from intravar.latent.calibration import calibrate, count, starting_rates
 from intravar.latent.crossfit import plan_folds, train
-from intravar.latent.decided import Decided
 from intravar.latent.rule_learners import BoostedTrees
 from intravar.latent.shared_rule import learn_shared
-from intravar.panels import Layout, Panels
+from intravar.panels import Layout, PanelDecisions, Panels
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import pair_discordance
 from intravar.study.tables.ranks import spearman
@@ -57,7 +56,7 @@ def _readouts(cohort: Cohort) -> dict[str, FloatArray]:
     panels = Layout.of(observed).panels(observed)
     y, who, n_physicians = panels.y, panels.code, len(panels)
     score = _held_out(panels)
-    fit = calibrate(count(score, Decided(y, who, n_physicians)))
+    fit = calibrate(count(score, PanelDecisions(y, who, n_physicians)))
     found = {
         "soft": _soft(expit(score), y, who, n_physicians),
         "core": _core(expit(score), y, who, n_physicians),
@@ -70,7 +69,7 @@ def _readouts(cohort: Cohort) -> dict[str, FloatArray]:
 def _held_out(panels: Panels) -> FloatArray:
     plan = plan_folds(panels, 4, (0.0,), 0)
     rule = BoostedTrees().prepare(panels.X)
-    decided = Decided(panels.y, panels.code, len(panels))
+    decided = PanelDecisions(panels.y, panels.code, len(panels))
     score = np.empty(len(panels.y))
     for left_out in range(4):
         rows = np.flatnonzero(plan.fold != left_out)
@@ -82,7 +81,7 @@ def _held_out(panels: Panels) -> FloatArray:
 def _soft(
     g: FloatArray, y: NDArray[np.int64], who: NDArray[np.int64], n_physicians: int
 ) -> FloatArray:
-    high, low = starting_rates(Decided(y, who, n_physicians))
+    high, low = starting_rates(PanelDecisions(y, who, n_physicians))
     bounded: Callable[[FloatArray], FloatArray] = lambda p: np.clip(p, 1e-6, 1 - 1e-6)  # noqa: E731
     for _ in range(500):
         h, lo = high[who], low[who]

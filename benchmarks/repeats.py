@@ -123,7 +123,8 @@ def _draw(
     real = np.array([truth[name] for name in profile["physician"]])
     defined = ~np.isnan(real)
     score, high = (
-        profile[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("score", "high")
+        profile[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        for name in ("score", "score_high")
     )
     return score[defined], high[defined], real[defined]
 

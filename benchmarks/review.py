@@ -10,29 +10,77 @@ says of the same pairs, and the plain rate 2r(1 - r).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.measurement.cases.pairs import pairs_to_review
 from intravar.observed import Observed
 from intravar.review.design import Design, draw_pairs
-from intravar.review.estimate import (
-    Estimate,
-    counted,
-    counted_by,
-    estimate,
-    leaning,
-    pooled_estimates,
-)
+from intravar.review.estimate import Estimate, counted, counted_by, estimate, pooled_estimates
 from intravar.seeds import stream
-from intravar.study.simulation.catalogue import review_conditions
-from intravar.study.simulation.reviews import PairTruth, Reviewer
+from intravar.study.cohort import Truth
+from intravar.study.simulation.conditions import conditions_of
 
 DRAWS, PAIRS = 200, 120
 ERRORS = 0.1
+
+
+@dataclass(frozen=True)
+class PairTruth:
+    """What is true of pairs of patients, given everything that matters.
+
+    Attributes
+    ----------
+    comparable
+        Whether the physician would decide on both with the same probability.
+    differ
+        Probability that the two are decided differently.
+    """
+
+    comparable: BoolArray
+    differ: FloatArray
+
+    @classmethod
+    def of(cls, truth: Truth, first: IntArray, second: IntArray) -> PairTruth:
+        """Return the truth of pairs by the positions of their patients."""
+        one, two = truth.probability[first], truth.probability[second]
+        return cls(np.abs(one - two) < 1e-9, one * (1 - two) + two * (1 - one))
+
+    @property
+    def discordance(self) -> float:
+        """Discordance among comparable pairs: what a review without errors aims at."""
+        return float(self.differ[self.comparable].mean())
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """Somebody who judges pairs, with errors.
+
+    Parameters
+    ----------
+    sensitivity
+        How often two patients who differ in something that matters are found different.
+    specificity
+        How often two comparable patients are found comparable.
+    """
+
+    sensitivity: float = 1.0
+    specificity: float = 1.0
+
+    def judge(self, comparable: BoolArray, random: np.random.Generator) -> BoolArray:
+        """Return which pairs are found comparable.
+
+        Examples
+        --------
+        >>> Reviewer().judge(np.array([True, False]), np.random.default_rng(0)).tolist()
+        [True, False]
+        """
+        chance = np.where(comparable, self.specificity, 1 - self.sensitivity)
+        return np.asarray(random.random(len(comparable)) < chance)
 
 
 class Drawn(NamedTuple):
@@ -55,7 +103,7 @@ def run(draws: str = str(DRAWS), pairs: str = str(PAIRS)) -> None:
         "lean (10 % errors)  expected  physicians held"
     )
     print(head)
-    for name in review_conditions():
+    for name in conditions_of("review"):
         found = [one_draw(name, number, int(pairs)) for number in range(int(draws))]
         print(_line(name, found), flush=True)
 
@@ -80,7 +128,7 @@ def _line(name: str, found: list[Drawn]) -> str:
 
 def one_draw(name: str, number: int, n_pairs: int) -> Drawn:
     """Simulate a cohort, draw pairs of it, let them be judged, and estimate."""
-    condition = review_conditions()[name]
+    condition = conditions_of("review")[name]
     cohort = condition.scenario.simulate(condition.replicate_seed(number))
     assert cohort.truth is not None
     observed = Observed.of(*cohort.observed())
@@ -145,3 +193,32 @@ def _physicians(
     total = np.bincount(panel[comparable], weights=truth.differ[comparable], minlength=n)
     own = total / np.maximum(np.bincount(panel[comparable], minlength=n), 1)
     return int(((low <= own) & (own <= high)).sum()), n, float((middle - own).mean())
+
+
+def leaning(
+    share_different: float, share_alike: float, record: float, wrong: tuple[float, float]
+) -> float:
+    """Return by how much reviewers' errors move the discordance.
+
+    Parameters
+    ----------
+    share_different, share_alike
+        True shares of comparable pairs among those decided differently, and alike.
+    record
+        Share of pairs decided differently.
+    wrong
+        How often a comparable pair is called different, and one that differs comparable.
+
+    Examples
+    --------
+    >>> round(leaning(0.4, 0.75, 0.28, (0.1, 0.1)), 3)
+    0.017
+    """
+
+    def value(first: float, second: float) -> float:
+        return record * first / (record * first + (1 - record) * second)
+
+    def judged(share: float) -> float:
+        return share * (1 - wrong[0]) + (1 - share) * wrong[1]
+
+    return value(judged(share_different), judged(share_alike)) - value(share_different, share_alike)

@@ -20,10 +20,10 @@ from intravar.arrays import FloatArray
 from intravar.estimators.several import PredictedDecisions, predict_decisions, several_of
 from intravar.inference import assess
 from intravar.prediction.bound import Bound, bound, panel_means
-from intravar.prediction.several.physician_effects import Logits, fit_effects
+from intravar.prediction.several.effects import Logits, fit_effects
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle_several
-from intravar.study.simulation import Rule, find_condition, multi_conditions
+from intravar.study.simulation import Rule, conditions_of, find_condition
 from intravar.study.simulation.several_decisions import SeveralDecisions
 
 SEEDS = (7001, 7002, 7003, 7004, 7005)
@@ -43,7 +43,7 @@ KNOWN = {"known, alone": False, "known, across": True}
 
 def run(*conditions: str) -> None:
     """Print a table per condition."""
-    for name in conditions or multi_conditions():
+    for name in conditions or conditions_of("multi"):
         rows = []
         print(f"\n{name}", flush=True)
         for seed in SEEDS:

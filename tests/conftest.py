@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -27,7 +26,7 @@ def methods_as_before() -> Iterator[None]:
     """Forget methods of their own that tests and examples introduce."""
     from intravar.estimators import DESCRIBED, METHODS
 
-    tables: tuple[dict[str, Any], ...] = (METHODS, DESCRIBED)
+    tables = (METHODS, DESCRIBED)
     before = [dict(each) for each in tables]
     yield
     for known, earlier in zip(tables, before, strict=True):

@@ -29,7 +29,7 @@ LEARNERS = ("intravar.prediction", "intravar.learning", "intravar.panels")
 @contextmanager
 def kept(folder: Path) -> Iterator[None]:
     """Keep held-out predictions, of all patients and of halves, below a folder."""
-    from intravar.prediction import halves, held_out
+    from intravar.prediction import held_out
 
     here = folder / _state()
     for other in folder.glob("*"):
@@ -50,7 +50,7 @@ def kept(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name, key in (
             (held_out, "_held_out", key_of_patients),
-            (halves, "_half_predictions", key_of_halves),
+            (held_out, "_half_predictions", key_of_halves),
         ):
             remembering = _remembering(getattr(module, name), key, here, pristine)
             patch.setattr(module, name, remembering)

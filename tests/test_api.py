@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -63,6 +65,35 @@ def test_groups_stand_for_the_physician() -> None:
         estimators.Euclidean().fit(X, y)
     with pytest.raises(InputError, match="both are given"):
         estimators.Euclidean().fit(X, y, physician, groups=physician)
+
+
+def test_pandas_in_pandas_out() -> None:
+    cohort = intravar.simulate("multi-interacting", n_patients=400, n_physicians=5, random_state=3)
+    X, y, physician = (part.to_pandas() for part in _frames(cohort))
+    decisions = cohort.decisions[:, :2].to_pandas()
+    told = intravar.noise(X, y, physician)
+    several = estimators.several_decisions(X, decisions, physician)
+    repeats = intravar.Repeats().fit(pd.Series(range(400)) // 2, y, ["A"] * 400)
+    model = intravar.Predictability().fit(X, y, physician)
+    beside = repeats.beside(model.profile_)
+    frames = [told.table, several.by_decision, several.pairs, repeats.profile_, beside]
+    table = X.assign(y=y, who=physician)
+    found = intravar.measure(table, physician="who", decision="y", by="smoker")
+    assert found.noise is not None
+    assert found.by is not None
+    who = found.physicians["physician"][0]
+    frames += [found.physicians, found.noise.table, found.by.levels, found.by.cells]
+    frames += [intravar.explain(found, who)]
+    for frame in frames:
+        assert isinstance(frame, pd.DataFrame)
+    assert "pairs of comparable patients" in several.describe()
+    assert found.levels is not None
+    assert found.levels.levels["n_patients"].to_list() == list(found.by.levels["n_patients"])
+
+
+def _frames(cohort: intravar.Cohort) -> tuple[pl.DataFrame, pl.Series, pl.Series]:
+    table = cohort.to_polars()
+    return table.select(cohort.covariate_names), table["decision"], table["physician"].cast(str)
 
 
 #: What scikit-learn asks for and these estimators do otherwise, and why.

@@ -10,10 +10,10 @@ from numba.core.registry import CPUDispatcher
 
 import intravar
 from intravar.estimators import CommonEstimator, Estimator
-from intravar.latent.personal import contest, weights
+from intravar.latent.personal import own_rules, weights
 from intravar.latent.personal.chain_kernel import Sweeps
 from intravar.latent.personal.weights import ChainSettings
-from intravar.learning import screening
+from intravar.learning import bins
 from intravar.observed import Observed
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -52,8 +52,8 @@ def test_scores_do_not_depend_on_the_compiler(
     make: Callable[[], Estimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Chains need not be long to be compared.
-    monkeypatch.setattr(contest, "SHORT", ChainSettings(24, 20))
-    monkeypatch.setattr(contest, "LONG", ChainSettings(32, 24))
+    monkeypatch.setattr(own_rules, "SHORT", ChainSettings(24, 20))
+    monkeypatch.setattr(own_rules, "LONG", ChainSettings(32, 24))
     monkeypatch.setattr(weights, "SWEEPS", Sweeps(warm=10, burn=6, kept=20))
     table = cohort(80, 4)
     with warnings.catch_warnings():
@@ -92,8 +92,8 @@ def test_columns_are_chosen_the_same_without_the_compiler(monkeypatch: pytest.Mo
     table = random.normal(size=(150, 12))
     table[random.random(table.shape) < 0.1] = np.nan
     y = (np.nan_to_num(table[:, 3]) > 0).astype(int)
-    given = screening.coarse_bins(table), y, np.arange(150), 4
-    compiled = screening.telling(*given)
+    given = bins.coarse_bins(table), y, np.arange(150), 4
+    compiled = bins.telling(*given)
     with monkeypatch.context() as patch:
         plain(patch)
-        np.testing.assert_array_equal(screening.telling(*given), compiled)
+        np.testing.assert_array_equal(bins.telling(*given), compiled)

@@ -6,7 +6,7 @@ import pytest
 
 import intravar
 from intravar.observed import Observed
-from intravar.prediction import cross_fitting, halves, held_out
+from intravar.prediction import cross_fitting, held_out
 from learned_on_disk import kept
 
 
@@ -17,7 +17,7 @@ def cohort() -> Observed:
 
 def predictions(observed: Observed) -> list[list[float]]:
     found = held_out.held_out(observed, 3, 0)
-    own, _ = halves.half_predictions(observed, 3, 0)[0]
+    own, _ = held_out.half_predictions(observed, 3, 0)[0]
     return [found.personal.tolist(), own.tolist()]
 
 

@@ -19,7 +19,7 @@ from .sources.omop.patients import omop_patients
 from .study.benchmark.run import benchmark
 from .study.cohort import Cohort
 from .study.oracle import oracle
-from .study.simulation.catalogue import simulate
+from .study.simulation.conditions import simulate
 from .version import __version__
 
 __all__ = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 import narwhals as nw
 import polars as pl
@@ -22,6 +23,25 @@ def is_pandas(*given: Any) -> bool:
         for native in natives
         if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series)
     )
+
+
+Result = TypeVar("Result")
+
+
+def as_they_came(result: Result, *, as_pandas: bool) -> Result:
+    """Return a result with all its frames as pandas if pandas came in, else as it is."""
+    if not as_pandas or not is_dataclass(result) or isinstance(result, type):
+        return result
+    changed = {}
+    for each in fields(result):
+        value = getattr(result, each.name)
+        if isinstance(value, pl.DataFrame):
+            changed[each.name] = handed_back(value, as_pandas=True)
+        elif is_dataclass(value):
+            changed[each.name] = as_they_came(value, as_pandas=True)
+        elif isinstance(value, tuple):
+            changed[each.name] = tuple(as_they_came(one, as_pandas=True) for one in value)
+    return replace(result, **changed)
 
 
 def handed_back(table: pl.DataFrame, *, as_pandas: bool) -> Any:

@@ -27,6 +27,41 @@ RICH = 0.25
 Number = TypeVar("Number", bound=np.generic)
 
 
+@dataclass(frozen=True)
+class PanelDecisions:
+    """Decisions and who made them, one entry per patient.
+
+    Parameters
+    ----------
+    y
+        0 or 1 per patient.
+    physician
+        Position of the patient's physician.
+    n_physicians
+        Number of physicians; some may be without a patient here.
+
+    Examples
+    --------
+    >>> decisions = PanelDecisions(np.array([1, 0, 1]), np.array([0, 0, 1]), 2)
+    >>> decisions.take(np.array([0, 2])).y.tolist()
+    [1, 1]
+    """
+
+    y: IntArray
+    physician: IntArray
+    n_physicians: int
+
+    def take(self, rows: IntArray) -> PanelDecisions:
+        """Return the decisions on some patients; the physicians stay the same."""
+        return PanelDecisions(self.y[rows], self.physician[rows], self.n_physicians)
+
+    def per_physician(self) -> tuple[IntArray, IntArray]:
+        """Return every physician's number of patients, and of decisions for."""
+        size = np.bincount(self.physician, minlength=self.n_physicians)
+        given = np.bincount(self.physician, self.y, minlength=self.n_physicians)
+        return size.astype(np.int64), given.astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Panels:
     """Patients of one physician after the other.
@@ -60,6 +95,11 @@ class Panels:
 
     def __len__(self) -> int:
         return len(self.physicians)
+
+    @property
+    def decisions(self) -> PanelDecisions:
+        """Who decided what."""
+        return PanelDecisions(self.y, self.code, len(self))
 
     @property
     def sizes(self) -> IntArray:

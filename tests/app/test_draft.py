@@ -1,5 +1,8 @@
 """Choices on screens become the request and the command that do the same."""
 
+import re
+from dataclasses import fields
+from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
@@ -7,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intravar.app.draft import OPERATORS, Draft, condition, opened
+from intravar.app.draft import ON_SCREEN, OPERATORS, Draft, condition, opened
 from intravar.app.guess import at_first_sight
 from intravar.errors import InputError
+from intravar.request import Request
 from intravar.where import Compared, columns_of, parse_population
 
 NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12)
@@ -75,6 +79,15 @@ def test_the_command_says_what_was_chosen() -> None:
 def test_what_cannot_be_is_said(form: dict[str, str], words: str) -> None:
     with pytest.raises(InputError, match=words):
         chosen(**form)
+
+
+def test_screens_ask_under_the_names_that_messages_use() -> None:
+    screen = files("intravar.app").joinpath("templates", "table.html.j2").read_text("utf-8")
+    missing = [label for label in ON_SCREEN.values() if not re.search(f'[">]{label}["<]', screen)]
+    assert missing == ["Which patients?"]
+    assert "<legend>Which patients?<" in screen
+    flags = {f"--{each.name.replace('_', '-')}" for each in fields(Request)} | {"--label"}
+    assert set(ON_SCREEN) <= flags
 
 
 def test_a_study_file_opens_with_its_choices(tmp_path: Path) -> None:

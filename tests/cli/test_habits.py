@@ -47,7 +47,7 @@ def test_nothing_is_left_out_silently(
     Path("t.csv").write_text(GOOD)
     monkeypatch.setenv("COLUMNS", width)
     said = run(*MEASURE, "--min-reliability", "0").out
-    for name in ("patients", "discordance", "95 %", "shrunken", "reliability"):
+    for name in ("patients", "of 100 pairs", "95 % interval", "reliability"):
         assert name in said
     checked = run("check", "t.csv", *COLUMNS).out
     for name in ("column", "use", "kind", "missing", "note"):

@@ -16,8 +16,10 @@ from intravar.study.simulation import (
     Normal,
     ThresholdRule,
     WindowRecipe,
-    catalogue,
-    paper_conditions,
+    conditions_of,
+)
+from intravar.study.simulation import (
+    conditions as simulation_conditions,
 )
 from own_tables import Outcome, Run
 
@@ -56,17 +58,17 @@ def test_version_and_help(run: Run) -> None:
 def test_conditions_lists_all(run: Run) -> None:
     outcome = run("conditions")
     assert (outcome.code, outcome.err) == (0, "")
-    for name in paper_conditions():
+    for name in conditions_of("paper"):
         assert name in outcome.out
 
 
 def test_conditions_as_json(run: Run) -> None:
     rows = json.loads(run("conditions", "--json").out)
-    assert [row["condition"] for row in rows] == list(paper_conditions())
+    assert [row["condition"] for row in rows] == list(conditions_of("paper"))
     by_name = {row["condition"]: row for row in rows}
     score2, window = by_name["score2"], by_name["pass2-w3-p2"]
     assert score2["target_share"] is None
-    assert score2["seed"] == paper_conditions()["score2"].seed
+    assert score2["seed"] == conditions_of("paper")["score2"].seed
     assert score2["rule"].startswith("SCORE2/SCORE2-OP risk (low region)")
     assert (window["pass"], window["width"], window["position"]) == (2, 3, 2)
     assert 0.2 <= window["target_share"] <= 0.8
@@ -199,7 +201,7 @@ BAD_SCENARIOS = {
 def test_bad_rules(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     scenario, message = BAD_SCENARIOS[kind]
     bad = {"bad": Condition("bad", "window", scenario, seed=1)}
-    monkeypatch.setattr(catalogue, "paper_conditions", lambda: bad)
+    monkeypatch.setattr(simulation_conditions, "all_conditions", lambda: bad)
     before = sorted(folder.iterdir())
     assert_refused(run("simulate", "bad", "--out", str(folder / "a.csv")), message)
     assert sorted(folder.iterdir()) == before
@@ -211,7 +213,7 @@ def test_impossible_quantile(run: Run, folder: Path, monkeypatch: pytest.MonkeyP
             return ThresholdRule({"age": Normal(60, 12, 40, 90).quantile(1.2)})
 
     bad = {"bad": Condition("bad", "window", Scenario("bad", rule=Wrong(1, 1)), seed=1)}
-    monkeypatch.setattr(catalogue, "paper_conditions", lambda: bad)
+    monkeypatch.setattr(simulation_conditions, "all_conditions", lambda: bad)
     outcome = run("simulate", "bad", "--out", str(folder / "a.csv"))
     assert_refused(outcome, "quantile 1.2 is impossible")
 

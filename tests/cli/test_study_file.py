@@ -14,7 +14,7 @@ def test_a_study_file_measures_the_same(run: Run, table: pl.DataFrame) -> None:
     assert sorted(tables[0].rows(), key=str) == sorted(tables[1].rows(), key=str)
     assert run(*asked, "one").code == 0  # the same request again
     words = refused(run, *asked, "one", "--seed", "4")
-    assert "holds the result of another request (other seed)" in words
+    assert "holds the result of another request (other --seed)" in words
     assert words.endswith("or overwrite it with --replace")
     assert run(*asked, "one", "--seed", "4", "--replace").code == 0
     assert run("check", "one/request.toml").code == 0

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import intravar
 from intravar.estimators import fit_methods, make_estimator
-from intravar.matching.assignment import solve_dense
+from intravar.matching.assignment import solve
+from intravar.matching.distances import MatrixDistances
 from reference import methods as literal
 from reference import pairing
 
@@ -99,7 +100,7 @@ def test_rf_proximity(cohort):
         rows = np.flatnonzero(physician == name)
         panel = leaves[rows]
         different = np.array([(panel != patient).sum(axis=1) for patient in panel])
-        sigma = solve_dense(different / 300)
+        sigma = solve(MatrixDistances(different / 300))
         best = pairing.assignment(different)
         everyone = np.arange(len(rows))
         assert different[everyone, sigma].sum() == different[everyone, best].sum()
@@ -119,7 +120,7 @@ def test_glmm(cohort):
 
 
 def test_one_forest_serves_both(cohort, monkeypatch):
-    import intravar.estimators.forest_based as module
+    import intravar.estimators.rf_proximity as module
 
     grown = []
     grow = module.grow_forest

@@ -49,10 +49,18 @@ def test_recovers_the_oracle(cohort, model):
 
 def test_results_are_complete(cohort, model):
     profile = model.profile_
-    for name in ("score", "low", "high", "standard_error", "p_high", "p_low", "discrimination"):
+    for name in (
+        "score",
+        "score_low",
+        "score_high",
+        "standard_error",
+        "p_high",
+        "p_low",
+        "discrimination",
+    ):
         assert profile[name].null_count() == 0
-    assert (profile["low"] <= profile["score"] + 1e-9).all()
-    assert (profile["score"] <= profile["high"] + 1e-9).all()
+    assert (profile["score_low"] <= profile["score"] + 1e-9).all()
+    assert (profile["score"] <= profile["score_high"] + 1e-9).all()
     assert (profile["identified_low"] <= profile["identified_high"]).all()
     assert profile["n_core"].sum() == model.core_.sum()
     assert model.two_classes_
@@ -60,7 +68,9 @@ def test_results_are_complete(cohort, model):
     assert (np.diff(model.log_likelihood_) > -0.05).all()
     assert min(model.anchors_.low, model.anchors_.high) > 0.3
     wide, narrow = model.interval(0.99), model.interval(0.8)
-    assert (wide["high"] - wide["low"] > narrow["high"] - narrow["low"]).all()
+    assert (
+        wide["score_high"] - wide["score_low"] > narrow["score_high"] - narrow["score_low"]
+    ).all()
 
 
 def test_intervals_reach_the_ends(model):

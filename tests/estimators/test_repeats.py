@@ -48,14 +48,16 @@ def test_intervals_cover():
 
 def test_beside_the_bound():
     model = intravar.Repeats().fit(list("aabb"), [0, 1, 1, 1], ["Ada"] * 4)
-    profile = pl.DataFrame({"physician": ["Ada", "Ben"], "score": [0.8, 0.1], "high": [0.9, 0.2]})
+    profile = pl.DataFrame(
+        {"physician": ["Ada", "Ben"], "score": [0.8, 0.1], "score_high": [0.9, 0.2]}
+    )
     row = model.beside(profile).row(0, named=True)
     assert row["repeats"] == 0.5
     assert row["unexplained"] == pytest.approx(0.3)
     assert row["share_unexplained"] == pytest.approx(0.375)
     assert row["holds"]
-    with pytest.raises(InputError, match="no column 'high'"):
-        model.beside(profile.drop("high"))
+    with pytest.raises(InputError, match="no column 'score_high'"):
+        model.beside(profile.drop("score_high"))
 
 
 def test_nothing_seen_twice_and_bad_input():

@@ -28,7 +28,8 @@ def coverage():
         )
         truth = intravar.oracle(cohort).select("physician", "group", "d_star", "oracle")
         fitted = intravar.estimators.fit_methods([*list(LEAST)[:3]], *cohort.observed())
-        tables = {name: model.profile_ for name, model in fitted.items()}
+        ends = {"score_low": "low", "score_high": "high"}
+        tables = {name: model.profile_.rename(ends) for name, model in fitted.items()}
         tables["oracle"] = oracle_interval(cohort).join(
             truth.select("physician", score="oracle"), on="physician"
         )

@@ -140,15 +140,15 @@ def test_every_method_has_intervals(name):
     cohort = intravar.simulate("score2", n_patients=400, n_physicians=5, random_state=5)
     model = make_estimator(name, **QUICK.get(name, {})).fit(*cohort.observed())
     found, wide = model.interval(0.9), model.interval(0.99)
-    assert found.columns == ["physician", "low", "high", "standard_error"]
-    assert (found["low"].to_numpy() <= model.score_).all()
-    assert (model.score_ <= found["high"].to_numpy()).all()
-    assert (wide["low"] <= found["low"]).all()
-    assert (wide["high"] >= found["high"]).all()
+    assert found.columns == ["physician", "score_low", "score_high", "standard_error"]
+    assert (found["score_low"].to_numpy() <= model.score_).all()
+    assert (model.score_ <= found["score_high"].to_numpy()).all()
+    assert (wide["score_low"] <= found["score_low"]).all()
+    assert (wide["score_high"] >= found["score_high"]).all()
     assert (found["standard_error"] > 0).all()
     profile = model.profile_
-    assert profile.columns[3:6] == ["low", "high", "standard_error"]
-    assert profile["low"].equals(model.interval()["low"])
+    assert profile.columns[3:6] == ["score_low", "score_high", "standard_error"]
+    assert profile["score_low"].equals(model.interval()["score_low"])
 
 
 @pytest.mark.parametrize("name", ["euclidean", "genetic-mahalanobis", "glmm"])
@@ -157,9 +157,9 @@ def test_undefined_stays_undefined(name):
     who = np.array(["one"] + ["many"] * 39)
     model = make_estimator(name).fit(random.normal(size=(40, 2)), np.arange(40) % 2, who)
     found = {row["physician"]: row for row in model.interval().to_dicts()}
-    assert found["one"]["low"] is None
+    assert found["one"]["score_low"] is None
     assert found["one"]["standard_error"] is None
-    assert found["many"]["low"] is not None
+    assert found["many"]["score_low"] is not None
 
 
 def test_oracle_interval_and_levels():

@@ -36,11 +36,11 @@ def profile_of(share, n, **columns):
 @pytest.mark.parametrize("name", ["Euclidean", "GeneticMahalanobis", "GLMM"])
 def test_estimators(name):
     cohort = intravar.simulate("score2", n_patients=1000, n_physicians=10, random_state=1)
-    model = getattr(intravar, name)().fit(*cohort.observed())
+    model = getattr(intravar.estimators, name)().fit(*cohort.observed())
     found = assess(model, level=0.9)
     table = found.table
     assert table.columns == COLUMNS
-    assert table["low"].equals(model.interval(0.9)["low"])
+    assert table["low"].equals(model.interval(0.9)["score_low"])
     assert found.scale == model.scale
     assert 0 < found.rankability < 1
     assert table["reliability"].is_between(0, 1).all()

@@ -16,12 +16,12 @@ from intravar.latent.calibration_kernel import (
     map_slopes,
     occupied,
 )
-from intravar.latent.decided import Decided
 from intravar.latent.rates import fit_beta_binomial, shortest_interval
 from intravar.latent.rule_learners import SplineLogit, Task
 from intravar.latent.shared_rule import learn_shared
 from intravar.learning.bins import bin_edges, binned
 from intravar.learning.boosted_trees import Rates, _best_split, _histograms
+from intravar.panels import PanelDecisions
 from latent.made import panels_of
 from reference.latent import best_gain, posterior_of_rates
 
@@ -66,7 +66,7 @@ def test_the_spline_logit_finds_a_maximum():
     y = (random.random(2_000) < np.where(eligible, 0.9, 0.1)).astype(np.int64)
     rule = SplineLogit(penalty=1e-3, iterations=500).prepare(x)
     rates = Rates(np.full(4, 0.9), np.full(4, 0.1), np.zeros(4))
-    task = Task(np.arange(2_000), Decided(y, who, 4), rates, 0.0, False)
+    task = Task(np.arange(2_000), PanelDecisions(y, who, 4), rates, 0.0, False)
     score = rule.learn(task).logit
 
     def value(logit):
@@ -83,7 +83,7 @@ def test_calibration_undoes_a_timid_score():
     who = random.integers(0, 20, 40_000)
     eligible = random.random(40_000) < expit(true)
     y = (random.random(40_000) < np.where(eligible, 0.85, 0.05)).astype(np.int64)
-    fit = calibrate(count((true + 1) / 3, Decided(y, who, 20)))
+    fit = calibrate(count((true + 1) / 3, PanelDecisions(y, who, 20)))
     assert fit.slope == pytest.approx(3, rel=0.1)
     assert fit.intercept == pytest.approx(-1, abs=0.25)
     assert np.mean(fit.mean_high) == pytest.approx(0.85, abs=0.01)
@@ -184,7 +184,9 @@ def test_calibration_never_lowers_its_objective(seed, panel, physicians, persona
     high, low = random.uniform(0.3, 1, physicians), random.uniform(0, 0.4, physicians)
     g = expit(2 * score)
     y = (random.random(n) < low[who] + (high - low)[who] * g).astype(np.int64)
-    fit = calibrate(count(score, Decided(y, who, physicians)), CalibrationSettings(personal, tight))
+    fit = calibrate(
+        count(score, PanelDecisions(y, who, physicians)), CalibrationSettings(personal, tight)
+    )
     assert (np.diff(fit.path) >= -1e-9 * np.abs(fit.path[0])).all()
     assert np.isfinite(fit.log_likelihood)
     assert fit.log_likelihood == fit.path[-1]
@@ -203,7 +205,7 @@ def test_panels_of_two_are_read(seed):
 def test_a_class_without_patients_keeps_its_prior():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 500)
-    fit = calibrate(count(np.full(500, 800.0), Decided(y, np.repeat(np.arange(5), 100), 5)))
+    fit = calibrate(count(np.full(500, 800.0), PanelDecisions(y, np.repeat(np.arange(5), 100), 5)))
     assert np.isfinite(fit.path).all()
 
 

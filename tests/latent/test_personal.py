@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar.latent.decided import Decided
+from intravar.latent.calibration import log_score
 from intravar.latent.personal import chain_kernel as kernel
-from intravar.latent.personal.contest import log_score
 from intravar.latent.personal.heterogeneity import RIDGE, most_personal, own_rule_evidence
 from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.own_rules import read_own_rules
 from intravar.latent.personal.panel_rows import PanelRows, Standard
-from intravar.latent.personal.unfollowed import safe_interval
 from intravar.latent.personal.weights import ChainSettings, CommonWeights
+from intravar.latent.reading import safe_interval
+from intravar.panels import PanelDecisions
 from latent.made import panels_of
 from reference import personal as literal
 
@@ -48,7 +48,7 @@ def test_evidence_of_own_slopes(seed, panels, width):
     z, y = random.normal(size=(n, width)), random.integers(0, 2, n)
     who, q = random.integers(0, panels, n), random.uniform(0.05, 0.95, n)
     who = np.unique(who, return_inverse=True)[1]
-    decided = Decided(y, who, int(who.max()) + 1)
+    decided = PanelDecisions(y, who, int(who.max()) + 1)
     assert own_rule_evidence(z, decided, q) == pytest.approx(
         literal.own_rule_evidence(z, y, who, q, RIDGE), rel=1e-6, abs=1e-6
     )
@@ -171,7 +171,7 @@ def test_columns_that_physicians_use_differently_come_first():
     z, who = random.normal(size=(2_000, 6)), np.repeat(np.arange(10), 200)
     own = np.where(who % 2, 1, -1) * z[:, 4] + z[:, 1]
     y = (random.random(2_000) < 1 / (1 + np.exp(-2 * own))).astype(np.int64)
-    kept = most_personal(z, Decided(y, who, 10), np.full(2_000, 0.5), 1)
+    kept = most_personal(z, PanelDecisions(y, who, 10), np.full(2_000, 0.5), 1)
     np.testing.assert_array_equal(kept[:, 0], z[:, 4])
 
 
@@ -185,7 +185,7 @@ def test_the_safe_interval_holds_whatever_the_rule():
         y = (random.random(2_000) < np.where(eligible, p[who], 0.02)).astype(np.int64)
         # a prediction that knows half of the rule
         q = np.where(random.random(2_000) < 0.5, eligible, 0.5) * 0.8
-        low, high = safe_interval(q, Decided(y, who, 20), 0.95)
+        low, high = safe_interval(q, PanelDecisions(y, who, 20), 0.95)
         truth = 2 * p * (1 - p)
         held.append(np.mean((low <= truth) & (truth <= high)))
     assert np.mean(held) > 0.97

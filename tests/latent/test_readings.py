@@ -10,10 +10,8 @@ from scipy.special import expit
 from scipy.stats import beta
 
 from intravar.latent.anchors import find_anchors
-from intravar.latent.calibration import SHIFT_POINTS, count
-from intravar.latent.decided import Decided
+from intravar.latent.calibration import SHIFT_POINTS, count, log_score
 from intravar.latent.personal.chain_kernel import PopulationDraws, Sweeps, run_panel
-from intravar.latent.personal.contest import log_score
 from intravar.latent.personal.limits import CommonLimits, law_table
 from intravar.latent.personal.limits_kernel import weigh_panel
 from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
@@ -22,6 +20,7 @@ from intravar.latent.rates_kernel import Given, read_panels
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit, Task
 from intravar.latent.shared_rule import learn_shared
 from intravar.learning.boosted_trees import LARGEST_SCORE, Rates
+from intravar.panels import PanelDecisions
 from latent.made import panels_of
 from reference import personal
 from reference import readings as literal
@@ -32,7 +31,7 @@ def learned(learner, random, n=300):
     x = np.column_stack([random.normal(size=(n, 3)), random.integers(0, 3, n), np.ones(n)])
     x[random.random(x.shape) < 0.05] = np.nan
     y = (random.random(n) < np.where(np.nan_to_num(x[:, 0]) > 0, 0.9, 0.1)).astype(np.int64)
-    decided = Decided(y, np.arange(n) % 3, 3)
+    decided = PanelDecisions(y, np.arange(n) % 3, 3)
     rates = Rates(np.full(3, 0.9), np.full(3, 0.1), np.zeros(3))
     found = learner.prepare(x).learn(Task(np.arange(0, n, 2), decided, rates, 0.0, False))
     return x, found
@@ -143,7 +142,9 @@ def test_a_switched_rule_is_turned():
 
 def test_every_score_has_a_bin():
     score = np.array([-5.0, -5.0, -4.9, 0.0, 0.1, 7.0])
-    counts = count(score, Decided(np.array([0, 1, 0, 1, 0, 1]), np.zeros(6, dtype=np.int64), 1))
+    counts = count(
+        score, PanelDecisions(np.array([0, 1, 0, 1, 0, 1]), np.zeros(6, dtype=np.int64), 1)
+    )
     bins = counts.bin_of_cell()
     np.testing.assert_array_equal(bins[np.searchsorted(counts.edges, score)], counts.bin)
     assert bins[0] == 0

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intravar.errors import InputError
+from intravar.estimators import LPAGuided
 from intravar.learning import mixtures, profiles
-from intravar.learning.profiles import ProfileModel, select_profiles
-from intravar.learning.scaling import fit_robust_scaling
+from intravar.learning.profiles import ProfileModel, robustly_scaled, select_profiles
 from learning_cohorts import small_cohort
 from reference import latent_profiles as reference
 
@@ -39,7 +40,7 @@ def assert_same_memberships(ours: FloatArray, literal: FloatArray) -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_equals_sklearn_on_the_reference_cohort(seed: int) -> None:
     x = small_cohort(1500, 10, seed).x
-    z = fit_robust_scaling(x).transform(x)
+    z = robustly_scaled(x)
     model = select_profiles(z, candidates=range(2, 8), n_init=4, random_state=seed)
     assert not model.fallback
     assert not model.skipped
@@ -116,7 +117,7 @@ def test_rebuilt_features_and_threads_do_not_change_the_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x = small_cohort(600, 5, seed=4).x
-    z = fit_robust_scaling(x).transform(x)
+    z = robustly_scaled(x)
     stored = select_profiles(z, candidates=range(2, 5), n_init=2, random_state=0)
     monkeypatch.setattr(mixtures, "_STORED_FEATURES_LIMIT", 0)
     rebuilt = select_profiles(z, candidates=range(2, 5), n_init=2, random_state=0, n_jobs=2)
@@ -124,21 +125,7 @@ def test_rebuilt_features_and_threads_do_not_change_the_result(
     np.testing.assert_allclose(stored.memberships(z), rebuilt.memberships(z), atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("z", "message"),
-    [
-        (np.array([[0.0, np.nan], [1.0, 2.0]]), "column 1"),
-        (np.zeros(5), "two dimensions"),
-        (np.zeros((1, 2)), "two patients"),
-    ],
-)
-def test_unusable_input_is_named(z: FloatArray, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        select_profiles(z, random_state=0)
-
-
-def test_memberships_reject_another_number_of_columns() -> None:
-    z = np.random.default_rng(0).normal(size=(50, 2))
-    model = select_profiles(z, candidates=[2], n_init=1, random_state=0)
-    with pytest.raises(ValueError, match="3 columns"):
-        model.memberships(np.zeros((1, 3)))
+def test_a_share_beyond_one_is_refused() -> None:
+    cohort = small_cohort(40, 2, seed=0)
+    with pytest.raises(InputError, match=r"alpha is 1\.5"):
+        LPAGuided(alpha=1.5).fit(cohort.x, cohort.y, cohort.physician)

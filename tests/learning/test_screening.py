@@ -6,21 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from intravar.latent.decided import Decided
 from intravar.latent.personal.heterogeneity import most_personal_columns, strongest_evidence
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit, Task
-from intravar.learning.bins import bin_edges, binned
-from intravar.learning.boosted_trees import Rates
-from intravar.learning.screening import (
+from intravar.learning.bins import (
     COARSE_MISSING,
     MOST_SEEN,
+    bin_edges,
+    binned,
     coarse_bins,
     column_gains,
-    largest,
     telling,
 )
-from intravar.prediction.pooled import common_trees
-from intravar.prediction.trees import grown
+from intravar.learning.boosted_trees import Rates
+from intravar.panels import PanelDecisions
+from intravar.prediction.trees import common_trees, grown
 from reference.boosted_trees import score as literal_score
 from reference.screening import best_gain
 
@@ -60,7 +59,8 @@ def test_bins_keep_rare_values_apart():
 def test_no_choice_where_columns_are_few_and_the_first_of_equal_ones():
     bins = np.zeros((5, MOST_SEEN), np.uint8)
     assert telling(bins, np.ones(5), np.arange(5)).tolist() == list(range(MOST_SEEN))
-    assert largest(np.array([1.0, 3.0, 1.0, 2.0, 1.0]), 3).tolist() == [0, 1, 3]
+    same = np.tile(np.arange(100, dtype=np.uint8)[:, None] % 2, (1, 5))
+    assert telling(same, same[:, 0], np.arange(100), 3).tolist() == [0, 1, 2]
 
 
 def test_a_decision_counts_by_how_it_departs_from_the_physicians_share():
@@ -122,7 +122,7 @@ def test_forests_look_at_what_goes_with_decisions_and_at_what_trees_look_at():
 @pytest.mark.parametrize("learner", [BoostedTrees(trees=40), SplineLogit()])
 def test_rules_of_very_many_covariates_are_kept_as_they_were_learned(learner):
     X, y, _ = decided_by_two(3)
-    decided = Decided(y, np.arange(1500) % 3, 3)
+    decided = PanelDecisions(y, np.arange(1500) % 3, 3)
     rates = Rates(np.full(3, 0.95), np.full(3, 0.05), np.zeros(3))
     found = learner.prepare(X).learn(Task(np.arange(0, 1500, 2), decided, rates, 0.0, False))
     kept = found.kept
@@ -136,7 +136,7 @@ def test_evidence_of_own_rules_is_found_among_very_many_covariates():
     who = np.repeat(np.arange(40), 100)
     z = random.normal(size=(4000, WIDE))
     q = expit(2 * z[:, WIDE - 2] * np.where(who % 2, 1, -1))
-    decided = Decided((random.random(4000) < q).astype(np.int64), who, 40)
+    decided = PanelDecisions((random.random(4000) < q).astype(np.int64), who, 40)
     assert strongest_evidence(z, decided, np.full(4000, 0.5)) > 8
     assert strongest_evidence(z, decided, q) < 4
     assert most_personal_columns(z, decided, np.full(4000, 0.5), 1).tolist() == [WIDE - 2]

@@ -7,15 +7,22 @@ import pytest
 from hypothesis import given, settings
 
 from intravar.matching import assignment as module
-from intravar.matching.assignment import solve_dense, solve_points
-from intravar.matching.blocks import PointDistances
-from intravar.matching.costs import BlockCosts, MatrixCosts, PointCosts, paired_distances
-from intravar.matching.ties import TIE_BITS, tie_breaker
+from intravar.matching.assignment import solve
+from intravar.matching.costs import TIE_BITS, BlockCosts, PointCosts, tie_breaker
+from intravar.matching.distances import MatrixDistances, PointDistances
 from panels import clinical_panel, forest_leaves, grid_points, matrix, tied_matrices, tied_points
 from reference import pairing as reference
 from reference.distances import proximity
 
 LISTS_ONLY = 1
+
+
+def solve_dense(distances):
+    return solve(MatrixDistances(distances))
+
+
+def solve_points(points, **options):
+    return solve(PointDistances(points), **options)
 
 
 def total(distances, sigma):
@@ -29,7 +36,7 @@ def one_number_per_pair(distances):
     """
     n = len(distances)
     row, column = np.divmod(np.arange(n * n), n)
-    cost = MatrixCosts(distances).cost(row, column)
+    cost = BlockCosts(MatrixDistances(distances)).cost(row, column)
     return [
         [int(cost[i * n + k]) * 2 ** (TIE_BITS + 12) + int(h) for k, h in enumerate(numbers)]
         for i, numbers in enumerate(tie_breaker(row, column).reshape(n, n))
@@ -148,23 +155,12 @@ def test_grid_costs_agree_between_points_and_matrix():
     points = clinical_panel(300)
     row, column = np.triu_indices(300, k=1)
     distances = matrix(points)
-    assert np.array_equal(paired_distances(points, row, column), distances[row, column])
+    panel = PointDistances(points)
+    assert np.array_equal(panel.pairs(row, column), distances[row, column])
     assert np.array_equal(
-        PointCosts(points).cost(row, column), MatrixCosts(distances).cost(row, column)
+        PointCosts(panel).cost(row, column),
+        BlockCosts(MatrixDistances(distances)).cost(row, column),
     )
-
-
-def test_refuses_what_it_cannot_solve():
-    with pytest.raises(ValueError, match="at least two"):
-        solve_dense([[0.0]])
-    with pytest.raises(ValueError, match="square"):
-        solve_dense([[0.0, 1.0]])
-    with pytest.raises(ValueError, match="finite"):
-        solve_dense([[0.0, np.nan], [np.nan, 0.0]])
-    with pytest.raises(ValueError, match="one row per patient"):
-        solve_points([1.0, 2.0])
-    with pytest.raises(ValueError, match="symmetric"):
-        solve_dense(np.arange(200.0**2).reshape(200, 200))
 
 
 def test_neighbours_in_blocks_never_hold_the_matrix():

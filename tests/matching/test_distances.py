@@ -5,14 +5,17 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from intravar.matching.distances import (
-    hybrid_distances,
+    HybridDistances,
+    LeafDistances,
+    PointDistances,
     mahalanobis_points,
-    point_distances,
-    proximity_distances,
-    shared_leaves,
 )
 from panels import clinical_panel, forest_leaves
 from reference import distances as reference
+
+
+def whole(distances):
+    return distances.block(np.arange(distances.n), 0)
 
 
 @pytest.mark.parametrize("deficient", [False, True])
@@ -22,7 +25,7 @@ def test_mahalanobis(deficient):
         z = np.column_stack([z, z[:, 0] + z[:, 1], np.zeros(60)])
     covariance = np.cov(z, rowvar=False)
     np.testing.assert_allclose(
-        point_distances(mahalanobis_points(z, covariance)),
+        whole(PointDistances(mahalanobis_points(z, covariance))),
         reference.mahalanobis(z, covariance),
         atol=1e-7 if deficient else 1e-12,
     )
@@ -33,19 +36,12 @@ def test_mahalanobis(deficient):
 )
 def test_proximity_is_exact(trees, leaves):
     numbers = forest_leaves(60, trees, leaves) * 7 - 3
-    assert np.array_equal(proximity_distances(numbers), reference.proximity(numbers))
-    assert np.array_equal(
-        shared_leaves(numbers) / trees, 1 - cdist(numbers, numbers, "hamming")
-    ) or (np.allclose(shared_leaves(numbers) / trees, 1 - cdist(numbers, numbers, "hamming")))
-
-
-def test_proximity_does_not_depend_on_the_tiles(monkeypatch):
-    numbers = forest_leaves(90)
-    expected = proximity_distances(numbers)
-    monkeypatch.setattr("intravar.matching.distances.TILE_ENTRIES", 100)
-    assert np.array_equal(proximity_distances(numbers), expected)
-    with pytest.raises(ValueError, match="one column per tree"):
-        proximity_distances(np.empty((3, 0)))
+    found = whole(LeafDistances(numbers))
+    assert np.array_equal(found, reference.proximity(numbers))
+    np.testing.assert_allclose(found, cdist(numbers, numbers, "hamming"), atol=1e-15)
+    first, second = np.triu_indices(60, k=1)
+    pairs = LeafDistances(numbers).pairs(first, second)
+    assert np.array_equal(pairs, found[first, second])
 
 
 def test_hybrid():
@@ -53,7 +49,5 @@ def test_hybrid():
     memberships, z = rng.dirichlet([1, 1, 1], 30), clinical_panel(30)
     for latent in (memberships, np.ones((30, 2))):
         np.testing.assert_allclose(
-            hybrid_distances(latent, z, 0.3), reference.hybrid(latent, z, 0.3), atol=1e-14
+            whole(HybridDistances(latent, z, 0.3)), reference.hybrid(latent, z, 0.3), atol=1e-14
         )
-    with pytest.raises(ValueError, match="alpha"):
-        hybrid_distances(memberships, z, 1.5)

@@ -11,7 +11,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
 from intravar.measurement.strata import DealtPatients, Strata, strata_of
 from intravar.study.cohort import Cohort
-from intravar.study.simulation.courses import MIDDLE
+from intravar.study.simulation.covariates import MIDDLE_DAY
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -44,7 +44,7 @@ def _known(cohort: Cohort, stratum: IntArray) -> tuple[Strata, FloatArray]:
 
 
 def _late(cohort: Cohort) -> IntArray:
-    return (cohort.covariates["day"].to_numpy() >= MIDDLE).astype(np.int64)
+    return (cohort.covariates["day"].to_numpy() >= MIDDLE_DAY).astype(np.int64)
 
 
 @pytest.mark.parametrize("name", ["drift-step", "drift-guideline", "drift-none", "drift-slow"])

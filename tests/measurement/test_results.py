@@ -16,8 +16,8 @@ import intravar
 from intravar import InputError, Measurement
 from intravar.documents.measurement.handover import pages, write_measurement
 from intravar.estimators import Euclidean, Observed
+from intravar.estimators.base import Size
 from intravar.estimators.evidence import Decisions, EligibleRates
-from intravar.estimators.work import Size
 from intravar.measurement.cases.pairs import pairs_behind
 from intravar.measurement.diagnostics import SWEEP
 from intravar.measurement.rule import _conditions

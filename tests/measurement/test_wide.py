@@ -6,8 +6,8 @@ import pytest
 
 import intravar
 from intravar.estimators import METHODS
-from intravar.estimators.work import Size
-from intravar.learning.screening import MOST_SEEN
+from intravar.estimators.base import Size
+from intravar.learning.bins import MOST_SEEN
 from intravar.measurement.rule import suggest_rule
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import cost_of_many, estimate_cost, memory_of_learning

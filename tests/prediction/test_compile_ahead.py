@@ -9,13 +9,13 @@ import pytest
 
 import intravar
 from intravar.prediction import compile_ahead
-from intravar.prediction.own import forest_kernel, rules_kernel, sampling_kernel
+from intravar.prediction.own import forests, rules_kernel
 
 COMPILED = (
     rules_kernel.fit_panels,
     rules_kernel.predict_rows,
-    forest_kernel.grow_forest,
-    sampling_kernel.draw_panels,
+    forests.grow_forest,
+    rules_kernel.draw_panels,
 )
 
 

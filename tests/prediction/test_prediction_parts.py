@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from intravar.learning.bins import bin_edges, binned
 from intravar.learning.boosted_trees import Rates
 from intravar.prediction.bound import bound
-from intravar.prediction.columns import standard_columns, telling_columns
 from intravar.prediction.components import FoldPredictions, components, level_variance
 from intravar.prediction.own.forests import own_forests
 from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
 from intravar.prediction.own.rules_kernel import _objective
 from intravar.prediction.stacking import fit_blend
+from intravar.prediction.tasks import column_scales, scaled_columns, telling_columns
 from intravar.prediction.trees import grown
 from reference.personal_prediction import log_posterior, posterior_mode, probability
 
@@ -80,7 +80,7 @@ def test_the_common_part_finds_rules_that_differ_and_rules_that_do_not():
 
 def test_columns_know_gaps_constants_and_outliers():
     X = np.array([[1.0, 7.0, np.nan], [2.0, 7.0, 1.0], [3.0, 7.0, 2.0], [1e29, 7.0, np.nan]])
-    columns, owner = standard_columns(X)
+    columns, owner = scaled_columns(X, column_scales(X))
     assert owner.tolist() == [0, 2, 2]
     assert np.isfinite(columns).all()
     assert columns.std(axis=0) == pytest.approx(1)

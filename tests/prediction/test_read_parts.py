@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from intravar.learning.bins import MISSING_BIN, bin_edges, binned
 from intravar.learning.boosted_trees import Rates
 from intravar.prediction.bound import Left, bound_of_losses, learn_reader, losses_of
-from intravar.prediction.columns import column_scales, scaled_columns, standard_columns
 from intravar.prediction.own.forests import LEAST_LEAF, SEED, own_forests
 from intravar.prediction.own.rules import AverageColleague, fit_rules, start_hyper
 from intravar.prediction.stacking import summed
+from intravar.prediction.tasks import column_scales, scaled_columns
 from intravar.prediction.trees import grown
 from reference.boosted_trees import score as literal_score
 from reference.own_forest import LEAST, shares
@@ -68,8 +68,8 @@ def test_own_forests_equal_the_literal_twin(seed, n, p):
 def test_scales_that_were_learned_give_the_same_columns(seed):
     random = np.random.default_rng(seed)
     X = np.column_stack([gappy(random, 80, 3), np.ones(80), np.r_[np.zeros(79), 5.0]])
-    columns, owner = standard_columns(X)
     scales = column_scales(X)
+    columns, owner = scaled_columns(X, scales)
     again, same = scaled_columns(X[10:20], scales)
     assert np.array_equal(again, columns[10:20])
     assert np.array_equal(owner, same)

@@ -9,10 +9,8 @@ from scipy.special import expit
 from intravar.arrays import IntArray
 from intravar.outcomes import chained, differ, positions
 from intravar.prediction.bound import bound
-from intravar.prediction.several.across_decisions import across_decisions
-from intravar.prediction.several.chain import apart, conditionals
-from intravar.prediction.several.joint_bound import differ_bound, difference_bound
-from intravar.prediction.several.physician_effects import Logits, fit_effects
+from intravar.prediction.several.effects import Logits, across_decisions, fit_effects
+from intravar.prediction.several.joint import apart, conditionals, differ_bound, difference_bound
 from reference import several as literal
 
 

@@ -130,7 +130,7 @@ def test_another_request_is_not_overwritten(tmp_path: Path) -> None:
     write_folders(tmp_path / "res", *content("one"))
     assert checked_out(tmp_path / "res", REQUEST, "t.csv") == tmp_path / "res"
     other = Request(physician="doctor", decision="drug", query="SELECT 1", random_state=2)
-    with pytest.raises(InputError, match=r"another request \(other query, seed\)"):
+    with pytest.raises(InputError, match=r"another request \(other query, random_state\)"):
         checked_out(tmp_path / "res", other, "t.csv")
     with pytest.raises(InputError, match=r"another request \(other source\)"):
         checked_out(tmp_path / "res", REQUEST, "u.csv")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import shutil
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from starlette.responses import RedirectResponse, Response
 
 from intravar.app.draft import Draft
 from intravar.app.helper import Helper
@@ -19,12 +24,22 @@ from intravar.writing import make_private_folder
 
 #: Seconds after which a screen says that something is still being done.
 PATIENCE = 0.2
-#: Tables whose choices are remembered.
-MOST_DRAFTS = 50
+#: Tables whose choices are remembered, and tasks whose answer is.
+MOST_KEPT = 50
 
 
 class WaitingError(Exception):
     """An answer is not there yet; the message says what is being done."""
+
+
+@dataclass
+class Task:
+    """Something that takes a while and ends in a screen."""
+
+    words: str
+    answer: Future[Any]
+    then: Callable[[Any], Response]
+    shown: Response | None = None
 
 
 class Desk:
@@ -45,13 +60,14 @@ class Desk:
         self.helper = Helper(self.scratch / "helper.log")
         self.job: Job | None = None
         self.quit: Callable[[], None] = lambda: None
+        #: Cases that the user asked to see, having read what they show: result and physician.
+        self.may_see: set[tuple[str, str]] = set()
         self._drafts: OrderedDict[str, Draft] = OrderedDict()
+        self._tasks: OrderedDict[str, Task] = OrderedDict()
 
     def keep(self, draft: Draft) -> Draft:
         """Remember the choices about a table."""
-        self._drafts[draft.id] = draft
-        while len(self._drafts) > MOST_DRAFTS:
-            self._drafts.popitem(last=False)
+        _remember(self._drafts, draft.id, draft)
         return draft
 
     def draft(self, name: str) -> Draft:
@@ -70,12 +86,32 @@ class Desk:
         task, **given
             See :meth:`Helper.ask`.
         """
-        future = asyncio.wrap_future(self.helper.ask(task, **given))
-        try:
-            return await asyncio.wait_for(asyncio.shield(future), PATIENCE)
-        except TimeoutError:
-            future.add_done_callback(lambda done: done.cancelled() or done.exception())
-            raise WaitingError(words) from None
+        return await _soon(words, self.helper.ask(task, **given))
+
+    def begin(self, words: str, answer: Future[Any], then: Callable[[Any], Response]) -> Response:
+        """Lead to a screen that waits for an answer of the helper, whatever has to be done for it.
+
+        Parameters
+        ----------
+        words
+            What is being done meanwhile.
+        answer
+            See :meth:`Helper.ask`.
+        then
+            Makes the screen of the answer, once.
+        """
+        name = secrets.token_urlsafe(6)
+        _remember(self._tasks, name, Task(words, answer, then))
+        return RedirectResponse(f"/task/{name}", 303)
+
+    async def finish(self, name: str) -> Response:
+        """Return the screen that a task ends in."""
+        if name not in self._tasks:
+            raise InputError("this was done a while ago; go back to the first screen")
+        task = self._tasks[name]
+        told = await _soon(task.words, task.answer)
+        task.shown = task.shown or task.then(told)
+        return task.shown
 
     async def whole(self, task: str, /, *, again: bool = False, **given: Any) -> Any:
         """Return an answer of the helper, however long it takes."""
@@ -98,3 +134,18 @@ class Desk:
             self.job.wait(GRACE + 5)
         self.helper.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def _remember(kept: OrderedDict[str, Any], name: str, value: Any) -> None:
+    kept[name] = value
+    while len(kept) > MOST_KEPT:
+        kept.popitem(last=False)
+
+
+async def _soon(words: str, answer: Future[Any]) -> Any:
+    future = asyncio.wrap_future(answer)
+    try:
+        return await asyncio.wait_for(asyncio.shield(future), PATIENCE)
+    except TimeoutError:
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        raise WaitingError(words) from None

@@ -36,6 +36,33 @@ USES = {
     "exclude": "leave out",
     "after": "leave out: known only after the decision",
 }
+#: Where the screen asks for what an option of the command line says.
+ON_SCREEN = {
+    "--physician": "Who decides",
+    "--decision": "What was decided",
+    "--decision-positive": "Which value counts as yes",
+    "--covariates": "Use it",
+    "--categorical": "Use it",
+    "--exclude": "Use it",
+    "--after": "Use it",
+    "--label": "Call it",
+    "--where": "Which patients?",
+    "--decider-word": "Whoever decides, one and several",
+    "--case-word": "Whoever is decided about, one and several",
+    "--decision-word": "What is decided for",
+    "--title": "Title of the page",
+    "--by": "Compare the levels of",
+    "--date": "Date of the decision",
+    "--period": "Periods to compare",
+    "--patient": "Column that names the patient",
+    "--case": "Which case was seen, if some were seen twice",
+    "--min-panel": "Patients below which nobody is reported",
+    "--smallest-cell": "Smallest count that is shown",
+    "--separator": "Separator of a text file",
+    "--encoding": "Encoding of a text file",
+    "--sheet": "Sheet of a workbook",
+    "--table": "Table of a database",
+}
 #: How a table is read; a query could read anything and is left to the command line.
 READING = ("table", "sheet", "separator", "encoding")
 _TEXTS = (
@@ -44,6 +71,7 @@ _TEXTS = (
 )
 _WHOLE = ("min_panel", "smallest_cell")
 _PLAIN = re.compile(r"[^\W\d][\w.]*")
+_FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -207,6 +235,19 @@ def condition(column: str, operator: str, value: str) -> str:
         parts = [part.strip() for part in value.split(",") if part.strip()]
         return f"{name} in ({', '.join(_value(part) for part in parts)})"
     return f"{name} {operator} {_value(value.strip())}"
+
+
+def on_screen(text: str) -> str:
+    """Return a message of the command line with its options as the screen calls them.
+
+    Examples
+    --------
+    >>> on_screen("give --decider-word judge,judges")
+    'give “Whoever decides, one and several” judge,judges'
+    """
+    return _FLAG.sub(
+        lambda flag: f"“{ON_SCREEN[flag[0]]}”" if flag[0] in ON_SCREEN else flag[0], text
+    )
 
 
 def _free(column: str) -> bool:

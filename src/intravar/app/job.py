@@ -7,6 +7,7 @@ it asks the command to end as Ctrl-C does, so that finished parts of a large tab
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -22,6 +23,8 @@ from intravar.publication.folders import unfinished_folder
 State = Literal["running", "stopping", "done", "stopped", "refused", "failed"]
 #: Seconds that a measurement has to tidy up once it was asked to end.
 GRACE = 20.0
+#: By so much it steps back behind other processes.
+NICENESS = 5
 #: Exit codes of the command, see `intravar.cli.endings`.
 _FINISHED, _REFUSED, _INTERRUPTED = (0, 4), 2, 130
 KILLED = (
@@ -83,6 +86,9 @@ class Job:
             errors="replace",
             start_new_session=True,  # Ctrl-C is for the app, which ends the measurement
         )
+        if hasattr(os, "setpriority"):  # screens and other programs come first
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
@@ -175,7 +181,7 @@ class Job:
             "share": share,
             "left": time_words(left) if self.running else "",
             "so_far": time_words(so_far),
-            "parts": _part_words(self.parts),
+            "parts": "{done} of {total} parts".format_map(self.parts) if self.parts else "",
             "steps": [
                 {
                     "words": step.words,
@@ -185,10 +191,6 @@ class Job:
             ],
             "notes": list(self.notes),
         }
-
-
-def _part_words(parts: dict[str, Any] | None) -> str:
-    return "" if parts is None else f"{parts['done']} of {parts['total']} parts"
 
 
 def time_words(seconds: float) -> str:

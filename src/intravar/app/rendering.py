@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
-from intravar.app.draft import CONDITIONS, OPERATORS, USES
+from intravar.app.draft import CONDITIONS, OPERATORS, USES, on_screen
 from intravar.app.places import key_of, size_words
 from intravar.documents.colours import INKS, style_of
 from intravar.version import __version__
@@ -29,6 +29,7 @@ def _environment() -> Environment:
     )
     environment.filters["size"] = size_words
     environment.filters["key"] = key_of
+    environment.filters["on_screen"] = on_screen
     environment.globals.update(
         {
             "steps": STEPS,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 
 from intravar.app.draft import Draft
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.app.rendering import screen
 from intravar.app.tables import desk_of
 from intravar.errors import InputError
+from intravar.publication.files import SUMMARY
 from intravar.request import read_request
 
 #: What can be downloaded of a measurement.
@@ -120,13 +121,12 @@ async def compare(request: Request) -> Response:
     if not all(keys) or keys[0] == keys[1]:
         raise InputError("two measurements are needed to compare; choose two different ones")
     folders = [desk.places.opened(key)[0] for key in keys]
-    changed = [(folder / "summary.json").stat().st_mtime for folder in folders]
     found = await desk.answer(
         "Comparing the two measurements",
         "compare",
         first=str(folders[0]),
         second=str(folders[1]),
-        changed=changed,
+        changed=[_changed(folder) for folder in folders],
     )
     return screen("compare", found=found, folders=folders, keys=keys)
 
@@ -138,16 +138,19 @@ async def explain(request: Request) -> Response:
     folder, published = desk.places.opened(key)
     if len(published.decisions) > 1:
         raise InputError("this holds several decisions together; measure one of them and ask there")
-    asked: dict[str, Any] = dict(request.query_params)
-    if request.method == "POST":
-        asked = dict(await request.form())
+    form = await request.form() if request.method == "POST" else request.query_params
     physicians = _physicians(folder)
-    physician = str(asked.get("physician", ""))
-    found = None
+    physician = str(form.get("physician", ""))
+    if physician not in physicians:
+        raise OutsideError(f"there is nobody called '{physician}' in this result")
     if request.method == "POST":
-        if physician not in physicians:
-            raise OutsideError(f"there is nobody called '{physician}' in this result")
-        found = await desk.whole("explain", again=True, folder=str(folder), physician=physician)
+        desk.may_see.add((key, physician))
+        return RedirectResponse(f"/explain/{key}?{urlencode({'physician': physician})}", 303)
+    found = None
+    if (key, physician) in desk.may_see:
+        words = "Looking for the cases"
+        asked = {"folder": str(folder), "physician": physician, "changed": _changed(folder)}
+        found = await desk.answer(words, "explain", **asked)
     return screen(
         "explain",
         key=key,
@@ -157,3 +160,8 @@ async def explain(request: Request) -> Response:
         found=found,
         words=published.words,
     )
+
+
+def _changed(folder: Path) -> float:
+    """Return when a result was written; another version of it is another question."""
+    return (folder / SUMMARY).stat().st_mtime

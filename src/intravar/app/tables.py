@@ -96,9 +96,18 @@ def _not_taken(path: Path) -> Path:
 async def example(request: Request) -> Response:
     """Open the example's table."""
     desk = desk_of(request)
-    path = await desk.whole("example", again=True, path=str(desk.places.tables() / EXAMPLE_FILE))
-    draft = desk.keep(Draft(Path(path)))
-    return _to(f"/table/{draft.id}")
+
+    def opened_example(path: str) -> Response:
+        return _to(f"/table/{desk.keep(Draft(Path(path))).id}")
+
+    path = desk.places.tables() / EXAMPLE_FILE
+    made = desk.helper.ask("example", again=True, path=str(path))
+    return desk.begin("Making the example", made, opened_example)
+
+
+async def task(request: Request) -> Response:
+    """Show what something that was begun has come to, or that it is still being done."""
+    return await desk_of(request).finish(request.path_params["task"])
 
 
 async def table(request: Request) -> Response:
@@ -169,15 +178,21 @@ async def leaks(request: Request) -> Response:
 
 
 async def measure(request: Request) -> Response:
-    """Start the measurement."""
+    """Start the measurement, once it is known how long it will take."""
     desk = desk_of(request)
     draft = desk.draft(request.path_params["draft"])
     form = await request.form()
-    found = await desk.whole("check", **_asked(draft))
+    key = _key(form, desk)
     again = str(form.get("again", ""))
     out = desk.places.allowed(again) if again else desk.places.new_result(str(form.get("name", "")))
-    start(desk, draft, out, sum(each["estimated_seconds"] for each in found), key=_key(form, desk))
-    return _to("/run")
+
+    def started(found: list[dict[str, Any]]) -> Response:
+        seconds = sum(each["estimated_seconds"] for each in found)
+        start(desk, draft, out, seconds, key=key)
+        return _to("/run")
+
+    checked = desk.helper.ask("check", **_asked(draft))
+    return desk.begin("Checking the table", checked, started)
 
 
 def _key(form: Any, desk: Desk) -> Path | None:

@@ -15,7 +15,7 @@ from intravar.app.guess import at_first_sight
 from intravar.preparation.check import folder_for_now
 from intravar.request import Request
 from intravar.review.store import read_stored
-from intravar.sources.scanning import ROW, scan_source
+from intravar.sources.reading import ROW, scan_source
 from intravar.writing import make_private_folder, whole_file
 
 #: The table of the example, as in the README.
@@ -112,7 +112,7 @@ def compare(first: str, second: str, changed: list[float]) -> dict[str, Any]:
     }
 
 
-def explain(folder: str, physician: str) -> dict[str, Any]:
+def explain(folder: str, physician: str, changed: float) -> dict[str, Any]:
     """Return the cases behind a physician's score. Patient-level."""
     published = publication.read_published(folder)
     words = published.words
@@ -127,7 +127,9 @@ def explain(folder: str, physician: str) -> dict[str, Any]:
     }
 
 
-def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any]:
+def review(
+    folder: str, reviewer: str | None, pair: str | None, changed: list[float]
+) -> dict[str, Any]:
     """Return the pair that a reviewer is to answer next, or the plan before any were drawn."""
     design = read_stored(publication.measurement_folders(folder)[1]).design
     if design is None:
@@ -165,11 +167,10 @@ def draw_pairs(folder: str, pairs: int = 0, more: int | None = None) -> int:
 
 def keep_answer(
     folder: str, pair: str, answer: str, reason: str, comment: str, reviewer: str
-) -> bool:
+) -> None:
     """Keep what a reviewer says of a pair."""
     why = reason if answer == "different" else ""
     pair_review.answer(folder, pair, answer, reviewer=reviewer, reason=why, comment=comment)
-    return True
 
 
 def read_review(folder: str) -> dict[str, Any]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import intravar
-from intravar import cli, measurement, publication, runs, sources
+from intravar import cli, documents, measurement, publication, runs, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
-from intravar.cli.joint import print_joint
 from intravar.cli.options import Json
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
@@ -21,22 +20,15 @@ from intravar.writing import privacy_words
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
-    from rich.table import Table
 
-    from intravar.cli.steps import StepLines, StepProgress
+    from intravar.cli.progress import StepLines, StepProgress
+    from intravar.documents.blocks import Table
     from intravar.measurement.result import Measurement
-    from intravar.publication import Decision, Published
+    from intravar.publication import Decision, Joint, Published
     from intravar.wording import Words
 
-#: Physicians that are printed; all are in the files.
-MOST_PRINTED = 24
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
 NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict."
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command("measure")(measure)
 
 
 @options.of_request()
@@ -118,7 +110,7 @@ def steps_shown(*, quiet: bool, verbose: bool, piped: bool) -> StepProgress | St
 def _print_all(console: Console, found: Measurement, published: Published, out: Path) -> None:
     words, joint = published.words, published.joint
     if joint is not None:
-        print_joint(console, joint, words)
+        _print_joint(console, joint, words)
     for each in published.decisions:
         if joint is not None:
             console.print()
@@ -145,18 +137,14 @@ def _print_results(console: Console, decision: Decision, words: Words) -> None:
     verdict = cli.Text(decision.verdict.upper(), style="bold")
     console.print(verdict.append(f": {'; '.join(decision.verdict_reasons)}", style="not bold"))
     console.print()
-    ranked = decision.n_ranked > 0
-    told = _in_order(table.filter(table["reportable"] | table["band"].is_not_null()))
-    if told.height:
-        every = _headings(told, ranked=ranked)
-        shown = _fitting(every, console.width)
-        console.print(_result_table(told, shown, words))
-        left_out = [_head(name, words) for name in every if name not in shown]
-        print_left_out(console, left_out, "physicians.csv has them")
+    made = documents.decider_table(decision, words)
+    told = [row for row in made.rows if row.shown]
+    if told:
+        print_table(console, made, "physicians.csv has them")
         console.print()
-        if not ranked:
+        if not decision.n_ranked:
             console.print(cli.Text(words.fill(NOT_RANKED)))
-        first = told.row(0, named=True)
+        first = table.row(told[0].p or 0, named=True)
         line = measurement.in_words(first, decision.claim, words, decision.compared)
         console.print(cli.Text(f"{first['physician']}: {line}"))
         if decision.banded is not None:
@@ -174,7 +162,7 @@ def _print_results(console: Console, decision: Decision, words: Words) -> None:
     for part in (decision.by, decision.course):
         for line in () if part is None else part.lines:
             console.print(cli.Text(line))
-    if not told.height:
+    if not told:
         nobody = words.fill("No {decider} is reportable.")
         console.print(cli.Text(f"{nobody} {_bars(table['reason'].to_list())}"))
 
@@ -198,65 +186,25 @@ def _bars(reasons: list[str | None]) -> str:
     return f"The bar is set by {' and '.join(found)}." if found else ""
 
 
-def _headings(rows: pl.DataFrame, *, ranked: bool) -> list[str]:
-    """Return the columns that there is something for, the physician's name apart."""
-    rate = rows["rate"].null_count() < rows.height
-    names = ["patients", *(["rate"] * rate), "discordance", "95 %", "shrunken"]
-    return [*names, *(["rank"] * ranked), "reliability"]
+def _print_joint(console: Console, joint: Joint, words: Words) -> None:
+    """Print the joint figures of all, and the table of those who have one."""
+    for line in publication.joint_lines(joint, words):
+        console.print(cli.Text(line))
+    console.print()
+    made = documents.together_table(words, joint)
+    silent = sum(not row.shown for row in made.rows)
+    if silent < len(made.rows):
+        print_table(console, made, "joint.csv has them")
+        console.print()
+    if joint.n_banded:
+        few = f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}"
+        console.print(cli.Text(few))
+    if silent:
+        console.print(cli.Text(f"without joint figures: {words.counted(silent)}"))
 
 
-def _fitting(names: list[str], width: int) -> list[str]:
-    """Return the columns that a terminal has room for."""
-    if width < 70:
-        return ["discordance", "95 %"]
-    if width >= 90 or len(names) <= 5:
-        return names
-    return [name for name in names if name != "reliability"]
-
-
-def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    """Put whoever is ranked first, then those with a value or a range, then those with a band."""
-    order = ["rank", "reportable", "physician"]
-    return rows.sort(order, descending=[False, True, False], nulls_last=True)
-
-
-def _result_table(rows: pl.DataFrame, shown: list[str], words: Words) -> Table:
-    table = cli.Table(box=None, pad_edge=False)
-    table.add_column(cli.Text(words.decider), overflow="fold", min_width=9)
-    for name in shown:
-        table.add_column(cli.Text(_head(name, words)), justify="right", no_wrap=True)
-    for position, row in enumerate(rows.iter_rows(named=True)):
-        if rows.height > MOST_PRINTED and position == MOST_PRINTED // 2:
-            between = rows.height - MOST_PRINTED
-            table.add_row(f"... {between:,} more")
-        if rows.height <= MOST_PRINTED or not (
-            MOST_PRINTED // 2 <= position < rows.height - MOST_PRINTED // 2
-        ):
-            cells = _cells(row)
-            table.add_row(cli.Text(row["physician"]), *(cells[name] for name in shown))
-    return table
-
-
-def _head(name: str, words: Words) -> str:
-    return words.cases if name == "patients" else name
-
-
-def _cells(row: dict[str, Any]) -> dict[str, str]:
-    shown = {name: measurement.by_name(name).text(value) for name, value in row.items()}
-    ranked, known = row["rank"] is not None, row["low"] is not None
-    return {
-        "patients": "hidden" if row["n_patients"] is None else shown["n_patients"],
-        "rate": shown["rate"],
-        "discordance": _told(row, shown),
-        "95 %": f"{row['low']:.2f}–{row['high']:.2f}" if known else "–",
-        "shrunken": shown["shrunken"],
-        "reliability": shown["reliability"],
-        "rank": f"{shown['rank']} ({row['rank_low']}–{row['rank_high']})" if ranked else "–",
-    }
-
-
-def _told(row: dict[str, Any], shown: dict[str, str]) -> str:
-    """Write a number, the range that stands for it, or the band."""
-    if row["discordance"] is not None or row["identified_low"] is None:
-        return row["band"] or shown["discordance"]
-    return f"{row['identified_low']:.2f}–{row['identified_high']:.2f}"
+def print_table(console: Console, table: Table, where: str) -> None:
+    """Print a table of a document, and which of its columns there is no room for."""
+    made, left_out = documents.as_rich(table, console.width)
+    console.print(made)
+    print_left_out(console, left_out, where)

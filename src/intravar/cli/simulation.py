@@ -28,13 +28,6 @@ Seed = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("conditions")(conditions)
-    app.command("simulate")(simulate)
-    app.command("oracle")(oracle)
-
-
 def conditions(
     everything: Annotated[
         bool, typer.Option("--all", help="List the grid of sizes and the other families as well.")
@@ -42,7 +35,7 @@ def conditions(
     as_json: Json = False,
 ) -> None:
     """List the paper's 94 conditions with their rule in words and their seed."""
-    known = simulation.all_conditions() if everything else simulation.paper_conditions()
+    known = simulation.all_conditions() if everything else simulation.conditions_of("paper")
     rows = [_condition_row(condition) for condition in known.values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=1))

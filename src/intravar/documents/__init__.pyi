@@ -1,13 +1,19 @@
 from .files import MEASUREMENT_FORMATS, write_files
 from .measurement.handover import write_measurement
+from .measurement.joint import together_table
+from .measurement.table import decider_table
 from .packages import lacking, parse_formats
 from .sheet.files import SHEET_FORMATS, write_sheets
+from .terminal import as_rich
 
 __all__ = [
     "MEASUREMENT_FORMATS",
     "SHEET_FORMATS",
+    "as_rich",
+    "decider_table",
     "lacking",
     "parse_formats",
+    "together_table",
     "write_files",
     "write_measurement",
     "write_sheets",

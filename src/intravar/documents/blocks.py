@@ -83,8 +83,8 @@ class Column(NamedTuple):
     share
         Width beside the others on paper.
     where
-        The formats that show it: "page", "paper", "workbook", and "whole", the page of the table
-        alone; "dense" on paper where a table is long and stands in two columns.
+        The formats that show it: "page", "paper", "workbook", "terminal", and "whole", the page of
+        the table alone; "dense" on paper where a table is long and stands in two columns.
     kind
         "minor" where a telephone does without, "least" where a small screen does.
     """
@@ -95,7 +95,7 @@ class Column(NamedTuple):
     words: bool = False
     digits: int | None = None
     share: float = 1.0
-    where: tuple[str, ...] = ("page", "paper", "workbook", "whole")
+    where: tuple[str, ...] = ("page", "paper", "workbook", "whole", "terminal")
     kind: str = ""
 
 
@@ -230,11 +230,16 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class Annex:
-    """What few want to read: closed in a page until asked for, at the end on paper."""
+    """What few want to read: closed in a page until asked for, at the end on paper.
+
+    With an `anchor` the list of sections has it as `short`.
+    """
 
     title: str
     blocks: Sequence[Block]
     new_page: bool = False
+    anchor: str = ""
+    short: str = ""
 
 
 Block: TypeAlias = (

@@ -1,12 +1,9 @@
 from .base import CommonEstimator, Estimator
-from .euclidean import Euclidean
 from .genetic_mahalanobis import GeneticMahalanobis
 from .glmm import GLMM
 from .latent_rule import LatentRule
-from .learned_weights import LearnedWeights
 from .lpa_guided import LPAGuided
-from .mahalanobis import Mahalanobis
-from .mutual_information import MutualInformation
+from .matching import Euclidean, Mahalanobis
 from .noise import Noise
 from .predictability import Predictability
 from .registry import (
@@ -22,6 +19,7 @@ from .registry import (
 from .repeats import Repeats
 from .rf_proximity import RFProximity
 from .several import Several, several_decisions
+from .weighted import LearnedWeights, MutualInformation
 
 __all__ = [
     "DESCRIBED",

@@ -31,11 +31,76 @@ from sklearn.utils.validation import check_is_fitted
 from intravar.arrays import FloatArray
 from intravar.checks import physician_or_groups
 from intravar.estimators.evidence import Decisions, Estimand, Evidence
-from intravar.estimators.work import Size, Work, scanning
 from intravar.frames import handed_back
 from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_level
 from intravar.inference.reliability import Scale
 from intravar.observed import Observed
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a task is.
+
+    Attributes
+    ----------
+    n_patients, n_covariates
+        Rows and columns of the covariates.
+    panels
+        Patients of every physician.
+    """
+
+    n_patients: int
+    n_covariates: int
+    panels: FloatArray
+
+    @classmethod
+    def of(cls, observed: Observed) -> Size:
+        """Return the size of what an estimator is given."""
+        n_patients, n_covariates = observed.covariates.shape
+        panels = np.bincount(observed.code, minlength=len(observed.physicians))
+        return cls(n_patients, n_covariates, panels.astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a method takes on a task of some size, told before it begins.
+
+    Constants are processor seconds on a server processor of 2020; machines differ by a factor of
+    two.
+
+    Attributes
+    ----------
+    alone
+        Seconds of what runs on one processor.
+    shared
+        Processor seconds of what is spread over the processors.
+    copies, held
+        Copies of the covariates that are held at a time, and bytes beside them for every patient.
+    other
+        Processor seconds to read a patient beyond those who are learned from.
+    """
+
+    alone: float
+    shared: float = 0.0
+    copies: float = 8.0
+    held: float = 0.0
+    other: float = 0.0
+
+
+def scanning(size: Size) -> float:
+    """Return the seconds of a pass over all values."""
+    return 2e-7 * size.n_patients * size.n_covariates
+
+
+def growing(size: Size) -> float:
+    """Return the processor seconds of a forest."""
+    return float(1.4e-5 * size.n_patients * np.sqrt(size.n_covariates))
+
+
+def pairing(size: Size) -> float:
+    """Return the seconds of pairing every panel."""
+    panels = size.panels
+    return float(1.2e-8 * (panels**2 * np.log2(panels + 2)).sum() + 2e-3 * len(panels))
 
 
 class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -177,15 +242,17 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         Returns
         -------
         frame
-            Of pandas if one was given, else of polars: physician, low, high, standard_error; null
-            where the score is undefined or the method has no interval.
+            Of pandas if one was given, else of polars: physician, score_low, score_high,
+            standard_error; null where the score is undefined or the method has no interval.
+            `low` and `high` of a measurement are wider: they also hold how far the score may lie
+            from the discordance.
 
         Examples
         --------
         >>> import intravar
         >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
         >>> intravar.estimators.Euclidean().fit(*cohort.observed()).interval(level=0.9).columns
-        ['physician', 'low', 'high', 'standard_error']
+        ['physician', 'score_low', 'score_high', 'standard_error']
         """
         ends = self._end_columns(level)
         table = pl.DataFrame({"physician": self._named, **ends})
@@ -197,8 +264,9 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return self._interval(checked_level(level))
 
     def _end_columns(self, level: float) -> dict[str, pl.Series]:
-        ends = self.ends(level)._asdict()
-        return {name: pl.Series(values).fill_nan(None) for name, values in ends.items()}
+        names = ("score_low", "score_high", "standard_error")
+        ends = zip(names, self.ends(level), strict=True)
+        return {name: pl.Series(values).fill_nan(None) for name, values in ends}
 
     def _interval(self, level: float) -> Interval:
         """Return the intervals in the order of `physicians_`; a method without any says so."""

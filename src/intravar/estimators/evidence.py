@@ -19,9 +19,8 @@ from scipy.special import logit
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent.anchors import NEAR
 from intravar.latent.anchors import Anchors as Anchors
-from intravar.latent.decided import Decided
-from intravar.latent.leniency import rates_over_limits
 from intravar.observed import Observed
+from intravar.panels import PanelDecisions
 from intravar.wording import Sentence
 
 #: Values of every physician by name, and their type.
@@ -82,6 +81,10 @@ class Evidence:
         Whether scores are shares of pairs that were counted.
     learned
         Whether scores rest on something that was learned, and may change as patients are added.
+    by_rate
+        Whether scores rest on rates alone, and no covariate is looked at.
+    of_eligible
+        Whether scores are those of patients whom a rule makes eligible.
     anchors, follows, core
         Of a rule: what pins the level of the rates, whether it explains what physicians do
         differently, and to which patients it surely applies.
@@ -96,6 +99,8 @@ class Evidence:
     upper_limit: ClassVar[bool] = False
     of_pairs: ClassVar[bool] = False
     learned: ClassVar[bool] = True
+    by_rate: ClassVar[bool] = False
+    of_eligible: ClassVar[bool] = False
     anchors: Anchors | None = None
     follows: bool = True
     core: BoolArray | None = None
@@ -175,6 +180,8 @@ class Evidence:
 @dataclass(frozen=True, eq=False)
 class Decisions(Evidence):
     """Nothing but the decisions themselves: a method that has no more to show."""
+
+    by_rate = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +273,7 @@ class EligibleRates(Evidence):
 
     events = "eligible decisions of one kind"
     compared = Sentence("pairs of eligible {cases}")
+    of_eligible = True
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
@@ -330,9 +338,12 @@ class EligibleRates(Evidence):
         """See :class:`Evidence`."""
         if self.anchors is None or self.probability is None or len(observed.physicians) < 2:
             return float("inf")
+        # Loaded where it is asked for: other evidence needs nothing of the latent rule.
+        from intravar.latent.leniency import rates_over_limits
+
         probability = np.clip(self.probability, _TINY, 1 - _TINY)
         decision = observed.decision.astype(np.int64)
-        decided = Decided(decision, observed.code, len(observed.physicians))
+        decided = PanelDecisions(decision, observed.code, len(observed.physicians))
         return rates_over_limits(logit(probability), decided, seed)
 
     def cases(self) -> tuple[str, FloatArray, float] | None:

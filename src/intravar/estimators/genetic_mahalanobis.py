@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from intravar.arrays import FloatArray
-from intravar.estimators.matching import MatchingEstimator
-from intravar.estimators.work import Size, Work, growing, pairing
+from intravar.arrays import FloatArray, IntArray
+from intravar.estimators.base import Size, Work, growing, pairing
+from intravar.estimators.matching import Comparison, MatchingEstimator
 from intravar.learning.balance import BalanceSearch, search_balance
-from intravar.matching.comparison import PanelMahalanobis, Strategy
+from intravar.matching.distances import PointDistances, covariance, mahalanobis_points
+from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
@@ -78,7 +79,7 @@ class GeneticMahalanobis(MatchingEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _comparison(self, observed: Observed) -> PanelMahalanobis:
+    def _comparison(self, observed: Observed) -> Comparison:
         z = observed.standardised
         n_columns = z.shape[1]
         self.search_ = None
@@ -87,14 +88,19 @@ class GeneticMahalanobis(MatchingEstimator):
             self.search_ = search_balance(
                 z,
                 observed.decision,
-                balance=z,
                 seed=self.random_state,
                 generations=self.generations,
                 workers=self.n_jobs or 1,
             )
             self.weights_ = self.search_.weights
         # The weights cancel in the distance; only a weight of zero takes a covariate out.
-        return PanelMahalanobis(z[:, self.weights_ > 0])
+        weighed = z[:, self.weights_ > 0]
+
+        def whitened(rows: IntArray) -> PointDistances:
+            panel = weighed[rows]
+            return PointDistances(mahalanobis_points(panel, covariance(panel)))
+
+        return whitened
 
     @classmethod
     def work(cls, size: Size) -> Work:

@@ -102,7 +102,7 @@ class GLMM(Estimator):
     def _interval(self, level: float) -> Interval:
         return overdispersion_interval(self.score_, self.standard_error_, self.n_patients_, level)
 
-    def calibration(self, n_bins: int = CALIBRATION_BINS) -> pl.DataFrame:
+    def calibration(self, n_bins: int = CALIBRATION_BINS) -> Any:
         """Return observed shares against fitted probabilities, in bins of equal width."""
         position = np.minimum((self.fitted_probability_ * n_bins).astype(int), n_bins - 1)
         count = np.bincount(position, minlength=n_bins)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -10,28 +11,24 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import InputError
-from intravar.estimators.base import CommonEstimator
+from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import EligibleRates, Estimand
-from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import Interval
-from intravar.latent.anchors import Anchors
-from intravar.latent.cautions import (
-    AnchorWarning,
-    OwnRulesWarning,
-    warn_of_own_rules,
-    warn_of_thin_anchors,
-)
+from intravar.latent.anchors import Anchors, AnchorWarning
 from intravar.latent.common import HandedIn, LatentCommon, LatentSettings, learn_latent
-from intravar.latent.decided import Decided
-from intravar.latent.eligibility import eligible_given_decision
-from intravar.latent.personal.unfollowed import safe_interval
+from intravar.latent.reading import eligible_given_decision, safe_interval
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
-from intravar.learning.screening import MOST_SEEN
+from intravar.learning.bins import MOST_SEEN
 from intravar.observed import Observed
 from intravar.panels import Layout
 from intravar.wording import Sentence
 
 __all__ = ["AnchorWarning", "LatentRule", "OwnRulesWarning"]
+
+
+class OwnRulesWarning(UserWarning):
+    """Physicians follow rules of their own, and no rule known here explains their decisions."""
+
 
 #: A patient whose probability of being eligible is at least this counts as core.
 CORE = 0.8
@@ -210,9 +207,25 @@ class LatentRule(CommonEstimator):
         with threadpool_limits(limits=1, user_api="blas"):
             common, handed_in = learn_latent(layout.panels(observed), layout, settings, self.within)
         if not common.facts["follows_"]:
-            warn_of_own_rules(stacklevel=5)
-        if common.facts["two_classes_"]:
-            warn_of_thin_anchors(common.anchors, self.anchor_share, stacklevel=5)
+            warnings.warn(
+                Sentence(
+                    "{deciders} follow rules of their own, and neither a shared rule nor personal "
+                    "weights or limits explain their decisions: scores may take another rule for "
+                    "inconsistency; the intervals hold whatever the rules are"
+                ),
+                OwnRulesWarning,
+                stacklevel=5,
+            )
+        thin = common.anchors.complaints(self.anchor_share) if common.facts["two_classes_"] else []
+        if thin:
+            warnings.warn(
+                f"fewer than {self.anchor_share:.0%} of {', and of '.join(thin)}: these data do "
+                "not determine the level of the scores, and their order only if all draw the line "
+                "at the same place; the range of levels they allow is in identified_low and "
+                "identified_high of the profile",
+                AnchorWarning,
+                stacklevel=5,
+            )
         return common, handed_in
 
     def _read(self, common: LatentCommon, observed: Observed, handed_in: HandedIn | None) -> None:
@@ -234,7 +247,7 @@ class LatentRule(CommonEstimator):
         self.eligible_probability_ = panels.as_given(read.eligible)
         self.fold_ = panels.as_given(fold)
         self._reading, self._rows, self._place = read, panels.rows, np.argsort(panels.physicians)
-        self._decided = Decided(panels.y, panels.code, len(panels))
+        self._decided = panels.decisions
         self.discrimination_ = self.p_high_ - self.p_low_
         self.low_, self.high_, _ = self._interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE

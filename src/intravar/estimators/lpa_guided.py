@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from intravar.arrays import FloatArray
-from intravar.estimators.matching import MatchingEstimator
-from intravar.learning.profiles import ProfileModel, select_profiles
-from intravar.learning.scaling import fit_robust_scaling
-from intravar.matching.comparison import Hybrid, Strategy
+from intravar.errors import InputError
+from intravar.estimators.matching import Comparison, MatchingEstimator
+from intravar.learning.profiles import ProfileModel, robustly_scaled, select_profiles
+from intravar.matching.distances import HybridDistances
+from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
@@ -87,8 +88,10 @@ class LPAGuided(MatchingEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _comparison(self, observed: Observed) -> Hybrid:
-        scaled = fit_robust_scaling(observed.covariates).transform(observed.covariates)
+    def _comparison(self, observed: Observed) -> Comparison:
+        if not 0.0 <= self.alpha <= 1.0:
+            raise InputError(f"alpha is {self.alpha}; it is a share between 0 and 1")
+        scaled = robustly_scaled(observed.covariates)
         if observed.n_patients < 2:
             self.n_profiles_, self.bic_ = 0, {}
             self.memberships_ = np.ones((observed.n_patients, 1))
@@ -104,7 +107,8 @@ class LPAGuided(MatchingEstimator):
             self.n_profiles_ = self.profile_model_.n_profiles
             self.bic_ = self.profile_model_.bic
             self.memberships_ = self.profile_model_.memberships(scaled)
-        return Hybrid(self.memberships_, scaled, self.alpha)
+        memberships = self.memberships_
+        return lambda rows: HybridDistances(memberships[rows], scaled[rows], self.alpha)
 
     def details(self) -> dict[str, Any]:
         """See :class:`intravar.estimators.base.Estimator`."""

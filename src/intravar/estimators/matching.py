@@ -1,8 +1,12 @@
-"""What the matching estimators share: pairs within each panel, and the share that is discordant."""
+"""Matching: pairs within each panel, and the share that is discordant.
+
+What all matching methods share, and the two that match on the covariates as they are.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,18 +14,31 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.base import Estimator
+from intravar.estimators.base import Estimator, Size, Work, pairing, scanning
 from intravar.estimators.evidence import PAIR_SCHEMA, Pairs
-from intravar.estimators.work import Size, Work, pairing, scanning
 from intravar.inference.intervals import Interval
 from intravar.inference.pairs import pair_interval
-from intravar.matching.comparison import Comparison, Strategy, pair_panel
-from intravar.matching.pairing import Pairing, Status
+from intravar.matching.distances import (
+    PanelDistances,
+    PointDistances,
+    covariance,
+    mahalanobis_points,
+)
+from intravar.matching.pairing import Pairing, Status, Strategy, pair_panel
 from intravar.observed import Observed
+from intravar.wording import Sentence
 
 #: Reasons for an undefined score, in the words that results print.
 TOO_FEW_PATIENTS = "fewer than two decisions"
 NO_PAIR = "no pair within the caliper"
+
+#: Gives the distances between the patients of a panel, by their rows.
+Comparison = Callable[[IntArray], PanelDistances]
+
+
+def between_points(points: FloatArray) -> Comparison:
+    """Compare patients, one row each, by the Euclidean distance of points."""
+    return lambda rows: PointDistances(points[rows])
 
 
 class MatchingEstimator(Estimator):
@@ -56,12 +73,12 @@ class MatchingEstimator(Estimator):
 
     @abstractmethod
     def _comparison(self, observed: Observed) -> Comparison:
-        """Learn what is to be learned and return how patients are compared."""
+        """Learn what is to be learned; return what gives the distances of a panel, by its rows."""
 
     def _fit(self, observed: Observed) -> None:
         comparison = self._comparison(observed)
         pairings = [
-            pair_panel(comparison, rows, caliper=self.caliper, strategy=self.strategy)
+            pair_panel(comparison(rows), caliper=self.caliper, strategy=self.strategy)
             for rows in observed.panels
         ]
         self._keep(observed, pairings)
@@ -145,3 +162,57 @@ class MatchingEstimator(Estimator):
                 if column not in ("physician", "n_patients")
             },
         }
+
+
+class Euclidean(MatchingEstimator):
+    """Pairs patients that are close on all standardised covariates alike.
+
+    d(i, k) = |z_i - z_k| / sqrt(p), with z standardised over the cohort and p covariates.
+
+    Parameters
+    ----------
+    caliper
+        Quantile of a panel's pairwise distances above which no pair is formed.
+    strategy
+        How pairs are formed; "algorithm-1" is the paper's.
+
+    Examples
+    --------
+    >>> import intravar
+    >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
+    >>> model = intravar.estimators.Euclidean().fit(*cohort.observed())
+    >>> model.profile_.columns[:5]
+    ['physician', 'n_patients', 'score', 'score_low', 'score_high']
+    """
+
+    name = "euclidean"
+    label = "Euclidean"
+    idea = Sentence("pairs {cases} close on all standardised covariates alike")
+    supervised = False
+
+    def _comparison(self, observed: Observed) -> Comparison:
+        return between_points(observed.standardised / np.sqrt(observed.standardised.shape[1]))
+
+
+class Mahalanobis(MatchingEstimator):
+    """Pairs patients that are close once the correlation of the covariates is taken out.
+
+    d(i, k)^2 = (z_i - z_k)' S^+ (z_i - z_k), with S the covariance of the standardised covariates
+    over the cohort and S^+ its Moore-Penrose inverse.
+
+    Parameters
+    ----------
+    caliper
+        Quantile of a panel's pairwise distances above which no pair is formed.
+    strategy
+        How pairs are formed; "algorithm-1" is the paper's.
+    """
+
+    name = "mahalanobis"
+    label = "Mahalanobis"
+    idea = Sentence("pairs {cases} close after the covariates' correlation is taken out")
+    supervised = False
+
+    def _comparison(self, observed: Observed) -> Comparison:
+        z = observed.standardised
+        return between_points(mahalanobis_points(z, covariance(z)))

@@ -13,11 +13,11 @@ from scipy.stats import norm
 from intravar.arrays import FloatArray
 from intravar.checks import physician_or_groups
 from intravar.deprecation import renamed
+from intravar.frames import as_they_came
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.observed import Observed
 from intravar.prediction.components import Components, FoldPredictions, components
-from intravar.prediction.halves import half_predictions
-from intravar.prediction.held_out import held_out
+from intravar.prediction.held_out import half_predictions, held_out
 
 N_FOLDS = 5
 
@@ -38,14 +38,14 @@ class Noise:
         The same physician would decide otherwise another time, or for reasons that are not
         recorded; half of a discordance.
     table
-        component, value, low, high.
+        component, value, low, high; of pandas if that was given, else of polars.
     """
 
     system: float
     level: float
     pattern: float
     occasion: float
-    table: pl.DataFrame
+    table: Any
 
     def describe(self) -> str:
         """Say it in words, per hundred patients that two of the physicians see.
@@ -103,7 +103,8 @@ def noise(
     True
     """
     observed = Observed.of(X, y, physician_or_groups(physician, groups), keep_missing=True)
-    return noise_of(observed, level=level, seed=random_state)
+    found = noise_of(observed, level=level, seed=random_state)
+    return as_they_came(found, as_pandas=observed.as_pandas)
 
 
 def noise_of(observed: Observed, *, level: float = LEVEL, seed: int = 0) -> Noise:

@@ -10,17 +10,21 @@ import polars as pl
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
-from intravar.estimators.base import CommonEstimator
+from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import Predictions
-from intravar.estimators.work import Size, Work
 from intravar.inference.intervals import LEVEL, Half, Interval, TwoHalves
-from intravar.learning.screening import MOST_SEEN
+from intravar.learning.bins import MOST_SEEN
 from intravar.observed import Observed
+from intravar.prediction.bound import cell_bound
 from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions
-from intravar.prediction.halves import half_bounds
-from intravar.prediction.own.weights import in_words, notable
+from intravar.prediction.held_out import half_bounds
+from intravar.prediction.left_out import losses_without
+from intravar.prediction.own.fitted import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.wording import Sentence
+
+#: What measurement and publication ask of predictions, beside the scores of the method.
+__all__ = ["MOST_WORDS", "Predictability", "cell_bound", "losses_without"]
 
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000

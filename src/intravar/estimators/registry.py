@@ -2,52 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import UserDict
+from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 from intravar.checks import physician_or_groups
 from intravar.errors import InputError, unknown_name
 from intravar.estimators.base import Estimator
-from intravar.estimators.euclidean import Euclidean
-from intravar.estimators.genetic_mahalanobis import GeneticMahalanobis
-from intravar.estimators.glmm import GLMM
-from intravar.estimators.latent_rule import LatentRule
-from intravar.estimators.learned_weights import LearnedWeights
-from intravar.estimators.lpa_guided import LPAGuided
-from intravar.estimators.mahalanobis import Mahalanobis
-from intravar.estimators.mutual_information import MutualInformation
-from intravar.estimators.predictability import Predictability
-from intravar.estimators.rate import Rate
-from intravar.estimators.repeats import Repeats
-from intravar.estimators.rf_proximity import RFProximity
 from intravar.observed import Observed as Observed
 
+
+class Methods(UserDict[str, type[Estimator]]):
+    """Methods by their name on the command line; each is loaded when it is first asked for."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        super().__init__()
+        self.data: dict[str, Any] = dict(places)
+
+    def __getitem__(self, name: str) -> type[Estimator]:
+        """Return the class of a method."""
+        found = self.data[name]
+        if isinstance(found, str):
+            module, _, title = found.partition(".")
+            found = self.data[name] = getattr(import_module(f"{__package__}.{module}"), title)
+        method: type[Estimator] = found
+        return method
+
+
 #: The paper's eight, in its order.
-PAPER_METHODS: dict[str, type[Estimator]] = {
-    method.name: method
-    for method in (
-        Euclidean,
-        Mahalanobis,
-        LearnedWeights,
-        GeneticMahalanobis,
-        RFProximity,
-        LPAGuided,
-        MutualInformation,
-        GLMM,
-    )
-}
-#: All methods by their name on the command line.
-METHODS: dict[str, type[Estimator]] = {
-    **PAPER_METHODS,
-    LatentRule.name: LatentRule,
-    Predictability.name: Predictability,
-    Rate.name: Rate,
-}
+PAPER_METHODS = Methods(
+    {
+        "euclidean": "matching.Euclidean",
+        "mahalanobis": "matching.Mahalanobis",
+        "learned-weights": "weighted.LearnedWeights",
+        "genetic-mahalanobis": "genetic_mahalanobis.GeneticMahalanobis",
+        "rf-proximity": "rf_proximity.RFProximity",
+        "lpa-guided": "lpa_guided.LPAGuided",
+        "mutual-information": "weighted.MutualInformation",
+        "glmm": "glmm.GLMM",
+    }
+)
 #: What `all` means: the paper's eight and the Latent Rule. Others take their time, or aim at
 #: something else than D*, and must be named.
-STUDY_METHODS: dict[str, type[Estimator]] = {**PAPER_METHODS, LatentRule.name: LatentRule}
+STUDY_METHODS = Methods({**PAPER_METHODS.data, "latent-rule": "latent_rule.LatentRule"})
+#: All methods by their name on the command line.
+METHODS = Methods(
+    {
+        **STUDY_METHODS.data,
+        "predictability": "predictability.Predictability",
+        "rate": "rate.Rate",
+    }
+)
 #: What can be told about every method, the one that takes cases instead of covariates included.
-DESCRIBED: dict[str, type[Estimator] | type[Repeats]] = {**METHODS, Repeats.name: Repeats}
+DESCRIBED = Methods({**METHODS.data, "repeats": "repeats.Repeats"})
 #: Methods that measure by default, the best that is there first.
 PREFERRED = ("predictability", "latent-rule")
 
@@ -64,7 +72,7 @@ def introduce(method: Estimator) -> str:
     return method.name
 
 
-def described(name: str) -> type[Estimator] | type[Repeats]:
+def described(name: str) -> type[Estimator]:
     """Return what can be told about a method, or say that it is not known here."""
     if name not in DESCRIBED:
         raise InputError(

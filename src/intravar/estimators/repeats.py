@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -12,6 +13,7 @@ from intravar.arrays import FloatArray
 from intravar.checks import checked_decision, checked_physician, physician_or_groups
 from intravar.errors import InputError
 from intravar.estimators.evidence import Estimand
+from intravar.frames import handed_back, is_pandas
 from intravar.inference.intervals import LEVEL, checked_level, share_interval
 from intravar.inference.reliability import Scale
 
@@ -79,7 +81,9 @@ class Repeats:
         physician, groups
             Physician, by any name; give it as either.
         """
-        table = _table(case, y, physician_or_groups(physician, groups))
+        who = physician_or_groups(physician, groups)
+        self._as_pandas = is_pandas(case, y, who)
+        table = _table(case, y, who)
         cases = (
             table.group_by("physician", "case")
             .agg(pl.len().alias("n"), pl.col("y").sum().alias("k"))
@@ -120,12 +124,18 @@ class Repeats:
         return self
 
     @property
-    def profile_(self) -> pl.DataFrame:
-        """One row per physician: cases, repeated ones, self-contradiction and its interval."""
+    def profile_(self) -> Any:
+        """One row per physician: cases, repeated ones, self-contradiction and its interval.
+
+        A frame of pandas if one was given, else of polars.
+        """
         return self.interval(LEVEL)
 
-    def interval(self, level: float = LEVEL) -> pl.DataFrame:
+    def interval(self, level: float = LEVEL) -> Any:
         """Return the profile with intervals of another level."""
+        return handed_back(self._profile(level), as_pandas=self._as_pandas)
+
+    def _profile(self, level: float) -> pl.DataFrame:
         found = share_interval(self.score_ * self._effective, self._effective, checked_level(level))
         return pl.DataFrame(
             {
@@ -133,56 +143,59 @@ class Repeats:
                 "n_cases": self.n_cases_,
                 "n_repeated": self.n_repeated_,
                 "score": pl.Series(self.score_).fill_nan(None),
-                "low": pl.Series(found.low).fill_nan(None),
-                "high": pl.Series(found.high).fill_nan(None),
+                "score_low": pl.Series(found.low).fill_nan(None),
+                "score_high": pl.Series(found.high).fill_nan(None),
                 "reason": pl.Series(self.reason_, dtype=pl.String),
             }
         )
 
-    def beside(self, profile: pl.DataFrame) -> pl.DataFrame:
+    def beside(self, profile: Any) -> Any:
         """Set self-contradiction beside a score made from the record alone.
 
         Parameters
         ----------
         profile
             `profile_` of an estimator, :class:`intravar.Predictability` for instance: columns
-            physician, score, high.
+            physician, score, score_high.
 
         Returns
         -------
-        polars.DataFrame
-            physician, repeats, bound, `unexplained` (bound minus repeats: what the record does not
-            explain though the physician is consistent) and `share_unexplained` (the share of the
-            apparent discordance that is not inconsistency); `holds` says whether the bound's upper
-            end is at or above the count.
+        frame
+            Of pandas if the profile is, else of polars: physician, repeats, bound, `unexplained`
+            (bound minus repeats: what the record does not explain though the physician is
+            consistent) and `share_unexplained` (the share of the apparent discordance that is not
+            inconsistency); `holds` says whether the bound's upper end is at or above the count.
 
         Examples
         --------
         >>> model = Repeats().fit(["a", "a"], [1, 0], ["Ada", "Ada"])
-        >>> profile = pl.DataFrame({"physician": ["Ada"], "score": [1.0], "high": [1.0]})
+        >>> profile = pl.DataFrame({"physician": ["Ada"], "score": [1.0], "score_high": [1.0]})
         >>> model.beside(profile)["unexplained"].to_list()
         [0.0]
         """
-        missing = [name for name in ("physician", "score", "high") if name not in profile.columns]
+        given = nw.from_native(profile, eager_only=True).to_polars()
+        needed = ("physician", "score", "score_high")
+        missing = [name for name in needed if name not in given.columns]
         if missing:
             raise InputError(
                 f"the profile has no column '{missing[0]}'; give the profile_ of an estimator"
             )
-        counted = self.profile_.select("physician", pl.col("score").alias("repeats"))
-        other = profile.select(
-            pl.col("physician").cast(pl.String), pl.col("score").alias("bound"), "high"
+        counted = self._profile(LEVEL).select("physician", pl.col("score").alias("repeats"))
+        other = given.select(
+            pl.col("physician").cast(pl.String), pl.col("score").alias("bound"), "score_high"
         )
         unexplained = (pl.col("bound") - pl.col("repeats")).alias("unexplained")
         share = (1 - pl.col("repeats") / pl.col("bound")).clip(0, 1)
-        return (
+        table = (
             counted.join(other, on="physician", how="left", maintain_order="left")
             .with_columns(
                 unexplained,
                 pl.when(pl.col("bound") > 0).then(share).alias("share_unexplained"),
-                (pl.col("high") >= pl.col("repeats")).alias("holds"),
+                (pl.col("score_high") >= pl.col("repeats")).alias("holds"),
             )
-            .drop("high")
+            .drop("score_high")
         )
+        return handed_back(table, as_pandas=is_pandas(profile))
 
 
 def one_occasion(case: Any, physician: Any) -> npt.NDArray[np.int64]:

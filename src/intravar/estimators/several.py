@@ -1,10 +1,10 @@
 """Several decisions per patient: each of them, all together, and which go together.
 
 Every decision is predicted on its own by :class:`Predictability`. Physicians' effects in all of
-them then inform each other (:mod:`intravar.prediction.several.across_decisions`), and each decision
-is also explained by those before it (:mod:`intravar.prediction.several.chain`). From the held-out
+them then inform each other (:mod:`intravar.prediction.several.effects`), and each decision
+is also explained by those before it (:mod:`intravar.prediction.several.joint`). From the held-out
 probability of every combination follow the bounds of
-:mod:`intravar.prediction.several.joint_bound`.
+:mod:`intravar.prediction.several.joint`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from intravar.checks import physician_or_groups
 from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.estimators.predictability import Predictability
+from intravar.frames import as_they_came, is_pandas
 from intravar.inference.intervals import LEVEL
 from intravar.inference.shrinkage import shrink
 from intravar.observed import Observed
 from intravar.outcomes import MOST_DECISIONS, chained, positions
 from intravar.panels import Layout
 from intravar.prediction.bound import Bound, bound, panel_means
-from intravar.prediction.several.across_decisions import Across, across_decisions
-from intravar.prediction.several.chain import apart, conditionals
-from intravar.prediction.several.joint_bound import differ_bound, difference_bound
+from intravar.prediction.several.effects import Across, across_decisions
+from intravar.prediction.several.joint import apart, conditionals, differ_bound, difference_bound
 
 N_FOLDS = 5
 #: With fewer patients of whom all decisions are known nothing is said of them together.
@@ -84,7 +84,7 @@ class Several:
             f"at least one of {len(self.decisions)} decisions; the expected number of differences "
             f"is at most about {self.n_differences:.2f}."
         ]
-        for row in self.pairs.iter_rows(named=True):
+        for row in nw.from_native(self.pairs).iter_rows(named=True):
             if row["low"] > 0 or row["high"] < 0:
                 often = "more" if row["correlation"] > 0 else "less"
                 said.append(
@@ -156,7 +156,8 @@ def several_decisions(
     ['decision', 'decision_2']
     """
     who = physician_or_groups(physician, groups)
-    return several_of(predict_decisions(X, decisions, who, random_state))
+    found = several_of(predict_decisions(X, decisions, who, random_state))
+    return as_they_came(found, as_pandas=is_pandas(X, decisions, who))
 
 
 def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> PredictedDecisions:

@@ -1,4 +1,4 @@
-"""What the two feature-weighted methods share: weights that stretch the standardised space."""
+"""Matching on covariates that are weighted by what they tell about the decision."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.feature_selection import mutual_info_classif
 
 from intravar.arrays import FloatArray
-from intravar.estimators.matching import MatchingEstimator
-from intravar.matching.comparison import Points
+from intravar.estimators.matching import Comparison, MatchingEstimator, between_points
+from intravar.estimators.rf_proximity import ForestBased
+from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 
 
@@ -31,7 +34,7 @@ class WeightedEstimator(MatchingEstimator):
     def _raw_weights(self, observed: Observed) -> FloatArray:
         """Return weights that need not sum to 1."""
 
-    def _comparison(self, observed: Observed) -> Points:
+    def _comparison(self, observed: Observed) -> Comparison:
         raw = self._raw_weights(observed)
         total = raw.sum()
         if total <= 0:
@@ -42,8 +45,102 @@ class WeightedEstimator(MatchingEstimator):
             )
             raw, total = np.ones_like(raw), float(len(raw))
         self.weights_ = raw / total
-        return Points(observed.standardised * np.sqrt(self.weights_))
+        return between_points(observed.standardised * np.sqrt(self.weights_))
 
     def details(self) -> dict[str, Any]:
         """See :class:`intravar.estimators.base.Estimator`."""
         return {"weights": dict(zip(self.feature_names_in_, self.weights_, strict=True))}
+
+
+class LearnedWeights(ForestBased, WeightedEstimator):
+    """Weights each covariate by how much a forest that predicts the decision relies on it.
+
+    d(i, k) = |diag(sqrt(w)) (z_i - z_k)| with w the forest's normalised Gini importances.
+
+    Parameters
+    ----------
+    n_trees, max_depth, min_leaf, min_leaf_share
+        The forest; a leaf holds at least max(min_leaf, floor(min_leaf_share * n)) patients.
+    caliper
+        Quantile of a panel's pairwise distances above which no pair is formed.
+    strategy
+        How pairs are formed; "algorithm-1" is the paper's.
+    random_state
+        Seed of the forest.
+    n_jobs
+        Threads that grow the forest.
+
+    Attributes
+    ----------
+    weights_
+        Weight of every covariate.
+    """
+
+    name = "learned-weights"
+    label = "Learned Weights"
+    idea = "weights covariates by their importance in a forest that predicts the decision"
+
+    def _raw_weights(self, observed: Observed) -> FloatArray:
+        return self._forest(observed).importances
+
+
+class MutualInformation(WeightedEstimator):
+    """Weights each covariate by its mutual information with the decision.
+
+    Parameters
+    ----------
+    n_neighbors
+        Neighbours of the k-nearest-neighbour estimate.
+    caliper
+        Quantile of a panel's pairwise distances above which no pair is formed.
+    strategy
+        How pairs are formed; "algorithm-1" is the paper's.
+    random_state
+        Seed of the small noise by which the estimate tells equal values apart.
+    """
+
+    name = "mutual-information"
+    label = "Mutual Information"
+    idea = "weights covariates by their mutual information with the decision"
+    supervised = True
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 3,
+        caliper: float = 0.25,
+        strategy: Strategy = "algorithm-1",
+        random_state: int = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.caliper = caliper
+        self.strategy = strategy
+        self.random_state = random_state
+
+    def _raw_weights(self, observed: Observed) -> FloatArray:
+        return _information(
+            observed.standardised, observed.decision, self.n_neighbors, self.random_state
+        )
+
+
+def _information(
+    z: FloatArray, decision: npt.NDArray[np.int8], n_neighbors: int, random_state: int
+) -> FloatArray:
+    """Return the k-nearest-neighbour estimate of I(z_l; y) for every covariate, in nats.
+
+    Kraskov, Stögbauer and Grassberger (2004), as scikit-learn has it; all zero when the cohort is
+    too small for `n_neighbors` neighbours or everyone got the same decision.
+
+    One process: a second one takes longer to start than the estimate takes.
+    """
+    _, counts = np.unique(decision, return_counts=True)
+    if len(counts) < 2 or counts.max() < 2 or len(z) <= n_neighbors:
+        return np.zeros(z.shape[1])
+    estimate: FloatArray = mutual_info_classif(
+        z,
+        decision,
+        discrete_features=False,
+        n_neighbors=n_neighbors,
+        random_state=random_state,
+    )
+    return estimate

@@ -46,7 +46,7 @@ class Profiled(Protocol):
         """One row per physician."""
 
     def interval(self, level: float = LEVEL) -> pl.DataFrame:
-        """Return physician, low, high and standard_error."""
+        """Return physician, score_low, score_high and standard_error."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ def assess(
     Parameters
     ----------
     profile
-        A fitted estimator, or a table with physician, score, low, high, standard_error and, where
-        known, n_patients and reason.
+        A fitted estimator, its `profile_`, or a table with physician, score, low, high,
+        standard_error and, where known, n_patients and reason.
     level
         Nominal coverage of all intervals; those of a table stay as they are.
     scale
@@ -168,13 +168,13 @@ def _table(profile: Profiled | pl.DataFrame, level: float) -> pl.DataFrame:
     if isinstance(profile, pl.DataFrame):
         table = profile
     elif not hasattr(profile, "interval"):
-        frame: Any = profile
-        table = nw.from_native(frame, eager_only=True).to_polars()
+        table = _polars(profile)
     elif not hasattr(profile, "score_"):
         raise InputError("the estimator is not fitted; call fit first")
     else:
-        ends = profile.interval(level)
-        table = profile.profile_.with_columns(ends.drop("physician").get_columns())
+        ends, scored = _polars(profile.interval(level)), _polars(profile.profile_)
+        table = scored.with_columns(ends.drop("physician").get_columns())
+    table = table.rename({"score_low": "low", "score_high": "high"}, strict=False)
     missing = [name for name in _NEEDED if name not in table.columns]
     if missing:
         raise InputError(f"the profile has no column {', '.join(missing)}")
@@ -183,6 +183,11 @@ def _table(profile: Profiled | pl.DataFrame, level: float) -> pl.DataFrame:
             table = table.with_columns(pl.lit(None, dtype).alias(name))
     numbers = pl.col(*_NEEDED[1:]).cast(pl.Float64).fill_null(float("nan"))
     return table.select("physician", "n_patients", numbers, "reason")
+
+
+def _polars(frame: Any) -> pl.DataFrame:
+    table: pl.DataFrame = nw.from_native(frame, eager_only=True).to_polars()
+    return table
 
 
 def _spread_out(values: FloatArray, known: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pl.Series:

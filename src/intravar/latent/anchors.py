@@ -18,6 +18,10 @@ NEAR = 0.05
 N_SCALES = 21
 
 
+class AnchorWarning(UserWarning):
+    """Few patients are surely eligible or surely not: the level of the scores is not pinned."""
+
+
 @dataclass(frozen=True)
 class Anchors:
     """How well the scale of g is anchored, and what follows from it for the discordance.

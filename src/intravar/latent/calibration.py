@@ -21,7 +21,7 @@ from intravar.latent.calibration_kernel import (
     map_slopes,
     occupied,
 )
-from intravar.latent.decided import Decided
+from intravar.panels import PanelDecisions
 
 #: Expected decisions for, and expected patients, per physician and shift.
 _Split = tuple[FloatArray, FloatArray]
@@ -121,7 +121,7 @@ class Calibration:
         return np.asarray((self.weight * self.p_low).sum(axis=1))
 
 
-def count(score: FloatArray, decided: Decided, bins: int = 60) -> Counts:
+def count(score: FloatArray, decided: PanelDecisions, bins: int = 60) -> Counts:
     """Count decisions in bins cut both at quantiles and at equal steps of the score."""
     low, high = np.quantile(score, [0.001, 0.999])
     edges = np.unique(
@@ -140,7 +140,7 @@ def count(score: FloatArray, decided: Decided, bins: int = 60) -> Counts:
     return Counts(centre, yes, total - yes, place, edges, cells)
 
 
-def starting_rates(decided: Decided, gap: float = 1.5) -> tuple[FloatArray, FloatArray]:
+def starting_rates(decided: PanelDecisions, gap: float = 1.5) -> tuple[FloatArray, FloatArray]:
     """Return rates `gap` logits above and below each physician's smoothed share."""
     total, given = decided.per_physician()
     share = (given + 4 * decided.y.mean()) / (total + 4)
@@ -309,9 +309,20 @@ def _pooled(
 
 
 def decision_log_likelihood(
-    logit_g: FloatArray, decided: Decided, p_high: FloatArray, p_low: FloatArray
+    logit_g: FloatArray, decided: PanelDecisions, p_high: FloatArray, p_low: FloatArray
 ) -> float:
     """Sum of the log-probabilities of decisions given g and the rates."""
     g, who = expit(logit_g), decided.physician
-    q = np.clip(p_low[who] + (p_high - p_low)[who] * g, 1e-9, 1 - 1e-9)
-    return float(np.sum(np.log(np.where(decided.y == 1, q, 1 - q))))
+    return log_score(p_low[who] + (p_high - p_low)[who] * g, decided.y)
+
+
+def log_score(q: FloatArray, y: IntArray) -> float:
+    """Return the log-likelihood of decisions under predicted probabilities.
+
+    Examples
+    --------
+    >>> round(log_score(np.array([0.5, 0.5]), np.array([0, 1])), 3)
+    -1.386
+    """
+    q = np.clip(q, 1e-9, 1 - 1e-9)
+    return float(np.log(np.where(y == 1, q, 1 - q)).sum())

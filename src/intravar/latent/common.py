@@ -11,22 +11,22 @@ import numpy as np
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.anchors import Anchors, find_anchors
 from intravar.latent.crossfit import CrossFit, KeptSharedRule, cross_fit, plan_folds
-from intravar.latent.decided import Decided
-from intravar.latent.personal.contest import (
+from intravar.latent.personal.heterogeneity import strongest_evidence
+from intravar.latent.personal.own_rules import (
     EVIDENCE,
     TESTED_DRAWS,
     Field,
+    OwnRules,
     evidence_left,
     hold_contest,
+    read_own_rules,
 )
-from intravar.latent.personal.heterogeneity import strongest_evidence
-from intravar.latent.personal.own_rules import OwnRules, read_own_rules
 from intravar.latent.personal.panel_rows import Standard
 from intravar.latent.rates import fit_beta_binomial
 from intravar.latent.reading import LatentReading, OneClass, Within
 from intravar.latent.rule_learners import RuleLearner
 from intravar.latent.shared_rule import SharedRule, held_out_on_first, learn_shared
-from intravar.panels import Layout, Panels
+from intravar.panels import Layout, PanelDecisions, Panels
 
 #: The word for the rule that all share, beside the names of the families of own rules.
 SHARED = "shared"
@@ -137,7 +137,7 @@ def learn_latent(
     within
         Whose discordance is scored.
     """
-    decided = Decided(panels.y, panels.code, len(panels))
+    decided = panels.decisions
     common = _without_a_rule(decided, layout)
     if len(decided.y) < FEWEST_PATIENTS or decided.y.min() == decided.y.max():
         fold = np.zeros(len(decided.y), dtype=np.int64)
@@ -162,7 +162,7 @@ def learn_latent(
     return common, HandedIn(plan.fold, panels, reading)
 
 
-def _without_a_rule(decided: Decided, layout: Layout) -> LatentCommon:
+def _without_a_rule(decided: PanelDecisions, layout: Layout) -> LatentCommon:
     size, given = (part.astype(np.float64) for part in decided.per_physician())
     law = fit_beta_binomial(given, size)
     nobody = np.empty(0)
@@ -216,7 +216,7 @@ def _compete(
     within: Within,
 ) -> tuple[LatentCommon, LatentReading]:
     """Hold the contest with rules of their own, if the shared rule leaves any reason to."""
-    decided, q = Decided(panels.y, panels.code, len(panels)), reading.q
+    decided, q = panels.decisions, reading.q
     standard = Standard.of(panels.X)
     z = standard(panels.X)
     evidence = strongest_evidence(z, decided, q)

@@ -24,10 +24,9 @@ from intravar.latent.calibration import (
     decision_log_likelihood,
     starting_rates,
 )
-from intravar.latent.decided import Decided
 from intravar.latent.rule_learners import KeptRule, LearnedRule, PreparedRule, Task
 from intravar.learning.boosted_trees import Rates
-from intravar.panels import Panels
+from intravar.panels import PanelDecisions, Panels
 from intravar.processes import in_threads
 
 BLEND = "blend"
@@ -153,7 +152,9 @@ def plan_folds(
     return FoldPlan(np.unique(fold, return_inverse=True)[1], half, starts, n_threads)
 
 
-def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) -> LearnedRule:
+def train(
+    rule: PreparedRule, rows: IntArray, decided: PanelDecisions, plan: FoldPlan
+) -> LearnedRule:
     """Learn the rule from `rows` alone; return it with scores for all patients.
 
     The rates come first: models of one half of the rows, with their rates learned on the way,
@@ -182,7 +183,7 @@ def train(rule: PreparedRule, rows: IntArray, decided: Decided, plan: FoldPlan) 
     return rule.learn(Task(rows, decided, rates, centre, False))
 
 
-def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) -> CrossFit:
+def cross_fit(rules: dict[str, PreparedRule], decided: PanelDecisions, plan: FoldPlan) -> CrossFit:
     """Return for every patient the calibrated logit of g learned from the other folds."""
     scores, kept = _all_scores(rules, decided, plan)
     fold, n_folds = plan.fold, plan.n_folds
@@ -216,7 +217,7 @@ def cross_fit(rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan) 
 
 
 def _all_scores(
-    rules: dict[str, PreparedRule], decided: Decided, plan: FoldPlan
+    rules: dict[str, PreparedRule], decided: PanelDecisions, plan: FoldPlan
 ) -> tuple[dict[frozenset[int], dict[str, FloatArray]], list[dict[str, KeptRule | None]]]:
     """Return scores of models that left out one fold, or two, for the patients left out.
 
@@ -242,7 +243,10 @@ def _all_scores(
 
 
 def _choose(
-    inner: dict[str, FloatArray], outer: dict[str, FloatArray], rest: IntArray, decided: Decided
+    inner: dict[str, FloatArray],
+    outer: dict[str, FloatArray],
+    rest: IntArray,
+    decided: PanelDecisions,
 ) -> _Chosen:
     """Choose and calibrate on the inner scores of `rest`; apply to the outer scores."""
 
@@ -270,7 +274,7 @@ def _choose(
     return _Chosen(best, values[best], inside[best], found, intercept, slopes)
 
 
-def one_class_log_likelihood(rest: Decided, own: Decided) -> float:
+def one_class_log_likelihood(rest: PanelDecisions, own: PanelDecisions) -> float:
     """Return the log-likelihood of decisions, each physician's share learned from `rest`."""
     total, given = rest.per_physician()
     share = (given + 2 * rest.y.mean()) / (total + 2)

@@ -21,7 +21,7 @@ from intravar.latent.calibration import (
     count,
     decision_log_likelihood,
 )
-from intravar.latent.decided import Decided
+from intravar.panels import PanelDecisions
 from intravar.seeds import stream
 
 #: Strengths of the prior of the rates; the best is taken, lest rates lose for being estimated.
@@ -34,7 +34,7 @@ N_SPLITS = 2
 MOST_PHYSICIANS = 60
 
 
-def rates_over_limits(score: FloatArray, decided: Decided, seed: int) -> float:
+def rates_over_limits(score: FloatArray, decided: PanelDecisions, seed: int) -> float:
     """Return by how much own rates predict decisions better than own limits, in log-likelihood.
 
     Parameters
@@ -53,7 +53,7 @@ def rates_over_limits(score: FloatArray, decided: Decided, seed: int) -> float:
     >>> who, score = np.repeat(np.arange(10), 200), np.tile(np.linspace(-6.0, 6.0, 200), 10)
     >>> tossed = np.random.default_rng(0).random(2000) < 0.5
     >>> y = np.where(who % 2 == 0, tossed, score > 0) & (score > 0)
-    >>> rates_over_limits(score, Decided(y.astype(int), who, 10), 0) > 10
+    >>> rates_over_limits(score, PanelDecisions(y.astype(int), who, 10), 0) > 10
     True
     """
     random = stream(seed, "rates or limits")
@@ -69,13 +69,13 @@ def rates_over_limits(score: FloatArray, decided: Decided, seed: int) -> float:
     return float(np.mean(gains))
 
 
-def _sampled(decided: Decided, random: np.random.Generator) -> IntArray:
+def _sampled(decided: PanelDecisions, random: np.random.Generator) -> IntArray:
     """Return the patients of some physicians, where there are many."""
     chosen = random.permutation(decided.n_physicians)[:MOST_PHYSICIANS]
     return np.flatnonzero(np.isin(decided.physician, chosen)).astype(np.int64)
 
 
-def _gain(score: FloatArray, decided: Decided, parts: tuple[IntArray, IntArray]) -> float:
+def _gain(score: FloatArray, decided: PanelDecisions, parts: tuple[IntArray, IntArray]) -> float:
     limits = _held_out(score, decided, parts, ALL_THE_SAME, personal=True)
     rates = max(_held_out(score, decided, parts, each, personal=False) for each in STRENGTHS)
     if rates <= limits:
@@ -87,7 +87,7 @@ def _gain(score: FloatArray, decided: Decided, parts: tuple[IntArray, IntArray])
 
 def _held_out(
     score: FloatArray,
-    decided: Decided,
+    decided: PanelDecisions,
     parts: tuple[IntArray, IntArray],
     strength: float,
     *,

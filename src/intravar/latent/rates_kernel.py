@@ -136,12 +136,6 @@ def _log_likelihood(yes, no, g, high, low):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _standard_error(rate, size):  # type: ignore[no-untyped-def]
-    smooth = (rate * size + 1.0) / (size + 2.0)
-    return np.sqrt(smooth * (1.0 - smooth) / (size + 1.0))
-
-
-@njit(cache=True, nogil=True)
 def _edges(count, g, rates, weight):  # type: ignore[no-untyped-def]
     """Return edges of the cells of both rates, as wide as the panel's counts ask for."""
     ends = np.empty((2, 2))
@@ -161,7 +155,8 @@ def _edges(count, g, rates, weight):  # type: ignore[no-untyped-def]
         for which in range(2):
             rate = rates[u, which]
             effective = max(information[which], 1e-9) * max(rate * (1.0 - rate), 1e-4)
-            reach = REACH * _standard_error(rate, effective)
+            smooth = (rate * effective + 1.0) / (effective + 2.0)
+            reach = REACH * np.sqrt(smooth * (1.0 - smooth) / (effective + 1.0))
             ends[which, 0] = min(ends[which, 0], max(rate - reach, 0.0))
             ends[which, 1] = max(ends[which, 1], min(rate + reach, 1.0))
     high_edge = ends[0, 0] + (ends[0, 1] - ends[0, 0]) * np.linspace(0, 1, HIGH_CELLS + 1)
@@ -199,14 +194,10 @@ def _doubt(count, score, g, high, low, covariance):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _log_law(p, law):  # type: ignore[no-untyped-def]
-    return (law[0] - 1.0) * np.log(p) + (law[1] - 1.0) * np.log1p(-p)
-
-
-@njit(cache=True, nogil=True)
 def posterior_mass(joint, high, low, laws):  # type: ignore[no-untyped-def]
     """Return the posterior mass; cells of a grid are equally wide."""
-    of_high, of_low = _log_law(high, laws[:2]), _log_law(low, laws[2:])
+    of_high = (laws[0] - 1.0) * np.log(high) + (laws[1] - 1.0) * np.log1p(-high)
+    of_low = (laws[2] - 1.0) * np.log(low) + (laws[3] - 1.0) * np.log1p(-low)
     top = -np.inf
     for u in range(joint.shape[0]):
         for a in range(high.size):
@@ -224,23 +215,13 @@ def posterior_mass(joint, high, low, laws):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _counted(place, y, n_bins):  # type: ignore[no-untyped-def]
-    """Return one panel's decisions for and against by score bin."""
-    yes, no = np.zeros(n_bins, np.int64), np.zeros(n_bins, np.int64)
-    for i in range(y.size):
-        if y[i] == 1:
-            yes[place[i]] += 1
-        else:
-            no[place[i]] += 1
-    return yes, no
-
-
-@njit(cache=True, nogil=True)
 def panel_grid(place, y, given):  # type: ignore[no-untyped-def]
     """Return how likely one panel's decisions are, given the score bin of every patient."""
-    all_yes, all_no = _counted(place, y, given.score.size)
-    used = np.flatnonzero(all_yes + all_no)
-    yes, no, score = all_yes[used], all_no[used], given.score[used]
+    counts = np.zeros((2, given.score.size), np.int64)
+    for i in range(y.size):
+        counts[y[i], place[i]] += 1
+    used = np.flatnonzero(counts[0] + counts[1])
+    no, yes, score = counts[0][used], counts[1][used], given.score[used]
     count = yes + no
     n_shifts = given.shifts.size
     g = np.empty((n_shifts, used.size))
@@ -281,11 +262,6 @@ def panel_grid(place, y, given):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _middles(edge):  # type: ignore[no-untyped-def]
-    return (edge[1:] + edge[:-1]) / 2
-
-
-@njit(cache=True, nogil=True)
 def likelihoods(place, y, first, given):  # type: ignore[no-untyped-def]
     """Return every panel's likelihood, shifts summed out, beside its largest, and the rates."""
     n = first.size - 1
@@ -294,7 +270,8 @@ def likelihoods(place, y, first, given):  # type: ignore[no-untyped-def]
     for j in range(n):
         part = slice(first[j], first[j + 1])
         read = panel_grid(place[part], y[part], given)
-        high[j], low[j] = _middles(read.high_edge), _middles(read.low_edge)
+        high[j] = (read.high_edge[1:] + read.high_edge[:-1]) / 2
+        low[j] = (read.low_edge[1:] + read.low_edge[:-1]) / 2
         top = read.grid.max()
         for u in range(given.shifts.size):
             out[j] += np.exp(read.grid[u] - top)
@@ -311,7 +288,8 @@ def read_panels(place, y, first, given):  # type: ignore[no-untyped-def]
     for j in range(n):
         part = slice(first[j], first[j + 1])
         read = panel_grid(place[part], y[part], given)
-        high, low = _middles(read.high_edge), _middles(read.low_edge)
+        high = (read.high_edge[1:] + read.high_edge[:-1]) / 2
+        low = (read.low_edge[1:] + read.low_edge[:-1]) / 2
         weight = posterior_mass(read.grid, high, low, given.laws)
         weak_weight = posterior_mass(read.grid, high, low, given.weak)
         edge[j], doubt[j] = read.high_edge, read.doubt

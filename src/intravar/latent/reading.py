@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import expit, logit
 
-from intravar.arrays import FloatArray, IntArray
-from intravar.inference.intervals import Interval
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.inference.intervals import Interval, share_interval
 from intravar.latent.rates import (
     EligibleDiscordance,
     Law,
@@ -16,10 +17,12 @@ from intravar.latent.rates import (
     no_stronger,
     one_class_posterior,
 )
-from intravar.panels import Panels
+from intravar.panels import PanelDecisions, Panels
 
 #: Whose discordance is scored: that of eligible patients, or of all.
 Within = Literal["eligible", "panel"]
+#: Share of a panel, and the least number of patients, that counts as the likeliest.
+LIKELIEST, LEAST = 0.2, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,3 +99,72 @@ class OneClass:
             everybody,
             p_high[place][panels.code],
         )
+
+
+def eligible_given_decision(
+    eligible: FloatArray,
+    shift: FloatArray,
+    decided_for: BoolArray,
+    p_high: FloatArray,
+    p_low: FloatArray,
+    code: IntArray,
+) -> FloatArray:
+    """Return every patient's probability of being eligible given covariates and decision.
+
+    Where the rule is sharp, the sums of these are the very counts behind p_high and p_low.
+
+    Parameters
+    ----------
+    eligible
+        Probability given the covariates alone.
+    shift
+        Per patient: shift of its logit by the physician's own threshold.
+    decided_for
+        Per patient.
+    p_high, p_low
+        Per physician; without a rule p_low is NaN, and everybody counts as eligible.
+    code
+        Position of every patient's physician.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        g = expit(logit(eligible) + shift)
+        high, low = p_high[code], np.nan_to_num(p_low)[code]
+        of_eligible = g * np.where(decided_for, high, 1 - high)
+        of_others = (1 - g) * np.where(decided_for, low, 1 - low)
+        return np.asarray(np.nan_to_num(of_eligible / (of_eligible + of_others)))
+
+
+def safe_interval(
+    q: FloatArray, decided: PanelDecisions, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of every physician's discordance, any rule allowed.
+
+    Whatever the rule, no group of patients is decided for more often than the eligible are. So the
+    share of decisions for, among those patients for whom they are likeliest, bounds p_high from
+    below, and nothing bounds it from above.
+
+    Parameters
+    ----------
+    q
+        Probability of a decision for, predicted without the patient's own decision.
+    decided
+        The decisions.
+    level
+        Nominal coverage.
+
+    Examples
+    --------
+    >>> decided = PanelDecisions(np.repeat([1, 0], 100), np.zeros(200, dtype=np.int64), 1)
+    >>> low, high = safe_interval(np.repeat([0.9, 0.1], 100), decided, 0.95)
+    >>> low.tolist(), high.round(2).tolist()
+    ([0.0], [0.11])
+    """
+    order = np.lexsort((-q, decided.physician))
+    size, _ = decided.per_physician()
+    first = np.concatenate([[0], np.cumsum(size)[:-1]])
+    place = np.arange(len(q)) - first[decided.physician[order]]
+    wanted = np.maximum(np.ceil(LIKELIEST * size), LEAST)
+    likeliest = order[place < wanted[decided.physician[order]]]
+    n, k = decided.take(likeliest).per_physician()
+    least = np.nan_to_num(share_interval(k, n, level).low)
+    return np.zeros(len(size)), np.where(least > 0.5, 2 * least * (1 - least), 0.5)

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.decided import Decided
 from intravar.latent.spline_logit import (
     SplineObjective,
     SplineTerms,
@@ -21,9 +20,9 @@ from intravar.latent.spline_logit import (
     spline_basis,
     spline_scores,
 )
-from intravar.learning.bins import Bins, bin_edges, binned
+from intravar.learning.bins import MOST_SEEN, Bins, bin_edges, binned, coarse_bins, telling
 from intravar.learning.boosted_trees import Growth, Rates, Trees, grow_trees
-from intravar.learning.screening import MOST_SEEN, coarse_bins, telling
+from intravar.panels import PanelDecisions
 
 #: Trees before the rates are learned too, and patients that a rate's prior is worth.
 HOLD, STRENGTH = 15, 4.0
@@ -52,7 +51,7 @@ class Task:
     """
 
     rows: IntArray
-    decided: Decided
+    decided: PanelDecisions
     rates: Rates
     start: float
     learn_rates: bool

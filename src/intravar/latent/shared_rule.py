@@ -19,7 +19,6 @@ from intravar.latent.calibration import (
     decision_log_likelihood,
 )
 from intravar.latent.crossfit import CrossFit, one_class_log_likelihood
-from intravar.latent.decided import Decided
 from intravar.latent.rates import EligibleDiscordance, PanelDiscordance, learn_laws, no_stronger
 from intravar.latent.rates_kernel import (
     STRENGTH,
@@ -31,7 +30,7 @@ from intravar.latent.rates_kernel import (
     read_panels,
 )
 from intravar.latent.reading import LatentReading, Within
-from intravar.panels import Panels
+from intravar.panels import PanelDecisions, Panels
 from intravar.processes import interrupts_wait
 
 #: Gain in log-likelihood that personal thresholds must show over a shared one.
@@ -151,7 +150,7 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
     thresholds
         Whether thresholds may be personal, where the data ask for it.
     """
-    decided = Decided(panels.y, panels.code, len(panels))
+    decided = panels.decisions
     counts = count(logit, decided)
     fit, personal = _final(counts, thresholds)
     switched = bool(fit.mean_high.mean() < fit.mean_low.mean())
@@ -208,7 +207,7 @@ def map_covariance(counts: Counts, fit: Calibration) -> FloatArray:
 
 
 def held_out_on_first(
-    crossed: CrossFit, decided: Decided, fold: IntArray, shared: SharedRule | None
+    crossed: CrossFit, decided: PanelDecisions, fold: IntArray, shared: SharedRule | None
 ) -> float:
     """Return the log-likelihood of the first fold's decisions, read from the other folds.
 

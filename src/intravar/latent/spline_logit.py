@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.decided import Decided
 from intravar.learning.boosted_trees import Rates
+from intravar.panels import PanelDecisions
 
 #: Standardised values are held within this many standard deviations.
 FURTHEST = 4.0
@@ -128,7 +128,7 @@ class SplineObjective:
     """
 
     basis: FloatArray
-    decided: Decided
+    decided: PanelDecisions
     rates: Rates
     penalty: float
     learn_rates: bool

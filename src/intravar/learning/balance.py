@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import differential_evolution
+from scipy.spatial import KDTree
 from threadpoolctl import threadpool_limits
 
-from intravar.arrays import BoolArray, FloatArray
-from intravar.learning.nearest_control import NearestControl
+from intravar.arrays import FloatArray
 
 LARGEST_WEIGHT = 10.0
 POPULATION_PER_COVARIATE = 15
@@ -54,10 +54,9 @@ class BalanceSearch:
 
 
 def search_balance(
-    covariates: ArrayLike,
+    covariates: FloatArray,
     decisions: ArrayLike,
     *,
-    balance: ArrayLike | None = None,
     seed: int | np.random.Generator,
     generations: int = GENERATIONS,
     workers: int = 1,
@@ -70,8 +69,6 @@ def search_balance(
         Standardised covariates without missing values.
     decisions : array-like of shape (n,)
         1 for treated patients, 0 for controls.
-    balance : array-like of shape (n, q), optional
-        Covariates whose balance is judged, if not those by which patients are matched.
     seed : int or numpy.random.Generator
         Where the random numbers of the search come from.
     generations : int
@@ -85,15 +82,12 @@ def search_balance(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from intravar.learning.balance import search_balance
     >>> covariates = np.random.default_rng(0).normal(size=(60, 2))
     >>> found = search_balance(covariates, covariates[:, 0] > 0, seed=1, generations=2)
     >>> found.n_evaluations, len(found.trace)
     (90, 3)
     """
-    array, treated = _checked(covariates, decisions)
-    judged = array if balance is None else np.asarray(balance, dtype=np.float64)
+    array, treated = np.ascontiguousarray(covariates), np.asarray(decisions) == 1
     p = array.shape[1]
     if p == 0 or not treated.any() or treated.all():
         what = "covariates" if p == 0 else "treated patients" if not treated.any() else "controls"
@@ -111,7 +105,7 @@ def search_balance(
             return losses
 
         found = differential_evolution(
-            BalanceLoss(array[treated], array[~treated], judged[treated], judged[~treated]),
+            BalanceLoss(array[treated], array[~treated]),
             bounds=[(0.0, LARGEST_WEIGHT)] * p,
             popsize=POPULATION_PER_COVARIATE,
             maxiter=generations,
@@ -139,32 +133,23 @@ class BalanceLoss:
     ----------
     treated, controls : ndarray of shape (n, p)
         Covariates by which patients are matched, at least one patient in each.
-    judged_treated, judged_controls : ndarray of shape (n, q), optional
-        Covariates whose difference is judged, if others.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from intravar.learning.balance import BalanceLoss
     >>> loss = BalanceLoss(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> loss(np.array([9.0, 1.0])), loss(np.array([1.0, 9.0]))
     (2.0, 1.0)
     """
 
-    def __init__(
-        self,
-        treated: FloatArray,
-        controls: FloatArray,
-        judged_treated: FloatArray | None = None,
-        judged_controls: FloatArray | None = None,
-    ) -> None:
-        self._target = (treated if judged_treated is None else judged_treated).mean(axis=0)
-        self._controls = controls if judged_controls is None else judged_controls
-        self._nearest = NearestControl(treated, controls)
+    def __init__(self, treated: FloatArray, controls: FloatArray) -> None:
+        self._target, self._treated, self._controls = treated.mean(axis=0), treated, controls
 
     def __call__(self, weights: FloatArray) -> float:
         """Return the loss under these weights, whatever their scale."""
-        matched = self._controls[self._nearest(normalised(weights))]
+        scale = np.sqrt(normalised(weights))
+        # Sliding midpoints: medians would degrade when many patients share one point.
+        tree = KDTree(self._controls * scale, balanced_tree=False, compact_nodes=False)
+        matched = self._controls[tree.query(self._treated * scale)[1]]
         return float(np.abs(self._target - matched.mean(axis=0)).max())
 
 
@@ -173,8 +158,6 @@ def normalised(weights: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from intravar.learning.balance import normalised
     >>> normalised(np.array([1.0, 3.0])), normalised(np.zeros(2))
     (array([0.25, 0.75]), array([0.5, 0.5]))
     """
@@ -182,17 +165,3 @@ def normalised(weights: FloatArray) -> FloatArray:
     if total == 0.0:
         return np.full(len(weights), 1.0 / len(weights))
     return np.asarray(weights / total, dtype=np.float64)
-
-
-def _checked(covariates: ArrayLike, decisions: ArrayLike) -> tuple[FloatArray, BoolArray]:
-    array = np.ascontiguousarray(covariates, dtype=np.float64)
-    outcome = np.asarray(decisions)
-    if array.ndim != 2 or outcome.shape != array.shape[:1]:
-        raise ValueError(
-            f"covariates need one row per decision, got shapes {array.shape} and {outcome.shape}"
-        )
-    if not np.isfinite(array).all():
-        raise ValueError("covariates must be finite: impute or drop missing values before matching")
-    if not np.isin(outcome, (0, 1)).all():
-        raise ValueError("decisions must be 0 or 1")
-    return array, outcome == 1

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.bins import Bins
-from intravar.learning.screening import LOOK_AGAIN, MOST_SEEN, column_gains, largest
+from intravar.learning.bins import LOOK_AGAIN, MOST_SEEN, Bins, column_gains
 from intravar.processes import interrupts_wait
 
 LARGEST_STEP = 1.0
@@ -298,7 +297,8 @@ def _boost(
             gains = column_gains(
                 bins, np.arange(n), gradient, curvature, growth.missing, growth.ridge, growth.least
             )
-            seen = largest(gains, MOST_SEEN)
+            # Of equal gains the first.
+            seen = np.sort(np.argsort(-gains, kind="stable")[:MOST_SEEN])
             looked_at = np.ascontiguousarray(bins[:, seen])
         tree = columns[t], cuts[t], missing[t], values[t]
         _add_tree(looked_at, gradient, curvature, *how, *room, leaves, score, *tree)

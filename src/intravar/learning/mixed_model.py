@@ -62,51 +62,10 @@ class MixedModelFit:
     n_iterations: int
     converged: bool
 
-    def fitted_probability(self, z: npt.ArrayLike, physician_code: npt.ArrayLike) -> FloatArray:
+    def fitted_probability(self, z: FloatArray, code: IntArray) -> FloatArray:
         """Probability of a positive decision at the posterior means, random effects included."""
-        rows = np.asarray(z, dtype=np.float64)
-        code = _checked_code(physician_code, self.random_effects.size, rows.shape[0])
-        if rows.ndim != 2 or rows.shape[1] != self.fixed_effects.size - 1:
-            raise ValueError(
-                f"z must have {self.fixed_effects.size - 1} columns, got shape {rows.shape}"
-            )
-        predictor = self.fixed_effects[0] + rows @ self.fixed_effects[1:]
+        predictor = self.fixed_effects[0] + z @ self.fixed_effects[1:]
         return np.asarray(expit(predictor + self.random_effects[code]))
-
-
-def _checked_code(physician_code: npt.ArrayLike, n_physicians: int, n_rows: int) -> IntArray:
-    given = np.asarray(physician_code)
-    if given.shape != (n_rows,):
-        raise ValueError(f"physician_code must have shape ({n_rows},), got {given.shape}")
-    code = given.astype(np.int64)
-    if not np.array_equal(code, given):
-        raise ValueError("physician_code must hold whole numbers")
-    if code.size and (code.min() < 0 or code.max() >= n_physicians):
-        raise ValueError(
-            f"physician_code must lie in 0..{n_physicians - 1}, "
-            f"got {int(code.min())}..{int(code.max())}"
-        )
-    return code
-
-
-def _checked_inputs(
-    z: npt.ArrayLike, y: npt.ArrayLike, physician_code: npt.ArrayLike, n_physicians: int | None
-) -> tuple[FloatArray, FloatArray, IntArray, int]:
-    rows = np.asarray(z, dtype=np.float64)
-    decision = np.asarray(y, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[0] == 0:
-        raise ValueError(f"z must have shape (patients, covariates), got {rows.shape}")
-    if decision.shape != rows.shape[:1]:
-        raise ValueError(f"y must have shape ({rows.shape[0]},), got {decision.shape}")
-    if not np.isfinite(rows).all():
-        column = int(np.flatnonzero(~np.isfinite(rows).all(axis=0))[0])
-        raise ValueError(f"z holds a missing or infinite value in column {column}")
-    if not np.isin(decision, (0.0, 1.0)).all():
-        raise ValueError("y must hold only 0 and 1")
-    if n_physicians is None:
-        n_physicians = int(np.max(np.asarray(physician_code))) + 1
-    code = _checked_code(physician_code, n_physicians, rows.shape[0])
-    return rows, decision, code, n_physicians
 
 
 def expected_logistic_loss(
@@ -240,10 +199,10 @@ class VariationalProblem:
 
 
 def fit_mixed_model(
-    z: npt.ArrayLike,
+    z: FloatArray,
     y: npt.ArrayLike,
-    physician_code: npt.ArrayLike,
-    n_physicians: int | None = None,
+    physician_code: IntArray,
+    n_physicians: int,
     *,
     fixed_prior_sd: float = 2.0,
     log_sd_prior_sd: float = 1.0,
@@ -260,9 +219,8 @@ def fit_mixed_model(
         Decisions, 0 or 1.
     physician_code : array-like of int, shape (n,)
         Physician of each patient, from 0 to ``n_physicians - 1``.
-    n_physicians : int, optional
-        Number of physicians; by default the largest code plus one. A physician without patients
-        keeps a random effect of mean zero.
+    n_physicians : int
+        Number of physicians. A physician without patients keeps a random effect of mean zero.
     fixed_prior_sd : float, default 2
         Standard deviation of the Gaussian prior of the fixed effects, intercept included.
     log_sd_prior_sd : float, default 1
@@ -278,11 +236,6 @@ def fit_mixed_model(
         The variational posterior. The priors are proper, so it is finite on separated data and
         when all decisions are equal.
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a value is missing, ``y`` is not binary or a code is out of range.
-
     Examples
     --------
     >>> import numpy as np
@@ -290,19 +243,19 @@ def fit_mixed_model(
     >>> z = rng.normal(size=(400, 1))
     >>> physician = np.repeat([0, 1, 2, 3], 100)
     >>> y = rng.random(400) < 1 / (1 + np.exp(-z[:, 0] - np.array([-1, 0, 0, 1])[physician]))
-    >>> fit = fit_mixed_model(z, y, physician)
+    >>> fit = fit_mixed_model(z, y, physician, 4)
     >>> fit.converged
     True
     >>> bool(fit.random_effects[0] < fit.random_effects[3])
     True
     """
-    rows, decision, code, count = _checked_inputs(z, y, physician_code, n_physicians)
     if fixed_prior_sd <= 0.0 or log_sd_prior_sd <= 0.0:
         raise ValueError("prior standard deviations must be positive")
-    if max_iterations < 1:
-        raise ValueError(f"max_iterations must be at least 1, got {max_iterations}")
-    design = np.column_stack((np.ones(rows.shape[0]), rows))
-    problem = VariationalProblem(design, decision, code, count, fixed_prior_sd, log_sd_prior_sd)
+    design = np.column_stack((np.ones(len(z)), z))
+    decision = np.asarray(y, dtype=np.float64)
+    problem = VariationalProblem(
+        design, decision, physician_code, n_physicians, fixed_prior_sd, log_sd_prior_sd
+    )
     start, units = problem.start(), problem.units()
 
     def scaled(steps: FloatArray) -> tuple[float, FloatArray]:
@@ -345,18 +298,6 @@ def pearson_residuals(y: npt.ArrayLike, probability: npt.ArrayLike) -> FloatArra
 
     Probabilities are kept at least 1e-12 away from 0 and 1, where the ratio would be 0/0 for a
     decision that agrees and infinite for one that does not.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Decisions, 0 or 1.
-    probability : array-like of shape (n,)
-        Fitted probabilities.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Finite residuals.
 
     Examples
     --------

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -41,17 +40,26 @@ _MOMENT_ERROR_LIMIT = 1e-6
 _SAME_BOUND = 1e-10
 
 
-def checked_matrix(z: npt.ArrayLike) -> FloatArray:
-    """Give ``z`` as a finite matrix of patients by covariates, or say what is wrong with it."""
-    rows = np.ascontiguousarray(z, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] == 0:
-        raise ValueError(
-            f"z must have two dimensions (patients, covariates), got shape {rows.shape}"
-        )
-    if not np.isfinite(rows).all():
-        column = int(np.flatnonzero(~np.isfinite(rows).all(axis=0))[0])
-        raise ValueError(f"z holds a missing or infinite value in column {column}")
-    return rows
+def robustly_scaled(x: FloatArray) -> FloatArray:
+    """Centre columns on the median and divide them by the interquartile range.
+
+    The method is worded "median-centred, IQR-scaled; z-score fallback for columns with zero
+    post-scaling variance". A binary column such as a smoking status of 20 % has an interquartile
+    range of zero but is not constant. The usual robust scaler (scikit-learn's) then divides by
+    one, so that the column keeps a variance after scaling and the fallback, read literally, is not
+    for it: the column stays 0/1 around its median. The fallback is left for constant columns,
+    whose z-score is zero everywhere.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.0], [5.0, 1.0]])
+    >>> robustly_scaled(x)[-1].tolist()
+    [1.0, 1.0]
+    """
+    lower, centre, upper = np.percentile(x, [25.0, 50.0, 75.0], axis=0)
+    magnitude = np.maximum(np.abs(lower), np.abs(upper))
+    no_range = upper - lower <= 10.0 * np.finfo(np.float64).eps * magnitude
+    return np.asarray((x - centre) / np.where(no_range, 1.0, upper - lower))
 
 
 @dataclass(frozen=True)
@@ -90,24 +98,15 @@ class ProfileModel:
     skipped: dict[int, str] = field(default_factory=dict)
     fallback: bool = False
 
-    def log_densities(self, z: npt.ArrayLike) -> FloatArray:
-        """Log of weight times density, per row and profile, shape (n, K)."""
-        rows = checked_matrix(z)
-        if rows.shape[1] != self.means.shape[1]:
-            raise ValueError(
-                f"z has {rows.shape[1]} columns, the profiles were fitted on {self.means.shape[1]}"
-            )
+    def memberships(self, z: FloatArray) -> FloatArray:
+        """Posterior probability of each profile, per row, shape (n, K); rows sum to one."""
+        rows = np.ascontiguousarray(z)
         result = np.empty((rows.shape[0], self.n_profiles))
         constant = -0.5 * rows.shape[1] * np.log(2.0 * np.pi)
         for k, factor in enumerate(self.precisions_cholesky):
             whitened = (rows - self.means[k]) @ factor
             result[:, k] = -0.5 * np.einsum("ij,ij->i", whitened, whitened)
             result[:, k] += constant + np.log(np.diag(factor)).sum() + np.log(self.weights[k])
-        return result
-
-    def memberships(self, z: npt.ArrayLike) -> FloatArray:
-        """Posterior probability of each profile, per row, shape (n, K); rows sum to one."""
-        result = self.log_densities(z)
         result -= result.max(axis=1, keepdims=True)
         np.exp(result, out=result)
         result /= result.sum(axis=1, keepdims=True)
@@ -232,7 +231,7 @@ def _choose(candidates: list[_Candidate]) -> tuple[_Candidate, bool]:
 
 
 def select_profiles(
-    z: npt.ArrayLike,
+    z: FloatArray,
     *,
     candidates: Iterable[int] = range(2, 11),
     n_init: int = 10,
@@ -266,7 +265,7 @@ def select_profiles(
     Raises
     ------
     ValueError
-        If ``z`` is not a finite matrix of at least two rows, or no candidate can be fitted.
+        If there are fewer than two rows, or no candidate can be fitted.
 
     Notes
     -----
@@ -286,7 +285,7 @@ def select_profiles(
     >>> model.memberships(z[:1]).round(3).max()
     np.float64(1.0)
     """
-    rows = checked_matrix(z)
+    rows = np.ascontiguousarray(z, dtype=np.float64)
     sizes = sorted({int(size) for size in candidates})
     if rows.shape[0] < 2 or not sizes or sizes[0] < 1:
         raise ValueError(

@@ -13,13 +13,19 @@ neighbour lists.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from intravar.arrays import FloatArray, IntArray
-from intravar.matching.blocks import PanelDistances
-from intravar.matching.costs import BlockCosts, CostSource, Edges, MatrixCosts, PointCosts
+from intravar.arrays import IntArray
+from intravar.matching.costs import (
+    BlockCosts,
+    CostSource,
+    Edges,
+    PointCosts,
+    TiedPairs,
+    tie_breaker,
+)
+from intravar.matching.distances import PanelDistances, PointDistances
 from intravar.matching.sparse import solve_sparse
-from intravar.matching.ties import TiedPairs, tie_breaker
 
 DEFAULT_NEIGHBOURS = 10
 SMALL_PANEL = 128
@@ -40,96 +46,31 @@ class _Graph(NamedTuple):
     start: IntArray
 
 
-def solve_dense(distances: ArrayLike) -> IntArray:
+def solve(distances: PanelDistances, neighbours: int = DEFAULT_NEIGHBOURS) -> IntArray:
     """Assign each patient another patient so that the total distance is least.
 
     Parameters
     ----------
-    distances : array-like of shape (n, n)
-        Symmetric distances within one panel, n >= 2. The diagonal is ignored: nobody is assigned
-        to themselves.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        For each patient the assigned one. The undirected edges {i, sigma_i} are unique; a cycle of
-        three or more may run either way, because a symmetric matrix gives both directions the same
-        total.
-
-    Examples
-    --------
-    >>> from intravar.matching.assignment import solve_dense
-    >>> solve_dense([[0, 1, 5, 6], [1, 0, 4, 5], [5, 4, 0, 1], [6, 5, 1, 0]])
-    array([1, 0, 3, 2])
-    """
-    matrix = np.asarray(distances, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"distances must be a square matrix, got shape {matrix.shape}")
-    _require_two(len(matrix))
-    _require_finite(matrix, "distances")
-    # A sample of rows: comparing all of a large matrix would take as long as solving it.
-    step = max(1, len(matrix) // 256)
-    if not np.array_equal(matrix[::step], matrix[:, ::step].T):
-        raise ValueError("distances must be symmetric")
-    return _solve(MatrixCosts(matrix), DEFAULT_NEIGHBOURS)
-
-
-def solve_points(points: ArrayLike, *, neighbours: int = DEFAULT_NEIGHBOURS) -> IntArray:
-    """Assign each patient another patient so that the total Euclidean distance is least.
-
-    The answer is that of `solve_dense` on the matrix of distances, without the matrix.
-
-    Parameters
-    ----------
-    points : array-like of shape (n, p)
-        One row per patient of one panel, n >= 2.
-    neighbours : int
+    distances
+        Of a panel of at least two patients, finite. Nobody is assigned to themselves.
+    neighbours
         Length of the neighbour lists to begin with. It changes the time, never the answer.
 
     Returns
     -------
     ndarray of shape (n,)
-        For each patient the assigned one.
+        For each patient the assigned one. The undirected edges {i, sigma_i} are unique; a cycle of
+        three or more may run either way, because symmetric distances give both directions the same
+        total.
 
     Examples
     --------
-    >>> from intravar.matching.assignment import solve_points
-    >>> solve_points([[0.0], [1.0], [5.0], [6.0]])
+    >>> solve(PointDistances(np.array([[0.0], [1.0], [5.0], [6.0]])))
     array([1, 0, 3, 2])
     """
-    array = np.asarray(points, dtype=np.float64)
-    if array.ndim != 2:
-        raise ValueError(f"points must have one row per patient, got shape {array.shape}")
-    _require_two(len(array))
-    _require_finite(array, "points")
-    return _solve(PointCosts(array), neighbours)
-
-
-def solve_blocks(distances: PanelDistances) -> IntArray:
-    """Assign each patient another patient so that the total distance is least, block by block.
-
-    The answer is that of `solve_dense` on the matrix of distances, without the matrix.
-
-    Parameters
-    ----------
-    distances : PanelDistances
-        Of a panel of at least two patients.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        For each patient the assigned one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from intravar.matching.assignment import solve_blocks
-    >>> from intravar.matching.blocks import LeafDistances
-    >>> solve_blocks(LeafDistances(np.array([[1, 5], [1, 6], [2, 9], [2, 8]])))
-    array([1, 0, 3, 2])
-    """
-    _require_two(distances.n)
-    return _solve(BlockCosts(distances), DEFAULT_NEIGHBOURS)
+    if isinstance(distances, PointDistances):
+        return _solve(PointCosts(distances), neighbours)
+    return _solve(BlockCosts(distances), neighbours)
 
 
 def _solve(source: CostSource, neighbours: int) -> IntArray:
@@ -234,13 +175,3 @@ def _graph(source: CostSource, first: IntArray, second: IntArray) -> _Graph:
 
 def _take(edges: Edges, keep: NDArray[np.bool_] | IntArray) -> Edges:
     return Edges(edges.first[keep], edges.second[keep], edges.cost[keep])
-
-
-def _require_two(n: int) -> None:
-    if n < 2:
-        raise ValueError(f"an assignment without fixed points needs at least two patients, got {n}")
-
-
-def _require_finite(values: FloatArray, name: str) -> None:
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} must be finite: impute or drop missing values before matching")

@@ -6,44 +6,18 @@ from typing import NamedTuple
 import numpy as np
 
 from intravar.arrays import FloatArray
-from intravar.matching.blocks import PanelDistances, row_blocks
+from intravar.matching.distances import PanelDistances, row_blocks
 
 CALIPER_PERCENTILE = 25.0
 SAMPLE_PATIENTS = 1_000
 
 
-def caliper_from_matrix(distances: FloatArray, percentile: float = CALIPER_PERCENTILE) -> float:
-    """Return the percentile of the entries above the diagonal.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n, n)
-        Symmetric distances, n >= 2.
-    percentile : float
-        Between 0 and 100.
-
-    Returns
-    -------
-    float
-        What ``numpy.percentile`` returns with its default interpolation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from intravar.matching.caliper import caliper_from_matrix
-    >>> caliper_from_matrix(np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 4.0], [5.0, 4.0, 0.0]]))
-    2.5
-    """
-    upper = np.concatenate([row[i + 1 :] for i, row in enumerate(distances)])
-    return float(np.percentile(upper, percentile, overwrite_input=True))
-
-
-def caliper_from_blocks(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> float:
+def caliper_of(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> float:
     """Return the percentile of all distances between two patients, to the last bit.
 
-    The panel is passed over in blocks: distances below a bracket are counted, those inside it are
-    kept. The bracket comes from a sample of the patients; should it miss, the pass is repeated with
-    a wider one.
+    A large panel is passed over in blocks: distances below a bracket are counted, those inside it
+    are kept. The bracket comes from a sample of the patients; should it miss, the pass is repeated
+    with a wider one.
 
     Parameters
     ----------
@@ -59,12 +33,14 @@ def caliper_from_blocks(distances: PanelDistances, percentile: float = CALIPER_P
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from intravar.matching.blocks import PointDistances
-    >>> from intravar.matching.caliper import caliper_from_blocks
-    >>> caliper_from_blocks(PointDistances(np.array([[0.0], [1.0], [5.0]])))
+    >>> from intravar.matching.distances import PointDistances
+    >>> caliper_of(PointDistances(np.array([[0.0], [1.0], [5.0]])))
     2.5
     """
+    if distances.n <= SAMPLE_PATIENTS:
+        whole = distances.block(np.arange(distances.n), 0)
+        above = np.concatenate([row[i + 1 :] for i, row in enumerate(whole)])
+        return float(np.percentile(above, percentile, overwrite_input=True))
     last = distances.n * (distances.n - 1) // 2 - 1
     position = last * (percentile / 100.0)
     rank = math.floor(position)

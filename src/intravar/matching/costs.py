@@ -1,4 +1,4 @@
-"""Where the costs of an assignment come from: a stored matrix, points, or blocks.
+"""Where the costs of an assignment come from, and how ties between equally good ones are settled.
 
 Costs are whole numbers: distances rounded to a grid of 2**-46 of the panel's spread. On whole
 numbers below 2**53 every sum a solver forms in double precision is exact, so "optimal" and "tied"
@@ -12,12 +12,18 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
-from scipy.spatial.distance import cdist
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.matching.blocks import BLOCK_ENTRIES, PanelDistances, paired_distances, row_blocks
+from intravar.matching.distances import (
+    BLOCK_ENTRIES,
+    PanelDistances,
+    PointDistances,
+    row_blocks,
+)
 
 GRID_BITS = 46
+# Sums over thousands of these numbers are still exact in double precision: 2**40 * 2**13 = 2**53.
+TIE_BITS = 40
 
 
 class Edges(NamedTuple):
@@ -71,75 +77,48 @@ def _tiles(n: int, rows: IntArray | None) -> Iterator[tuple[IntArray | slice, in
         yield rows[start : start + height], -1, 0
 
 
-class MatrixCosts:
-    """Costs from a symmetric distance matrix held in memory."""
+class BlockCosts:
+    """Costs from the distances of a panel, a block at a time."""
 
-    def __init__(self, distances: FloatArray) -> None:
-        self.n = len(distances)
+    def __init__(self, distances: PanelDistances) -> None:
+        self.n = distances.n
         self._distances = distances
-        self._unit = grid_unit(distances[0])
-        largest = float(distances.max(initial=0.0))
-        if largest > self._unit * 2.0**GRID_BITS:
-            # Not a metric: the first row does not bound the others.
-            self._unit = grid_unit(np.array([largest]))
+        self._unit = grid_unit(distances.block(np.arange(1), 0)[0])
 
     def cost(self, first: IntArray, second: IntArray) -> IntArray:
         """Return the costs of the given pairs."""
-        return np.rint(self._distances[first, second] / self._unit).astype(np.int64)
+        return np.rint(self._distances.pairs(first, second) / self._unit).astype(np.int64)
 
     def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
-        """Return each patient with ``k`` near others.
-
-        The nearest of each of 4 k stretches of a row is found much faster than the k nearest of
-        the row, and the few near ones this misses are found when the edges are priced.
-        """
-        width = -(-self.n // (4 * k))
-        stretches = [
-            self._nearest_between(start, start + width) for start in range(0, self.n, width)
-        ]
-        near = np.stack(stretches, axis=1)
-        everyone = np.arange(self.n)[:, None]
-        distance = np.where(near == everyone, np.inf, self._distances[everyone, near])
-        k = min(k, near.shape[1])
-        chosen = np.argpartition(distance, k - 1, axis=1)[:, :k]
-        second = np.take_along_axis(near, chosen, axis=1)
-        first = np.broadcast_to(everyone, second.shape)
-        other = first != second
-        return first[other], second[other]
-
-    def _nearest_between(self, start: int, stop: int) -> IntArray:
-        """Return each patient's nearest other one among the columns ``start`` to ``stop``."""
-        part = self._distances[:, start:stop]
-        own = part[start:stop].copy()
-        np.fill_diagonal(own, np.inf)
-        nearest = part.argmin(axis=1)
-        nearest[start:stop] = own.argmin(axis=1)
-        return np.asarray(nearest, dtype=np.int64) + start
+        """Return each patient with its ``k`` nearest others."""
+        height = max(1, BLOCK_ENTRIES // self.n)
+        nearest = []
+        for start in range(0, self.n, height):
+            rows = np.arange(start, min(start + height, self.n))
+            block = self._distances.block(rows, 0)
+            block[np.arange(len(rows)), rows] = np.inf
+            # A copy: a view would keep the whole block, and all blocks are the matrix.
+            nearest.append(np.argpartition(block, k - 1, axis=1)[:, :k].copy())
+        second = np.concatenate(nearest).astype(np.int64)
+        return np.repeat(np.arange(self.n), k), second.ravel()
 
     def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
         """Yield all pairs with ``2 cost <= limit[first] + limit[second]``."""
-        # One grid step of slack covers the rounding; the exact comparison follows on the few
-        # survivors.
         limits = doubled_limits * (self._unit / 2.0)
         padded = limits + self._unit
+        everyone = np.arange(self.n)
         for chosen, first_row, first_column in _tiles(self.n, rows):
-            allowed = padded[chosen, None] + limits[None, first_column:]
-            close = self._distances[chosen, first_column:] <= allowed
+            block = self._distances.block(everyone[chosen], first_column)
+            close = block <= padded[chosen, None] + limits[None, first_column:]
             yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
 
 
-class PointCosts:
-    """Costs from points in a Euclidean space; distances are recomputed whenever they are needed."""
+class PointCosts(BlockCosts):
+    """Costs from points in a Euclidean space: trees and products find near pairs."""
 
-    def __init__(self, points: FloatArray) -> None:
-        self.n = len(points)
-        self._points = np.ascontiguousarray(points, dtype=np.float64)
-        self._unit = grid_unit(cdist(self._points[:1], self._points)[0])
-
-    def cost(self, first: IntArray, second: IntArray) -> IntArray:
-        """Return the costs of the given pairs."""
-        distances = paired_distances(self._points, first, second)
-        return np.rint(distances / self._unit).astype(np.int64)
+    def __init__(self, distances: PointDistances) -> None:
+        super().__init__(distances)
+        self._points = np.ascontiguousarray(distances.points)
 
     def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
         """Return each patient with its ``k`` nearest others."""
@@ -178,42 +157,6 @@ class PointCosts:
             yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
 
 
-class BlockCosts:
-    """Costs from distances that are computed a block at a time."""
-
-    def __init__(self, distances: PanelDistances) -> None:
-        self.n = distances.n
-        self._distances = distances
-        self._unit = grid_unit(distances.block(np.arange(1), 0)[0])
-
-    def cost(self, first: IntArray, second: IntArray) -> IntArray:
-        """Return the costs of the given pairs."""
-        return np.rint(self._distances.pairs(first, second) / self._unit).astype(np.int64)
-
-    def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
-        """Return each patient with its ``k`` nearest others."""
-        height = max(1, BLOCK_ENTRIES // self.n)
-        nearest = []
-        for start in range(0, self.n, height):
-            rows = np.arange(start, min(start + height, self.n))
-            block = self._distances.block(rows, 0)
-            block[np.arange(len(rows)), rows] = np.inf
-            # A copy: a view would keep the whole block, and all blocks are the matrix.
-            nearest.append(np.argpartition(block, k - 1, axis=1)[:, :k].copy())
-        second = np.concatenate(nearest).astype(np.int64)
-        return np.repeat(np.arange(self.n), k), second.ravel()
-
-    def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
-        """Yield all pairs with ``2 cost <= limit[first] + limit[second]``."""
-        limits = doubled_limits * (self._unit / 2.0)
-        padded = limits + self._unit
-        everyone = np.arange(self.n)
-        for chosen, first_row, first_column in _tiles(self.n, rows):
-            block = self._distances.block(everyone[chosen], first_column)
-            close = block <= padded[chosen, None] + limits[None, first_column:]
-            yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
-
-
 def _exact(
     source: CostSource,
     doubled_limits: IntArray,
@@ -234,3 +177,59 @@ def _exact(
     cost = source.cost(first, second)
     within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
     return Edges(first[within], second[within], cost[within])
+
+
+def tie_breaker(first: IntArray, second: IntArray) -> IntArray:
+    """Return a whole number in [1, 2**40] for each pair, the same for (a, b) and (b, a).
+
+    The finaliser of SplitMix64 scatters the bits of the pair's two positions in the panel.
+
+    Examples
+    --------
+    >>> bool(tie_breaker(np.array([3]), np.array([8])) == tie_breaker(np.array([8]), np.array([3])))
+    True
+    """
+    low = np.minimum(first, second).astype(np.uint64)
+    high = np.maximum(first, second).astype(np.uint64)
+    mixed = (low << np.uint64(32)) + high + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(64 - TIE_BITS)).astype(np.int64) + 1
+
+
+class TiedPairs:
+    """The pairs that some optimal assignment may use, with `tie_breaker` for their cost."""
+
+    def __init__(self, n: int, first: IntArray, second: IntArray) -> None:
+        self.n = n
+        self._first = first
+        self._second = second
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """Return the tie-breaking numbers of the given pairs."""
+        return tie_breaker(first, second)
+
+    def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
+        """Return about ``k`` pairs per patient, those with the least numbers."""
+        # The numbers are uniform, so a share of their range is a share of the pairs.
+        degree = np.bincount(self._first, minlength=self.n) + np.bincount(
+            self._second, minlength=self.n
+        )
+        fewest = np.minimum(degree[self._first], degree[self._second])
+        few = tie_breaker(self._first, self._second) * (fewest / k) <= 2.0**TIE_BITS
+        return self._first[few], self._second[few]
+
+    def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
+        """Yield the pairs with ``2 cost <= limit[first] + limit[second]``."""
+        chosen = np.ones(self.n, dtype=np.bool_)
+        if rows is not None:
+            chosen[:] = False
+            chosen[rows] = True
+        for start in range(0, len(self._first), BLOCK_ENTRIES):
+            first = self._first[start : start + BLOCK_ENTRIES]
+            second = self._second[start : start + BLOCK_ENTRIES]
+            cost = tie_breaker(first, second)
+            within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
+            within &= chosen[first] | chosen[second]
+            yield Edges(first[within], second[within], cost[within])

@@ -1,20 +1,206 @@
-"""Distances between the patients of one panel.
+"""Distances between the patients of one panel, as blocks of rows and as single pairs.
 
 Euclidean, weighted and Mahalanobis distances are all the Euclidean distance of transformed points,
-so a method only states its transformation; a large panel can then be paired from the points alone.
+so a method only states its transformation. A panel of 20,000 patients has 200 million pairs, whose
+matrix would take 3.2 GB: such a panel is paired from blocks, to the last bit those of the matrix.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from intravar.arrays import FloatArray, IntArray
 
-# Rows are counted in tiles of about this many entries.
-TILE_ENTRIES = 250_000
+# A block of this many distances (8 MB) stays near the cache and bounds the memory of a pass over
+# all pairs.
+BLOCK_ENTRIES = 1_000_000
 # A byte counts up to here before it has to be emptied into a wider counter.
 BYTE_TREES = 255
+
+
+class PanelDistances(Protocol):
+    """Distances between the patients of one panel."""
+
+    n: int
+
+    def block(self, rows: IntArray, first_column: int) -> FloatArray:
+        """Return the distances from these patients to all from ``first_column`` on."""
+
+    def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the distances of the given pairs."""
+
+
+def row_blocks(n: int) -> Iterator[tuple[int, int]]:
+    """Yield row ranges whose part right of the diagonal holds about ``BLOCK_ENTRIES`` entries."""
+    start = 0
+    while start < n:
+        stop = min(n, start + max(1, BLOCK_ENTRIES // (n - start)))
+        yield start, stop
+        start = stop
+
+
+class MatrixDistances:
+    """Distances that are held in memory."""
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self.n = len(matrix)
+        self._matrix = matrix
+
+    def block(self, rows: IntArray, first_column: int) -> FloatArray:
+        """See :class:`PanelDistances`."""
+        return self._matrix[rows, first_column:]
+
+    def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
+        """See :class:`PanelDistances`."""
+        return np.asarray(self._matrix[first, second])
+
+
+class PointDistances:
+    """Euclidean distances between points, one row per patient."""
+
+    def __init__(self, points: FloatArray) -> None:
+        self.n = len(points)
+        self.points = points
+
+    def block(self, rows: IntArray, first_column: int) -> FloatArray:
+        """See :class:`PanelDistances`."""
+        # Differences are squared one by one: the shortcut through inner products loses half the
+        # digits for close patients, and these are the ones that get paired.
+        return np.asarray(cdist(self.points[rows], self.points[first_column:]))
+
+    def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
+        """See :class:`PanelDistances`."""
+        # Coordinate by coordinate, because that is the order in which cdist adds up.
+        total = np.zeros(len(first))
+        for coordinate in self.points.T:
+            difference = coordinate[first] - coordinate[second]
+            total += difference * difference
+        return np.sqrt(total)
+
+
+class LeafDistances:
+    """Share of trees in which two patients end in different leaves; one row of leaves each.
+
+    Counts are whole until the one division at the end, so equal distances are equal to the last
+    bit.
+
+    Examples
+    --------
+    >>> LeafDistances(np.array([[1, 5], [1, 6], [2, 6]])).block(np.arange(3), 0)
+    array([[0. , 0.5, 1. ],
+           [0.5, 0. , 0.5],
+           [1. , 0.5, 0. ]])
+    """
+
+    def __init__(self, leaves: NDArray[np.integer]) -> None:
+        self.n, self._trees = leaves.shape
+        self._by_tree = _narrow_leaves(leaves)
+
+    def block(self, rows: IntArray, first_column: int) -> FloatArray:
+        """See :class:`PanelDistances`."""
+        mine = np.ascontiguousarray(self._by_tree[:, rows].T)
+        shared = np.asarray(_count_shared(mine, self._by_tree, first_column))
+        return np.asarray((self._trees - shared) / self._trees)
+
+    def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
+        """See :class:`PanelDistances`."""
+        shared = np.zeros(len(first), dtype=np.uint16)
+        for leaf in self._by_tree:
+            shared += leaf[first] == leaf[second]
+        return np.asarray((self._trees - shared) / self._trees)
+
+
+class HybridDistances:
+    """Latent and clinical distances, each over its largest value, mixed by ``alpha``."""
+
+    def __init__(self, memberships: FloatArray, points: FloatArray, alpha: float) -> None:
+        self.n = len(points)
+        self._parts = [
+            (share, distances, _largest(distances))
+            for share, distances in (
+                (alpha, PointDistances(memberships)),
+                (1.0 - alpha, PointDistances(points)),
+            )
+        ]
+
+    def block(self, rows: IntArray, first_column: int) -> FloatArray:
+        """See :class:`PanelDistances`."""
+        latent, clinical = (
+            share * (distances.block(rows, first_column) / most)
+            for share, distances, most in self._parts
+        )
+        return latent + clinical
+
+    def pairs(self, first: IntArray, second: IntArray) -> FloatArray:
+        """See :class:`PanelDistances`."""
+        latent, clinical = (
+            share * (distances.pairs(first, second) / most)
+            for share, distances, most in self._parts
+        )
+        return latent + clinical
+
+
+def _largest(distances: PointDistances) -> float:
+    """Return the largest distance; 1 where all are zero, which leaves zeros as they are."""
+    largest = max(
+        (
+            float(distances.block(np.arange(start, stop), start).max(initial=0.0))
+            for start, stop in row_blocks(distances.n)
+        ),
+        default=0.0,
+    )
+    return largest if largest > 0.0 else 1.0
+
+
+def _narrow_leaves(
+    leaves: NDArray[np.integer],
+) -> NDArray[np.uint8] | NDArray[np.uint16] | IntArray:
+    """Renumber each tree's leaves from zero, in the narrowest type; one row per tree."""
+    numbers = leaves.T - leaves.min(initial=0)
+    if numbers.max(initial=0) <= np.iinfo(np.uint16).max:
+        # Node numbers are small: one table of those in use replaces a sort per tree.
+        tree = np.arange(len(numbers))[:, None]
+        used = np.zeros((len(numbers), int(numbers.max(initial=0)) + 1), dtype=np.bool_)
+        used[tree, numbers] = True
+        by_tree: IntArray = (np.cumsum(used, axis=1) - 1)[tree, numbers]
+    else:
+        by_tree = np.array([np.unique(row, return_inverse=True)[1] for row in numbers])
+    most = by_tree.max(initial=0)
+    if most <= np.iinfo(np.uint8).max:
+        return by_tree.astype(np.uint8, order="C")
+    if most <= np.iinfo(np.uint16).max:
+        return by_tree.astype(np.uint16, order="C")
+    return np.ascontiguousarray(by_tree)
+
+
+@njit(cache=True, nogil=True)
+def _count_shared(rows, by_tree, first):  # type: ignore[no-untyped-def]
+    # Compiled: a row of byte-sized counters stays in the nearest cache while all trees pass over
+    # it, three times as fast as whole blocks in NumPy and much more where blocks outgrow the cache.
+    n, trees = rows.shape
+    width = by_tree.shape[1] - first
+    total = np.zeros((n, width), np.uint16)
+    count = np.zeros(width, np.uint8)
+    for i in range(n):
+        start = 0
+        while start < trees:
+            stop = min(trees, start + BYTE_TREES)
+            count[:] = 0
+            for tree in range(start, stop):
+                leaf = rows[i, tree]
+                leaves = by_tree[tree, first:]
+                for j in range(width):
+                    count[j] += np.uint8(leaves[j] == leaf)
+            for j in range(width):
+                total[i, j] += count[j]
+            start = stop
+    return total
 
 
 def covariance(covariates: FloatArray) -> FloatArray:
@@ -22,8 +208,6 @@ def covariance(covariates: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from intravar.matching.distances import covariance
     >>> covariance(np.array([[0.0], [2.0]]))
     array([[2.]])
     """
@@ -51,8 +235,6 @@ def mahalanobis_points(covariates: FloatArray, covariance: FloatArray) -> FloatA
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from intravar.matching.distances import mahalanobis_points
     >>> np.abs(mahalanobis_points(np.array([[2.0, 3.0]]), np.diag([4.0, 0.0])))
     array([[1.]])
     """
@@ -60,186 +242,3 @@ def mahalanobis_points(covariates: FloatArray, covariance: FloatArray) -> FloatA
     smallest = len(variances) * np.finfo(np.float64).eps * variances.max(initial=0.0)
     kept = variances > smallest
     return np.asarray(covariates @ (directions[:, kept] / np.sqrt(variances[kept])))
-
-
-def point_distances(points: FloatArray) -> FloatArray:
-    """Return the matrix of Euclidean distances.
-
-    Differences are squared one by one: the shortcut through inner products loses half the digits
-    for close patients, and these are the ones that get paired.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from intravar.matching.distances import point_distances
-    >>> point_distances(np.array([[0.0, 0.0], [3.0, 4.0]]))
-    array([[0., 5.],
-           [5., 0.]])
-    """
-    return np.asarray(cdist(points, points))
-
-
-def shared_leaves(leaves: ArrayLike) -> NDArray[np.uint16]:
-    """Count for each two patients the trees in which they fall into the same leaf.
-
-    Parameters
-    ----------
-    leaves : array-like of shape (n, T)
-        Leaf number of each patient in each tree.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        Whole numbers from 0 to T; T on the diagonal.
-
-    Examples
-    --------
-    >>> from intravar.matching.distances import shared_leaves
-    >>> shared_leaves([[1, 5], [1, 6], [2, 6]])
-    array([[2, 1, 0],
-           [1, 2, 1],
-           [0, 1, 2]], dtype=uint16)
-    """
-    by_tree = narrow_leaves(np.asarray(leaves))
-    trees, n = by_tree.shape
-    if trees > np.iinfo(np.uint16).max:
-        raise ValueError(f"at most {np.iinfo(np.uint16).max} trees can be counted, got {trees}")
-    counts = np.zeros((n, n), dtype=np.uint16)
-    start = 0
-    while start < n:
-        stop = min(n, start + max(1, TILE_ENTRIES // (n - start)))
-        counts[start:stop, start:] = count_shared_leaves(by_tree, np.arange(start, stop), start)
-        # The tile's own square is complete; what lies right of it is mirrored.
-        counts[stop:, start:stop] = counts[start:stop, stop:].T
-        start = stop
-    return counts
-
-
-def proximity_distances(leaves: ArrayLike) -> FloatArray:
-    """Return the share of trees in which two patients fall into different leaves.
-
-    Counts are whole until the one division at the end, so equal distances are equal to the last
-    bit.
-
-    Parameters
-    ----------
-    leaves : array-like of shape (n, T)
-        Leaf number of each patient in each tree, as a forest's ``apply`` returns them.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-
-    Examples
-    --------
-    >>> from intravar.matching.distances import proximity_distances
-    >>> proximity_distances([[1, 5], [1, 6], [2, 6]])
-    array([[0. , 0.5, 1. ],
-           [0.5, 0. , 0.5],
-           [1. , 0.5, 0. ]])
-    """
-    array = np.asarray(leaves)
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(f"leaves need one column per tree, got shape {array.shape}")
-    trees = array.shape[1]
-    return np.asarray((trees - shared_leaves(array)) / trees)
-
-
-def hybrid_distances(
-    memberships: FloatArray, clinical_points: FloatArray, alpha: float = 0.5
-) -> FloatArray:
-    """Mix latent and clinical distances, each divided by its largest value in the panel.
-
-    A part whose distances are all zero says nothing and adds nothing.
-
-    Parameters
-    ----------
-    memberships : ndarray of shape (n, K)
-        Posterior probabilities of the latent profiles.
-    clinical_points : ndarray of shape (n, p)
-        Scaled covariates.
-    alpha : float
-        Share of the latent part, between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from intravar.matching.distances import hybrid_distances
-    >>> hybrid_distances(np.array([[1.0], [1.0]]), np.array([[0.0], [8.0]]))
-    array([[0. , 0.5],
-           [0.5, 0. ]])
-    """
-    if not 0.0 <= alpha <= 1.0:
-        raise ValueError(f"alpha must lie between 0 and 1, got {alpha}")
-    latent, clinical = point_distances(memberships), point_distances(clinical_points)
-    return alpha * _share_of_largest(latent) + (1.0 - alpha) * _share_of_largest(clinical)
-
-
-def _share_of_largest(distances: FloatArray) -> FloatArray:
-    largest = distances.max(initial=0.0)
-    return distances / largest if largest > 0.0 else distances
-
-
-def narrow_leaves(leaves: NDArray[np.integer]) -> NDArray[np.uint8] | NDArray[np.uint16] | IntArray:
-    """Renumber each tree's leaves from zero, in the narrowest type; one row per tree."""
-    numbers = leaves.T - leaves.min(initial=0)
-    if numbers.max(initial=0) <= np.iinfo(np.uint16).max:
-        # Node numbers are small: one table of those in use replaces a sort per tree.
-        tree = np.arange(len(numbers))[:, None]
-        used = np.zeros((len(numbers), int(numbers.max(initial=0)) + 1), dtype=np.bool_)
-        used[tree, numbers] = True
-        by_tree: IntArray = (np.cumsum(used, axis=1) - 1)[tree, numbers]
-    else:
-        by_tree = np.array([np.unique(row, return_inverse=True)[1] for row in numbers])
-    most = by_tree.max(initial=0)
-    if most <= np.iinfo(np.uint8).max:
-        return by_tree.astype(np.uint8, order="C")
-    if most <= np.iinfo(np.uint16).max:
-        return by_tree.astype(np.uint16, order="C")
-    return np.ascontiguousarray(by_tree)
-
-
-def count_shared_leaves(
-    by_tree: NDArray[np.integer], rows: IntArray, first_column: int
-) -> NDArray[np.uint16]:
-    """Count shared leaves between some patients and all from `first_column` on.
-
-    Parameters
-    ----------
-    by_tree : ndarray of shape (T, n)
-        Leaves, one row per tree.
-    rows : ndarray
-        The patients.
-    first_column : int
-        Where the others begin.
-    """
-    mine = np.ascontiguousarray(by_tree[:, rows].T)
-    return np.asarray(_count_shared(mine, by_tree, first_column))
-
-
-@njit(cache=True, nogil=True)
-def _count_shared(rows, by_tree, first):  # type: ignore[no-untyped-def]
-    # Compiled: a row of byte-sized counters stays in the nearest cache while all trees pass over
-    # it, three times as fast as whole blocks in NumPy and much more where blocks outgrow the cache.
-    n, trees = rows.shape
-    width = by_tree.shape[1] - first
-    total = np.zeros((n, width), np.uint16)
-    count = np.zeros(width, np.uint8)
-    for i in range(n):
-        start = 0
-        while start < trees:
-            stop = min(trees, start + BYTE_TREES)
-            count[:] = 0
-            for tree in range(start, stop):
-                leaf = rows[i, tree]
-                leaves = by_tree[tree, first:]
-                for j in range(width):
-                    count[j] += np.uint8(leaves[j] == leaf)
-            for j in range(width):
-                total[i, j] += count[j]
-            start = stop
-    return total

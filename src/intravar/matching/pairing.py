@@ -6,26 +6,40 @@ algorithm leaves open are settled here once:
 
 - the caliper and the reported distances are those of the data; numbers that settle ties never
   enter them;
-- equally good assignments are told apart by `intravar.matching.ties`, equal distances by (a, b);
-- a panel of fewer than two patients has no pairs and no caliper (NaN);
-- missing values are refused: imputing or dropping them is a decision for the caller.
+- equally good assignments are told apart by `intravar.matching.costs`, equal distances by (a, b);
+- a panel of fewer than two patients has no pairs and no caliper (NaN).
+
+Other ways to pair a panel under the same caliper stand beside it.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.matching.assignment import solve_blocks, solve_dense, solve_points
-from intravar.matching.blocks import PanelDistances, PointDistances
-from intravar.matching.caliper import (
-    CALIPER_PERCENTILE,
-    caliper_from_blocks,
-    caliper_from_matrix,
+from intravar.errors import InputError, unknown_name
+from intravar.matching.assignment import solve
+from intravar.matching.caliper import CALIPER_PERCENTILE, caliper_of
+from intravar.matching.costs import BlockCosts
+from intravar.matching.distances import (
+    BLOCK_ENTRIES,
+    MatrixDistances,
+    PanelDistances,
+    PointDistances,
 )
+
+Strategy = Literal["algorithm-1", "exact", "greedy", "nearest"]
+
+#: From this panel size on, points are paired without the matrix of their distances: faster.
+LARGE_POINTS = 1_500
+#: From this panel size on, other distances are: slower, but 512 MB per matrix are enough.
+LARGE_PANEL = 8_000
 
 
 class Status(IntEnum):
@@ -67,113 +81,111 @@ class Pairing:
 
         Examples
         --------
-        >>> from intravar.matching.pairing import Status, pair_by_assignment
-        >>> pair_by_assignment([[0.0, 1.0], [1.0, 0.0]]).count(Status.PAIRED)
+        >>> panel = PointDistances(np.array([[0.0], [1.0]]))
+        >>> pair_by_assignment(panel).count(Status.PAIRED)
         2
         """
         return int(np.count_nonzero(self.status == status))
 
 
-def pair_by_assignment(distances: ArrayLike, percentile: float = CALIPER_PERCENTILE) -> Pairing:
+def pair_by_assignment(
+    distances: PanelDistances, percentile: float = CALIPER_PERCENTILE
+) -> Pairing:
     """Pair a panel by assignment and greedy choice (Algorithm 1).
-
-    Parameters
-    ----------
-    distances : array-like of shape (n, n)
-        Symmetric, finite distances.
-    percentile : float
-        Of all distances; no pair lies farther apart.
-
-    Returns
-    -------
-    Pairing
 
     Examples
     --------
     Three patients form a cycle; the closest two become a pair and the third is lost.
 
-    >>> from intravar.matching.pairing import pair_by_assignment
-    >>> pairing = pair_by_assignment([[0, 1, 1.2], [1, 0, 1.1], [1.2, 1.1, 0]])
+    >>> matrix = np.array([[0, 1, 1.2], [1, 0, 1.1], [1.2, 1.1, 0]])
+    >>> pairing = pair_by_assignment(MatrixDistances(matrix))
     >>> pairing.pairs
     array([[0, 1]])
     >>> pairing.caliper
     1.05
     """
-    matrix = checked_distances(distances)
-    if len(matrix) < 2:
-        return too_small(len(matrix))
-    sigma = solve_dense(matrix)
-    first, second = undirected(sigma)
-    return choose_greedily(
-        len(matrix), first, second, matrix[first, second], caliper_from_matrix(matrix, percentile)
-    )
-
-
-def pair_points_by_assignment(points: ArrayLike, percentile: float = CALIPER_PERCENTILE) -> Pairing:
-    """Pair a panel of points by Algorithm 1 without holding the matrix of distances.
-
-    Parameters
-    ----------
-    points : array-like of shape (n, p)
-        Finite coordinates in a space whose Euclidean distance is the distance of the method.
-    percentile : float
-        Of all distances; no pair lies farther apart.
-
-    Returns
-    -------
-    Pairing
-        That of `pair_by_assignment` on the matrix of distances.
-
-    Examples
-    --------
-    >>> from intravar.matching.pairing import pair_points_by_assignment
-    >>> pair_points_by_assignment([[0.0], [0.1], [7.0], [7.3], [30.0]]).pairs
-    array([[0, 1],
-           [2, 3]])
-    """
-    array = np.ascontiguousarray(points, dtype=np.float64)
-    if array.ndim != 2:
-        raise ValueError(f"points must have one row per patient, got shape {array.shape}")
-    if len(array) < 2:
-        return too_small(len(array))
-    first, second = undirected(solve_points(array))
-    distances = PointDistances(array)
-    return choose_greedily(
-        len(array),
-        first,
-        second,
-        distances.pairs(first, second),
-        caliper_from_blocks(distances, percentile),
-    )
-
-
-def pair_blocks_by_assignment(
-    distances: PanelDistances, percentile: float = CALIPER_PERCENTILE
-) -> Pairing:
-    """Pair a panel by Algorithm 1 from distances that are computed a block at a time.
-
-    Parameters
-    ----------
-    distances : PanelDistances
-        Of one panel.
-    percentile : float
-        Of all distances; no pair lies farther apart.
-
-    Returns
-    -------
-    Pairing
-        That of `pair_by_assignment` on the matrix of distances.
-    """
     if distances.n < 2:
         return too_small(distances.n)
-    first, second = undirected(solve_blocks(distances))
+    first, second = undirected(solve(distances))
     return choose_greedily(
         distances.n,
         first,
         second,
         distances.pairs(first, second),
-        caliper_from_blocks(distances, percentile),
+        caliper_of(distances, percentile),
     )
+
+
+def greedy_matching(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> Pairing:
+    """Pair the closest two patients, then the closest two of the others, up to the caliper.
+
+    A patient is `Status.OUTSIDE_CALIPER` if nobody is within the caliper, and
+    `Status.LOST_IN_CYCLE` if everybody within it was taken by a closer pair.
+    """
+    if distances.n < 2:
+        return too_small(distances.n)
+    caliper = caliper_of(distances, percentile)
+    first, second = _within(distances, caliper)
+    return choose_greedily(distances.n, first, second, distances.pairs(first, second), caliper)
+
+
+def exact_matching(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> Pairing:
+    """Pair as many patients as the caliper allows, with the least total distance.
+
+    The edges within the caliper form a graph; among its matchings of maximum size, one of minimum
+    weight is taken (Edmonds' blossom algorithm). A panel of 500 takes a second or two. Needs
+    ``rustworkx``. Nobody is lost in a cycle; a patient with somebody within the caliper who stays
+    unpaired has that status nevertheless, as in `greedy_matching`.
+    """
+    # Imported here because only this alternative needs it.
+    from rustworkx import PyGraph, max_weight_matching
+
+    n = distances.n
+    if n < 2:
+        return too_small(n)
+    caliper = caliper_of(distances, percentile)
+    first, second = _within(distances, caliper)
+    pairs = np.empty((0, 2), dtype=np.int64)
+    if len(first):
+        # The solver maximises over whole numbers, so costs are turned round.
+        cost = BlockCosts(distances).cost(first, second)
+        gain = cost.max() + 1 - cost
+        graph: PyGraph[int, int] = PyGraph(multigraph=False)
+        graph.add_nodes_from(range(n))
+        edges = zip(first.tolist(), second.tolist(), gain.tolist(), strict=True)
+        graph.add_edges_from(list(edges))
+        chosen = max_weight_matching(graph, max_cardinality=True, weight_fn=int)
+        pairs = np.sort(np.array(sorted(chosen), dtype=np.int64), axis=1)
+    apart = distances.pairs(pairs[:, 0], pairs[:, 1])
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], apart))
+    status = np.full(n, Status.OUTSIDE_CALIPER, dtype=np.int8)
+    status[np.concatenate([first, second])] = Status.LOST_IN_CYCLE
+    status[pairs.ravel()] = Status.PAIRED
+    return Pairing(pairs[order], apart[order], caliper, status)
+
+
+def nearest_with_replacement(
+    distances: PanelDistances, percentile: float = CALIPER_PERCENTILE
+) -> Pairing:
+    """Give each patient its nearest other patient, the lowest position among equals.
+
+    One pair (patient, nearest other) for each patient whose nearest other is within the caliper;
+    one patient may serve many.
+    """
+    if distances.n < 2:
+        return too_small(distances.n)
+    neighbour, nearest = np.empty(distances.n, dtype=np.int64), np.empty(distances.n)
+    height = max(1, BLOCK_ENTRIES // distances.n)
+    for start in range(0, distances.n, height):
+        rows = np.arange(start, min(start + height, distances.n))
+        block = distances.block(rows, 0)
+        block[np.arange(len(rows)), rows] = np.inf
+        neighbour[rows], nearest[rows] = block.argmin(axis=1), block.min(axis=1)
+    caliper = caliper_of(distances, percentile)
+    kept = nearest <= caliper
+    status = np.where(kept, Status.PAIRED, Status.OUTSIDE_CALIPER).astype(np.int8)
+    pairs = np.column_stack([np.flatnonzero(kept), neighbour[kept]])
+    return Pairing(pairs, nearest[kept], caliper, status)
 
 
 def undirected(sigma: IntArray) -> tuple[IntArray, IntArray]:
@@ -218,23 +230,45 @@ def too_small(n: int) -> Pairing:
     )
 
 
-def checked_distances(distances: ArrayLike) -> FloatArray:
-    """Return the distances as a square float matrix, or say what is wrong with them."""
-    matrix = np.asarray(distances, dtype=np.float64)
-    if matrix.size == 0:
-        return np.empty((0, 0))
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"distances must be a square matrix, got shape {matrix.shape}")
-    if not np.isfinite(matrix).all():
-        raise ValueError("distances must be finite: impute or drop missing values before matching")
-    return matrix
+def _within(distances: PanelDistances, caliper: float) -> tuple[IntArray, IntArray]:
+    """Return all pairs (a < b) within the caliper."""
+    whole = distances.block(np.arange(distances.n), 0)
+    first, second = np.nonzero(np.triu(whole <= caliper, k=1))
+    return first.astype(np.int64), second.astype(np.int64)
 
 
-def pair_with(
-    distances: ArrayLike, choose: Callable[[FloatArray, float], Pairing], percentile: float
-) -> Pairing:
-    """Check the distances, compute the caliper and let ``choose`` form the pairs."""
-    matrix = checked_distances(distances)
-    if len(matrix) < 2:
-        return too_small(len(matrix))
-    return choose(matrix, caliper_from_matrix(matrix, percentile))
+#: How a panel may be paired; the paper's first.
+_WAYS: dict[Strategy, Callable[[PanelDistances, float], Pairing]] = {
+    "algorithm-1": pair_by_assignment,
+    "exact": exact_matching,
+    "greedy": greedy_matching,
+    "nearest": nearest_with_replacement,
+}
+
+
+def pair_panel(distances: PanelDistances, *, caliper: float, strategy: Strategy) -> Pairing:
+    """Pair the patients of one panel.
+
+    Parameters
+    ----------
+    distances
+        Between the patients of the panel.
+    caliper
+        Quantile of the panel's distances above which no pair is formed.
+    strategy
+        "algorithm-1" (the paper's), "exact", "greedy", or "nearest" (with replacement).
+    """
+    if not 0 <= caliper <= 1:
+        raise InputError(f"caliper {caliper} is impossible; it is a quantile between 0 and 1")
+    if strategy not in _WAYS:
+        raise unknown_name("strategy", strategy, _WAYS, remedy=f"one of {', '.join(_WAYS)}")
+    n, first = distances.n, strategy == "algorithm-1"
+    if n >= LARGE_PANEL and strategy in ("exact", "greedy"):
+        raise InputError(
+            f"strategy '{strategy}' holds all distances of a panel and {n:,} patients are too many "
+            f"for that; use algorithm-1 from {LARGE_PANEL:,} on"
+        )
+    large = LARGE_POINTS if first and isinstance(distances, PointDistances) else LARGE_PANEL
+    if n < large:
+        distances = MatrixDistances(distances.block(np.arange(n), 0))
+    return _WAYS[strategy](distances, 100 * caliper)

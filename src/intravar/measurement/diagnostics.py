@@ -17,7 +17,6 @@ from sklearn.base import clone
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Anchors, Evidence
-from intravar.estimators.matching import MatchingEstimator
 from intravar.estimators.repeats import Repeats
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
@@ -159,7 +158,7 @@ def of_pairs(
 def _without_caliper(main: Estimator | Repeats, observed: Observed) -> pl.DataFrame | None:
     """Pair again without a caliper, where it is quick."""
     distances = sum(len(panel) ** 2 for panel in observed.panels)
-    if not isinstance(main, MatchingEstimator) or distances > FEW_DISTANCES:
+    if not hasattr(main, "caliper") or distances > FEW_DISTANCES:
         return None
     if main.name.startswith("genetic"):  # the search itself looks at the caliper
         return None

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
+from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
 from intravar.inference.group import Group, any_two, explained_of_all, explained_of_each, group_of
 from intravar.measurement.diagnostics import case_mix
@@ -128,7 +128,7 @@ def concluded(
     raw
         Scores in which chance is not held back: how much physicians differ is read off them.
     """
-    predicts = isinstance(evidence, Predictions)
+    predicts = evidence.predicted() is not None
     # Without a rule the number is that of any two patients, which is no bound of anything.
     pull = halves.pull if halves is not None and predicts and rule_found >= RULE_FOUND else 0.0
     scores = widened(scores, evidence, halves, pull)
@@ -138,7 +138,7 @@ def concluded(
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
         scores = replace(scores.between(*ends), interval=holding)
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
-    closer = halves.pull if halves is not None and isinstance(evidence, Pairs) else 0.0
+    closer = halves.pull if halves is not None and evidence.caliper is not None else 0.0
     doubt = 0.0 if halves is None else halves.common_doubt
     error = scores.interval.standard_error
     group = group_of(
@@ -172,10 +172,10 @@ def concluded(
 
 def raw_scores(evidence: Evidence, observed: Observed) -> FloatArray | None:
     """Return twice the squared error of every physician's predictions, as it is."""
-    if not isinstance(evidence, Predictions):
+    if (predicted := evidence.predicted()) is None:
         return None
     n = len(observed.physicians)
-    loss = 2 * (observed.decision - evidence.probability) ** 2
+    loss = 2 * (observed.decision - predicted[0]) ** 2
     size = np.bincount(observed.code, minlength=n)
     return np.asarray(np.bincount(observed.code, loss, minlength=n) / np.maximum(size, 1))
 
@@ -267,16 +267,16 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | 
     other patients. The latent rule has a word of its own. Pairs say nothing of it: there it is how
     well the rule that the data suggest ranks decisions that were held out.
     """
-    if isinstance(evidence, EligibleRates):
+    if evidence.of_eligible:
         return float("inf") if evidence.anchors is not None else 0.0
-    if isinstance(evidence, Pairs):
+    if evidence.caliper is not None:
         return 0.0 if rule is None else _ranked_better(rule)
-    if isinstance(evidence, Decisions):
+    if evidence.by_rate:
         return 0.0
-    if not isinstance(evidence, Predictions):
+    if (predicted := evidence.predicted()) is None:
         return float("inf")
     y = observed.decision.astype(np.float64)
-    gain = _log_likelihood(evidence.probability, y) - _log_likelihood(_rates(y, observed), y)
+    gain = _log_likelihood(predicted[0], y) - _log_likelihood(_rates(y, observed), y)
     error = gain.std() / np.sqrt(len(gain))
     return float(gain.mean() / error) if error > 0 else 0.0
 

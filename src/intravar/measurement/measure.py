@@ -18,10 +18,10 @@ from sklearn.base import clone
 from intravar.deprecation import renamed
 from intravar.errors import InputError, option
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
+from intravar.estimators.base import Size
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import introduce
-from intravar.estimators.work import Size
 from intravar.inference.group import Group
 from intravar.measurement.beyond import Everybody, with_everybody
 from intravar.measurement.cases.behind import cases_behind

@@ -15,7 +15,8 @@ from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
 from intravar.estimators.repeats import Repeats
-from intravar.frames import handed_back
+from intravar.estimators.several import Several
+from intravar.frames import as_they_came, handed_back
 from intravar.inference.group import Group
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.diagnostics import Diagnostics
@@ -91,7 +92,7 @@ class Measurement:
         The rule that the data suggest.
     diagnostics
         Tables that tell whether to believe it.
-    noise
+    components
         Why two of these physicians decide differently for one patient; None with fewer than two.
     group
         What can be said of all together; None where nobody has a score.
@@ -106,9 +107,9 @@ class Measurement:
         Where the discordance lies; None for methods without predictions.
     judged
         What the data support, and why.
-    by
+    levels
         The levels of a column compared, where asked for.
-    course
+    periods
         Periods compared, where there is a date.
     beyond_cases
         Cases of physicians beyond the sample; None where all were learned from.
@@ -118,6 +119,11 @@ class Measurement:
         What the steps took.
     together
         All decisions, where several were asked for; the rest is of the first of them.
+
+    Notes
+    -----
+    `physicians`, `noise`, `by`, `course` and `joint` hand out what is kept here as frames of pandas
+    if one was measured, else of polars.
     """
 
     request: Request
@@ -128,15 +134,15 @@ class Measurement:
     cases: pl.DataFrame
     rule: SuggestedRule
     diagnostics: Diagnostics
-    noise: Noise | None = None
+    components: Noise | None = None
     group: Group | None = None
     repeats: SeenTwice | None = None
     halves: Halves | None = None
     unrecorded: Unrecorded | None = None
     location: Location | None = None
     judged: Verdict | None = None
-    by: Strata | None = None
-    course: Course | None = None
+    levels: Strata | None = None
+    periods: Course | None = None
     beyond_cases: BeyondCases | None = None
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
@@ -186,8 +192,33 @@ class Measurement:
     @property
     def physicians(self) -> Any:
         """The table as a frame of pandas if one was measured, else of polars."""
-        observed = self.check.prepared.observed
-        return handed_back(self.table, as_pandas=observed.as_pandas)
+        return handed_back(self.table, as_pandas=self.as_pandas)
+
+    @property
+    def noise(self) -> Noise | None:
+        """Why two of these physicians decide differently for one patient."""
+        return as_they_came(self.components, as_pandas=self.as_pandas)
+
+    @property
+    def by(self) -> Strata | None:
+        """The levels of a column compared."""
+        return as_they_came(self.levels, as_pandas=self.as_pandas)
+
+    @property
+    def course(self) -> Course | None:
+        """Periods compared."""
+        return as_they_came(self.periods, as_pandas=self.as_pandas)
+
+    @property
+    def joint(self) -> Several | None:
+        """What several decisions say together; None where one was measured."""
+        joint = None if self.together is None else self.together.joint
+        return as_they_came(joint, as_pandas=self.as_pandas)
+
+    @property
+    def as_pandas(self) -> bool:
+        """Whether a frame of pandas was measured."""
+        return self.check.prepared.observed.as_pandas
 
     def __repr__(self) -> str:
         if self.together is not None:

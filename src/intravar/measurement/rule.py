@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.estimators.evidence import Evidence, Predictions
-from intravar.learning.screening import MOST_SEEN, coarse_bins, telling
+from intravar.estimators.evidence import Evidence
+from intravar.learning.bins import MOST_SEEN, coarse_bins, telling
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed
 from intravar.preparation.columns.encoding import ABSENT
@@ -333,9 +333,9 @@ def location_of(
     words
         What covariates are called.
     """
-    if not isinstance(evidence, Predictions):
+    if (predicted := evidence.predicted()) is None:
         return None
-    observed, q = prepared.observed, evidence.probability
+    observed, (q, _) = prepared.observed, predicted
     loss = 2 * (observed.decision - q) ** 2
     close = np.minimum(q, 1 - q) >= CLOSE
     n = len(observed.physicians)

@@ -12,7 +12,6 @@ import polars as pl
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators import Predictability
-from intravar.estimators.evidence import Predictions
 from intravar.estimators.several import (
     PredictedDecisions,
     Several,
@@ -26,7 +25,7 @@ from intravar.preparation.check import may_go_in_parts
 from intravar.request import Request
 from intravar.runs.settings import RunSettings
 from intravar.sources import read_source
-from intravar.sources.scanning import scan_source
+from intravar.sources.reading import scan_source
 
 if TYPE_CHECKING:
     from intravar.measurement.measure import Listener
@@ -184,8 +183,8 @@ def _physicians(measurements: Mapping[str, Measurement]) -> pl.Series:
 def _predictions(measurement: Measurement, seed: int) -> tuple[FloatArray, FloatArray]:
     """Return held-out P(yes) by who decides and without; learned if no method needed them."""
     for fitted in measurement.fitted.values():
-        if isinstance(fitted.evidence, Predictions):
-            return fitted.evidence.probability, fitted.evidence.pooled
+        if (predicted := fitted.evidence.predicted()) is not None:
+            return predicted
     model = Predictability(random_state=seed)
     model.fit_observed(measurement.check.prepared.observed)
     return model.predicted_, model.pooled_

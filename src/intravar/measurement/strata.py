@@ -19,7 +19,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise, noise_of
-from intravar.estimators.predictions import cell_bound
+from intravar.estimators.predictability import cell_bound
 from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.observed import Observed

@@ -28,7 +28,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri, owens_t
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.predictions import losses_without
+from intravar.estimators.predictability import losses_without
 from intravar.observed import Observed
 from intravar.seeds import stream
 

@@ -13,8 +13,6 @@ from typing import Literal
 import numpy as np
 
 from intravar.estimators.evidence import (
-    Decisions,
-    EligibleRates,
     Evidence,
 )
 from intravar.inference.group import RANKABLE, Group
@@ -28,8 +26,9 @@ Level = Literal[
     "group only",
     "not interpretable",
 ]
-#: Verdicts under which no physician is ranked.
-UNRANKED: tuple[Level, ...] = ("group only", "not interpretable")
+#: The verdict under which nothing may be read, and those under which no physician is ranked.
+NOTHING: Level = "not interpretable"
+UNRANKED: tuple[Level, ...] = ("group only", NOTHING)
 
 #: Standard errors by which covariates must improve the prediction of decisions.
 RULE_FOUND = 4.0
@@ -196,7 +195,7 @@ def ranking_reliability(group: Group, halves: Halves | None) -> float:
 
 
 def _without_a_rule(grounds: Grounds) -> list[str]:
-    if isinstance(grounds.evidence, Decisions):
+    if grounds.evidence.by_rate:
         return [
             Sentence(
                 "the score is that of the rate alone: it says nothing about comparable {cases}"
@@ -326,12 +325,12 @@ def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
         reasons.append(
             Sentence("the level of a matching method leans: {cases} in a pair are never alike")
         )
-    if isinstance(evidence, EligibleRates):
+    if evidence.of_eligible:
         reasons += _undetermined(evidence)
     return reasons
 
 
-def _undetermined(evidence: EligibleRates) -> list[str]:
+def _undetermined(evidence: Evidence) -> list[str]:
     anchors = evidence.anchors
     if anchors is None:
         return ["no rule was found"]

@@ -98,10 +98,6 @@ class Bound:
     raw: FloatArray
     effective: FloatArray
 
-    def of(self, physicians: IntArray) -> Bound:
-        """Return the bounds of some physicians, in this order."""
-        return Bound(self.score[physicians], self.raw[physicians], self.effective[physicians])
-
     def interval(self, level: float) -> Interval:
         """Return the interval of what the score tends to.
 

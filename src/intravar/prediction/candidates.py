@@ -18,7 +18,6 @@ from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.boosted_trees import Rates
-from intravar.prediction.columns import telling_columns
 from intravar.prediction.own.camps import CampRules, learn_camps
 from intravar.prediction.own.forests import own_forests
 from intravar.prediction.own.rules import (
@@ -28,9 +27,9 @@ from intravar.prediction.own.rules import (
     fit_rules,
     learn_hyper,
 )
-from intravar.prediction.pooled import CommonTrees, common_trees
 from intravar.prediction.stacking import Level, clipped_logit, personal_axes
-from intravar.prediction.tasks import Task
+from intravar.prediction.tasks import Task, telling_columns
+from intravar.prediction.trees import CommonTrees, common_trees
 
 POOLED, COLLEAGUES = "pooled", "colleagues"
 PERSONAL, OWN = "personal", "own forest"

@@ -19,13 +19,12 @@ from threadpoolctl import threadpool_limits
 from intravar.arrays import FloatArray, IntArray
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, LossReader, learn_reader, losses_of, panel_means
-from intravar.prediction.colleagues import ColleaguesLosses, expected_losses
 from intravar.prediction.cross_fitting import Fold, FoldScores, read_folds
 from intravar.prediction.held_out import Shares, held_out
-from intravar.prediction.own.unexplained import OwnRules, learn_own_rules
-from intravar.prediction.own.weights import SharedWeights, learn_weights
+from intravar.prediction.own.fitted import OwnRules, SharedWeights, learn_own_rules, learn_weights
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.tasks import Task, View
+from intravar.prediction.trees import ColleaguesLosses, expected_losses
 
 
 @dataclass(frozen=True, eq=False)

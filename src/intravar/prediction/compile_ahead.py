@@ -34,8 +34,7 @@ def compile_now() -> None:
     import numpy as np
 
     from intravar.prediction.own.forests import own_forests
-    from intravar.prediction.own.rules import fit_rules, learn_hyper
-    from intravar.prediction.own.sampling import sampled_hyper
+    from intravar.prediction.own.rules import fit_rules, learn_hyper, sampled_hyper
 
     random = np.random.default_rng(0)
     Z = np.column_stack([np.ones(60), random.normal(size=60)])

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 from intravar.arrays import BoolArray, FloatArray
 from intravar.observed import Observed
 from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
-from intravar.prediction.pooled import common_trees
 from intravar.prediction.tasks import Task, View
+from intravar.prediction.trees import common_trees
 from intravar.processes import in_threads
 
 #: What was learned of physicians' rates without each fold.

@@ -1,23 +1,135 @@
-"""Panels made ready for predictions: columns that rules are written in, folds and halves."""
+"""Panels made ready for predictions: columns that rules are written in, folds and halves.
+
+Columns of a rule are covariates on one scale, and marks of missing values.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.learning.bins import Bins
 from intravar.observed import Observed
 from intravar.panels import Layout, Panels
-from intravar.prediction.columns import ColumnScale, column_scales, scaled_columns
 from intravar.prediction.own.forests import filled
 from intravar.seeds import stream
 
+#: Covariates are cut at these shares of their distribution: one slip of the pen sets no scale.
+EDGES = (0.005, 0.995)
+#: A personal rule weighs at most so many columns.
+MOST_COLUMNS = 30
+#: A covariate that is missing in a smaller share of the rows gets no mark for it.
+LEAST_MISSING = 0.01
 #: Physicians are sampled, for what is common, until they have so many patients.
 MOST_COMMON = 40_000
+
+
+class ColumnScale(NamedTuple):
+    """How a column of a rule comes from a covariate.
+
+    Attributes
+    ----------
+    covariate
+        Number of the covariate.
+    marks
+        Whether the column marks missing values.
+    low, high
+        Where values are cut.
+    scale, filled
+        By what values are divided, and what a missing one is then.
+    mean, spread
+        Of the column before it is centred and scaled.
+    """
+
+    covariate: int
+    marks: bool
+    low: float = 0.0
+    high: float = 0.0
+    scale: float = 1.0
+    filled: float = 0.0
+    mean: float = 0.0
+    spread: float = 1.0
+
+    def rough(self, values: FloatArray) -> FloatArray:
+        """Return the column before it is centred and scaled."""
+        missing = np.isnan(values)
+        if self.marks:
+            return missing.astype(np.float64)
+        return np.where(missing, self.filled, np.clip(values, self.low, self.high) / self.scale)
+
+    def column(self, values: FloatArray) -> FloatArray:
+        """Return the column."""
+        return np.asarray((self.rough(values) - self.mean) / self.spread)
+
+
+def column_scales(covariates: FloatArray) -> tuple[ColumnScale, ...]:
+    """Learn the columns of a rule.
+
+    Covariates are cut at their outer half per cents, centred and scaled; missing values are 0, the
+    mean, with a column that marks them. Constant columns are left out.
+    """
+    found = []
+    for number, values in enumerate(covariates.T):
+        missing = np.isnan(values)
+        candidates = [_cut(number, values[~missing])] if not missing.all() else []
+        if LEAST_MISSING <= missing.mean() < 1:
+            candidates.append(ColumnScale(number, True))
+        for each in candidates:
+            column = each.rough(values)
+            spread = column.std()
+            if spread > 0 and np.ptp(column) > 0:
+                found.append(each._replace(mean=float(column.mean()), spread=float(spread)))
+    return tuple(found)
+
+
+def scaled_columns(
+    covariates: FloatArray, scales: Sequence[ColumnScale]
+) -> tuple[FloatArray, IntArray]:
+    """Return the columns of a rule by scales that were learned before; others may have them."""
+    columns = [each.column(covariates[:, each.covariate]) for each in scales]
+    table = np.column_stack(columns) if columns else np.empty((len(covariates), 0))
+    owner = np.array([each.covariate for each in scales], dtype=np.int64)
+    return np.ascontiguousarray(table), owner
+
+
+def _cut(number: int, known: FloatArray) -> ColumnScale:
+    low, high = np.quantile(known, EDGES)
+    if not low < high:
+        low, high = known.min(), known.max()
+    known = np.clip(known, low, high)
+    # Divided before it is squared: large numbers have large squares.
+    scale = np.abs(known).max() or 1.0
+    return ColumnScale(
+        number, False, float(low), float(high), float(scale), float(known.mean() / scale)
+    )
+
+
+def telling_columns(
+    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n_physicians: int
+) -> IntArray:
+    """Return the columns that go with decisions most, within physicians, in rising order.
+
+    Sum over physicians of the squared score of a personal weight: large where all weigh a column
+    and where some do.
+    """
+    if Z.shape[1] <= MOST_COLUMNS:
+        return np.arange(Z.shape[1])
+    who = code[rows]
+    size = np.maximum(np.bincount(who, minlength=n_physicians), 1)
+    mean = np.bincount(who, y[rows], minlength=n_physicians) / size
+    residual = y[rows] - mean[who]
+    said = np.array(
+        [
+            np.sum(np.bincount(who, residual * Z[rows, c], minlength=n_physicians) ** 2 / size)
+            for c in range(Z.shape[1])
+        ]
+    )
+    return np.sort(np.argsort(-said, kind="stable")[:MOST_COLUMNS])
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,17 +176,17 @@ class Task:
         return self.panels.deal(self.n_folds, self.seed)
 
     @cached_property
-    def half(self) -> npt.NDArray[np.bool_]:
+    def half(self) -> BoolArray:
         """Half to which a patient belongs where models of two halves score each other."""
         return np.asarray(self.panels.deal(2, self.seed, "half") == 1)
 
     @cached_property
-    def part(self) -> npt.NDArray[np.bool_]:
+    def part(self) -> BoolArray:
         """Half to which a patient belongs where one half is learned from alone."""
         return np.asarray(self.panels.deal(2, self.seed, "part") == 1)
 
     @cached_property
-    def sampled(self) -> npt.NDArray[np.bool_]:
+    def sampled(self) -> BoolArray:
         """Whether what is common is learned from the patient's physician."""
         order = stream(self.seed, "prediction", "sample").permutation(len(self.panels))
         sizes = self.panels.sizes[order]

@@ -1,16 +1,23 @@
-"""Boosted trees as predictions use them: few where patients are few."""
+"""Boosted trees as predictions use them: a common score, and what colleagues would lose.
+
+The common score is learned from all physicians' decisions: first blind to who decided; then, once
+rates of the physicians are known, weighed by how much each physician discriminates. Losses of
+colleagues say what to expect with a patient: hard cases are no reproach.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logit
+from scipy.special import expit, logit
 
-from intravar.arrays import IntArray
-from intravar.learning.bins import MISSING_BIN, Bins
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.learning.bins import MISSING_BIN, MOST_SEEN, Bins
 from intravar.learning.boosted_trees import Growth, Rates, Trees, grow_trees
+from intravar.seeds import stream
 
 DEPTH = 4
 RATE = 0.15
@@ -19,6 +26,10 @@ LEAST_INFORMATION = 5.0
 #: One tree per so many rows, within limits: few patients do not bear many trees.
 ROWS_PER_TREE, FEWEST, MOST = 25, 12, 90
 LARGEST_START = 3.0
+#: Physicians are dealt into so many groups; what to expect of one is learned from the others.
+GROUPS = 5
+#: Losses are learned from at most so many patients of colleagues.
+MOST_ROWS = 40_000
 
 
 def grown(
@@ -42,3 +53,121 @@ def grown(
     who = np.zeros(n, dtype=np.int64) if code is None else code
     growth = Growth(start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION, MISSING_BIN)
     return grow_trees(bins, y, who, rates or Rates.logistic(), growth)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class CommonTrees:
+    """Trees of either half of the patients learned from."""
+
+    halves: tuple[Trees, Trees]
+
+    def crossed(self, bins: Bins, rows: IntArray, half: BoolArray) -> FloatArray:
+        """Return the score of all patients, given those learned from and everybody's half.
+
+        A model of one half of the rows scores the other half, so that no score has seen its own
+        patient's decision; patients that were not learned from get the mean of both models.
+        """
+        one, other = (trees.scores(bins) for trees in self.halves)
+        score = 0.5 * (one + other)
+        score[rows] = np.where(half, one, other)[rows]
+        return score
+
+    def scores(self, bins: Bins) -> FloatArray:
+        """Return the score of patients of whom none was learned from."""
+        one, other = (trees.scores(bins) for trees in self.halves)
+        return np.asarray(0.5 * (one + other))
+
+    def worth_a_look(self, told: IntArray, n_columns: int) -> IntArray:
+        """Return the columns at which forests look: all, unless they are very many.
+
+        Then it is `told`, those that go with decisions, and beside them those at which the trees
+        look most often.
+        """
+        if n_columns <= MOST_SEEN:
+            return np.arange(n_columns)
+        often = np.zeros(n_columns)
+        for trees in self.halves:
+            often += trees.splits(n_columns)
+        often[told] = np.inf
+        found = np.argsort(-often, kind="stable")[:MOST_SEEN]
+        return np.sort(found[often[found] > 0])
+
+
+def common_trees(
+    bins: Bins,
+    y: IntArray,
+    code: IntArray,
+    rows: IntArray,
+    half: BoolArray,
+    rates: Rates | None = None,
+) -> CommonTrees:
+    """Grow the trees of either half.
+
+    Parameters
+    ----------
+    bins, y, code
+        Binned covariates, decisions and physicians of all patients.
+    rows
+        Patients to learn from.
+    half
+        Half to which every patient belongs.
+    rates
+        The physicians' rates; by default it is not known who decides.
+    """
+    one, other = (
+        grown(bins[own], y[own], None if rates is None else code[own], rates)
+        for own in (rows[half[rows] == which] for which in (False, True))
+    )
+    return CommonTrees((one, other))
+
+
+@dataclass(frozen=True, eq=False)
+class ColleaguesLosses:
+    """Trees of the losses of all groups but one; none where there is no colleague."""
+
+    trees: tuple[Trees, ...]
+
+    def expected(self, bins: Bins) -> FloatArray:
+        """Return the loss to expect with patients of physicians outside all groups.
+
+        None of the trees has seen them, so that all count alike: logits are averaged.
+        """
+        if not self.trees:
+            return np.full(len(bins), np.nan)
+        total = np.zeros(len(bins))
+        for each in self.trees:
+            total += each.scores(bins)
+        return np.asarray(expit(total / len(self.trees)))
+
+
+def expected_losses(
+    bins: Bins, loss: FloatArray, code: IntArray, n_physicians: int, seed: int
+) -> tuple[FloatArray, ColleaguesLosses]:
+    """Return the loss that other physicians have with a patient like this one, for every patient.
+
+    Beside it the trees that say so, for physicians who were not learned from.
+
+    Parameters
+    ----------
+    bins
+        Binned covariates.
+    loss
+        Held-out squared error per patient.
+    code, n_physicians
+        Physician per patient, and how many there are; NaN where there is no colleague.
+    seed
+        Of the groups.
+    """
+    if n_physicians < 2:
+        return np.full(len(loss), np.nan), ColleaguesLosses(())
+    random = stream(seed, "prediction", "colleagues")
+    group = random.permutation(n_physicians) % min(GROUPS, n_physicians)
+    found, trees = np.empty(len(loss)), []
+    for number in range(int(group.max()) + 1):
+        own = group[code] == number
+        others = np.flatnonzero(~own)
+        if len(others) > MOST_ROWS:
+            others = np.sort(random.choice(others, MOST_ROWS, replace=False))
+        trees.append(grown(bins[others], loss[others]))
+        found[own] = expit(trees[-1].scores(bins[own]))
+    return found, ColleaguesLosses(tuple(trees))

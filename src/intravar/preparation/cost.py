@@ -14,9 +14,8 @@ from functools import cache
 
 import numpy as np
 
-from intravar.estimators.base import CommonEstimator, Estimator
+from intravar.estimators.base import CommonEstimator, Estimator, Size, Work
 from intravar.estimators.predictability import Predictability
-from intravar.estimators.work import Size, Work
 from intravar.prediction.tasks import MOST_COMMON
 
 #: Seconds to deal a patient into a bucket, and to prepare one there, with each of their values.

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.estimators.predictions import MOST_WORDS
+from intravar.estimators.predictability import MOST_WORDS
 from intravar.inference.group import Group
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
@@ -57,7 +57,7 @@ from intravar.publication.strata import (
     strata_tables,
     unsafe_physicians,
 )
-from intravar.wording import Words
+from intravar.wording import Words, agree
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
 ALL = ""
@@ -162,8 +162,8 @@ def _decision(
 
 def _asked(measurement: Measurement) -> dict[str, MeasuredStrata]:
     """Return the subgroups and periods that were asked for."""
-    course = measurement.course
-    found = {"by": measurement.by, "period": None if course is None else course.strata}
+    course = measurement.periods
+    found = {"by": measurement.levels, "period": None if course is None else course.strata}
     return {name: strata for name, strata in found.items() if strata is not None}
 
 
@@ -324,17 +324,18 @@ def _banded(measurement: Measurement, published: ShownScores, words: Words) -> s
     if not len(middles):
         return None
     n = words.counted(published.table.height)
-    told = f"{len(middles):,} of {n} have a band in place of a number"
-    lower = len(values) and float(np.mean(middles < np.median(values))) > 0.5
+    have = agree(len(middles), "has", "have")
+    told = f"{len(middles):,} of {n} {have} a range in place of a number"
+    lower = len(middles) > 1 and len(values) and np.mean(middles < np.median(values)) > 0.5
     who = ": most of them are more consistent than the middle one of the others" if lower else ""
-    return f"{told}, because small counts stand behind their scores{who}"
+    return f"{told}, because an exact value could reveal small numbers of {words.cases}{who}"
 
 
 def _by(measurement: Measurement, hidden: Mapping[str, set[str]]) -> Strata | None:
-    if measurement.by is None:
+    if measurement.levels is None:
         return None
     found = published_strata(
-        measurement.by, measurement.request.smallest_cell, hidden=bool(hidden["by"])
+        measurement.levels, measurement.request.smallest_cell, hidden=bool(hidden["by"])
     )
     words, column = measurement.request.words, str(measurement.request.by)
     return replace(found, lines=tuple(strata_lines(found, words.label(column), words)))
@@ -343,7 +344,7 @@ def _by(measurement: Measurement, hidden: Mapping[str, set[str]]) -> Strata | No
 def _course(
     measurement: Measurement, hidden: Mapping[str, set[str]], changes: pl.DataFrame | None
 ) -> Strata | None:
-    course = measurement.course
+    course = measurement.periods
     if course is None or changes is None:
         return None
     words, column = measurement.request.words, str(measurement.request.date)

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
+from intravar.frames import handed_back
 from intravar.measurement.cases.tables import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.files import is_published, read_published
@@ -30,7 +31,7 @@ def explain(
     *,
     most: int = 5,
     decision: str | None = None,
-) -> pl.DataFrame:
+) -> Any:
     """Return the decisions behind a physician's score, beside patients alike decided otherwise.
 
     With predictions they are the decisions that surprised most; with the latent rule, clear cases
@@ -49,8 +50,9 @@ def explain(
 
     Returns
     -------
-    polars.DataFrame
-        One row per pair and covariate, the most important first: the two patients' rows in the
+    frame
+        Of pandas if a frame of pandas was measured, else of polars. One row per pair and
+        covariate, the most important first: the two patients' rows in the
         source, their values, and by how much they differ. A case beside which nobody alike was
         decided otherwise stands alone. The result is patient-level.
     """
@@ -64,7 +66,8 @@ def explain(
             raise unknown_name(decider, name, names, remedy="physicians lists them")
         patients = patients_of(measurement)
         _refuse_beyond(name, patients)
-        return side_by_side(cases_of(measurement), patients, name, most=most)
+        shown = side_by_side(cases_of(measurement), patients, name, most=most)
+        return handed_back(shown, as_pandas=measurement.as_pandas)
     path, private = measurement_folders(measurement)
     published = read_published(path)
     listed = [each.decision for each in published.decisions]

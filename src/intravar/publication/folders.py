@@ -150,7 +150,7 @@ def _refuse_other_request(path: Path, request: Request, source: str) -> None:
     if stored is None:
         return
     before, asked = stored
-    other = request.differences(asked)
+    other = [option(name) for name in request.differences(asked)]
     if source and before != shown_source(source):
         other = ["source", *other]
     if other:

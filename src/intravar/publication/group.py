@@ -204,10 +204,12 @@ def _explained(measurement: Measurement, whole: MeasuredGroup) -> Figure | None:
 
 
 def _noise(measurement: Measurement, bound: float | None) -> Noise | None:
-    if measurement.noise is None:
+    if measurement.components is None:
         return None
     limit = measurement.main.evidence.upper_limit
-    return published_noise(measurement.noise, step_over_all(measurement), bound if limit else None)
+    return published_noise(
+        measurement.components, step_over_all(measurement), bound if limit else None
+    )
 
 
 def published_noise(noise: MeasuredNoise, step: float, bound: float | None = None) -> Noise:
@@ -328,8 +330,8 @@ def _noise_line(noise: Noise) -> str:
     return Sentence(
         "Of 100 {cases} seen by two of them, about {whole} would be decided "
         "differently: {level} because some {say_yes} more often, {pattern} "
-        "because they weigh {cases} differently, {occasion} because the same one "
-        "would decide otherwise another time, or for reasons not recorded.",
+        "because they weigh {cases} differently, {occasion} because the same {decider} "
+        "would decide differently on another occasion, or for reasons not recorded.",
         whole=whole,
         level=level,
         pattern=pattern,

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.estimators.evidence import Evidence, Pairs
+from intravar.estimators.evidence import Evidence
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
 from intravar.measurement.several import Together
@@ -295,11 +295,8 @@ def _panels(measurement: Measurement, smallest: int) -> dict[str, _Panel]:
     parts = [
         hidden_parts(each.scores, each.evidence, smallest) for each in measurement.fitted.values()
     ]
-    pairs = [
-        each.evidence.n_pairs
-        for each in measurement.fitted.values()
-        if isinstance(each.evidence, Pairs)
-    ]
+    columns = [each.evidence.columns() for each in measurement.fitted.values()]
+    pairs = [each["n_pairs"] for each in columns if "n_pairs" in each]
     n = measurement.main.scores.n_patients
     return {
         name: _Panel(
@@ -375,8 +372,8 @@ def _cells(found: Together, dealt: str) -> list[dict[tuple[str, str], int]]:
 
 def _dealt(measurement: Measurement, dealt: str) -> Strata | None:
     if dealt == "by":
-        return measurement.by
-    return None if measurement.course is None else measurement.course.strata
+        return measurement.levels
+    return None if measurement.periods is None else measurement.periods.strata
 
 
 def _repeats(found: Together) -> list[dict[tuple[str, str], int]]:

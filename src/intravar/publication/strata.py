@@ -324,7 +324,11 @@ def _noise_lines(rows: Sequence[Stratum], words: Words) -> list[str]:
     for before, after, why in (
         (first.level, last.level, words.fill("they differ in how often they {say_yes}")),
         (first.pattern, last.pattern, words.fill("they weigh {cases} differently")),
-        (first.occasion, last.occasion, "the same one would decide otherwise another time"),
+        (
+            first.occasion,
+            last.occasion,
+            words.fill("the same {decider} would decide differently on another occasion"),
+        ),
     ):
         shares = (round(200 * (each.value or 0.0)) for each in (before, after))
         told.append(f"{' -> '.join(map(str, shares))} because {why}")

@@ -21,7 +21,6 @@ from intravar.processes import (
 from intravar.processes import (
     count_workers as count_workers,
 )
-from intravar.runs.dask_engine import DaskEngine
 
 
 class Engine(Protocol):
@@ -90,5 +89,7 @@ def make_engine(name: str, workers: int | None = None) -> Engine:
     if kind == "local" and not address:
         return LocalEngine(workers)
     if kind == "dask":
+        from intravar.runs.dask_engine import DaskEngine
+
         return DaskEngine(address or None, workers)
     raise InputError(f"unknown engine '{name}'; use local, dask or dask:ADDRESS")

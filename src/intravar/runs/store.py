@@ -1,7 +1,8 @@
 """What is finished, kept on disk: a run that was ended goes on where it was.
 
-The folder holds patients and is closed to others. Every part has a record with its digest, written
-last; a part without a record, or with another digest, was not finished and is made again.
+A part is some tables and a record beside them with the digests of all, written last. A part without
+a record, or with another digest, was not finished or was changed: it is none. Studies and large
+measurements keep their parts this way.
 """
 
 from __future__ import annotations
@@ -28,8 +29,91 @@ _READ = "read"
 _TABLES = ("panels", "differences", "cases", "patients")
 
 
+def locked(path: Path, folder: Path) -> FileLock:
+    """Hold a folder for this run alone; the lock goes with the process, however it ends."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise InputError(
+            f"another run is working in '{folder}'; wait for it, or name another folder with "
+            f"{option('out')}"
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot write into '{folder}': {error.strerror}") from error
+    return lock
+
+
+def write_record(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a record with its digest; return it as it will be read back."""
+    # Through JSON once, so that the digest is that of what will be read back.
+    record: dict[str, Any] = json.loads(json.dumps(content, default=float))
+    with whole_file(path) as beside:
+        whole = record | {"sha256": record_checksum(record)}
+        beside.write_text(json.dumps(whole, indent=1), "utf-8")
+    return record
+
+
+def read_record(path: Path) -> Any:
+    """Return what a record says; None if there is none, or if it was changed."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return found if found.pop("sha256") == record_checksum(found) else None
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return None
+
+
+class PartsFolder:
+    """A folder of finished parts.
+
+    Parameters
+    ----------
+    folder
+        Where they lie.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def table(self, name: str, table: str = "") -> Path:
+        """Return where a table of a part lies; that of a part with one table has no name."""
+        return self.folder / f"{name}{table and '-'}{table}.parquet"
+
+    def record(self, name: str) -> Path:
+        """Return where the record of a part lies."""
+        return self.folder / f"{name}.json"
+
+    def keep(
+        self, name: str, tables: Mapping[str, pl.DataFrame], content: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Keep a part; a crash at any moment leaves all of it or none. Return the record."""
+        digests = {}
+        for each, table in tables.items():
+            with whole_file(self.table(name, each)) as beside:
+                table.write_parquet(beside)
+                digests[each] = checksum(beside)
+        return write_record(self.record(name), {**content, "tables": digests})
+
+    def kept(self, name: str) -> dict[str, Any] | None:
+        """Return the record of a part; None if it was not kept, or was changed since."""
+        record = read_record(self.record(name))
+        try:
+            digests = record["tables"].items()
+            whole = all(checksum(self.table(name, each)) == digest for each, digest in digests)
+            return record if whole else None
+        except (OSError, KeyError, TypeError, AttributeError):
+            return None
+
+    def remove(self, name: str) -> None:
+        """Remove a part, the record first: tables without one are unfinished, not damaged."""
+        tables = list((self.kept(name) or {}).get("tables", {}))
+        self.record(name).unlink(missing_ok=True)
+        for each in tables:
+            self.table(name, each).unlink(missing_ok=True)
+
+
 class Parts:
-    """The finished parts of a measurement in a folder.
+    """The finished parts of a measurement in a folder, which holds patients: closed to others.
 
     Parameters
     ----------
@@ -42,7 +126,8 @@ class Parts:
     def __init__(self, folder: Path, made_of: Mapping[str, Any]) -> None:
         self.folder = folder
         self._made_of = json.loads(json.dumps(made_of, sort_keys=True, default=str))
-        self._lock = FileLock(folder.with_name(folder.name + ".lock"))
+        self._read = PartsFolder(folder / _READ)
+        self._lock: FileLock | None = None
 
     @property
     def patients(self) -> Path:
@@ -51,18 +136,11 @@ class Parts:
 
     def open(self) -> None:
         """Take the folder for this run; what is not of the same measurement is removed."""
-        try:
-            self._lock.acquire(blocking=False)
-        except Timeout as error:
-            raise InputError(
-                f"another run is working in '{self.folder}'; wait for it, or name another folder "
-                f"with {option('out')}"
-            ) from error
+        self._lock = locked(self.folder.with_name(self.folder.name + ".lock"), self.folder)
         make_private_folder(self.folder)
-        stored = _stored(self.folder / _MADE_OF)
-        if stored != self._made_of:
+        if read_record(self.folder / _MADE_OF) != self._made_of:
             _emptied(self.folder)
-            self._write(_MADE_OF, self._made_of)
+            write_record(self.folder / _MADE_OF, self._made_of)
         make_private_folder(self.folder / _READ)
         for place in (self.folder, self.folder / _READ):
             sweep(place)
@@ -73,13 +151,14 @@ class Parts:
             _emptied(self.folder)
             with suppress(OSError):  # what else lies there is somebody's
                 self.folder.rmdir()
+        assert self._lock is not None
         self._lock.release()
         if finished:
             Path(self._lock.lock_file).unlink(missing_ok=True)
 
     def dealt(self, n_buckets: int) -> bool:
         """Tell whether the patients lie in buckets already, each as it was written."""
-        known = _stored(self.folder / _DEALT)
+        known = read_record(self.folder / _DEALT)
         if not isinstance(known, dict) or known.get("n_buckets") != n_buckets:
             return False
         listed = known.get("files")
@@ -94,60 +173,40 @@ class Parts:
 
     def deal_finished(self, n_buckets: int) -> None:
         """Take note that all buckets are written."""
-        self._write(_DEALT, {"n_buckets": n_buckets, "files": self._digests()})
+        content = {"n_buckets": n_buckets, "files": self._digests()}
+        write_record(self.folder / _DEALT, content)
 
     def _digests(self) -> dict[str, str]:
         files = sorted(self.patients.rglob("*.parquet"))
         return {path.relative_to(self.patients).as_posix(): checksum(path) for path in files}
 
     def keep(self, read: BucketRead) -> None:
-        """Keep what was read off a bucket; a crash at any moment leaves all of it or none."""
-        record: dict[str, Any] = {
+        """Keep what was read off a bucket."""
+        record = {
             "number": read.number,
             "dropped": dict(read.found.dropped),
             "filled": dict(read.found.filled),
         }
-        for name in _TABLES:
-            table: pl.DataFrame = getattr(read.found, name)
-            path = self._path(read.number, f"-{name}.parquet")
-            with whole_file(path) as beside:
-                table.write_parquet(beside)
-                record[name] = checksum(beside)
-        self._write(self._path(read.number, ".json").relative_to(self.folder), record)
+        tables = {name: getattr(read.found, name) for name in _TABLES}
+        self._read.keep(_bucket(read.number), tables, record)
 
     def kept(self, number: int) -> BucketRead | None:
         """Return what was read off a bucket before; None if it was not, or was changed since."""
-        record = _stored(self._path(number, ".json"))
+        record = self._read.kept(_bucket(number))
         try:
-            if record["number"] != number:
+            if record is None or record["number"] != number or {*record["tables"]} != {*_TABLES}:
                 return None
-            tables = {}
-            for name in _TABLES:
-                path = self._path(number, f"-{name}.parquet")
-                if checksum(path) != record[name]:
-                    return None
-                tables[name] = pl.read_parquet(path)
+            tables = {
+                name: pl.read_parquet(self._read.table(_bucket(number), name)) for name in _TABLES
+            }
             found = Others(**tables, dropped=record["dropped"], filled=record["filled"])
             return BucketRead(number, found)
         except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
             return None
 
-    def _path(self, number: int, rest: str) -> Path:
-        return self.folder / _READ / f"bucket-{number:06d}{rest}"
 
-    def _write(self, name: str | Path, content: Mapping[str, Any]) -> None:
-        whole = dict(content) | {"sha256": record_checksum(content)}
-        with whole_file(self.folder / name) as beside:
-            beside.write_text(json.dumps(whole, indent=1, sort_keys=True), "utf-8")
-
-
-def _stored(path: Path) -> Any:
-    """Return what a record says; None if there is none, or if it was changed."""
-    try:
-        found = json.loads(path.read_text("utf-8"))
-        return found if found.pop("sha256") == record_checksum(found) else None
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        return None
+def _bucket(number: int) -> str:
+    return f"bucket-{number:06d}"
 
 
 def _emptied(folder: Path) -> None:

@@ -118,8 +118,8 @@ def test_a_copy_that_calls_itself_another_unit_is_refused(tmp_path: Path) -> Non
 def forge(part: Path, target: Path, **changes: object) -> None:
     """Write a changed record whose checksum is right."""
     record = json.loads(part.read_text()) | changes
-    record.pop("record_sha256")
-    record["record_sha256"] = record_checksum(record)
+    record.pop("sha256")
+    record["sha256"] = record_checksum(record)
     target.write_text(json.dumps(record))
 
 
@@ -216,7 +216,7 @@ def test_parts_that_do_not_fit_together(tmp_path: Path) -> None:
     part = next((folder / "parts").glob("*.glmm.*.json"))
     scores = part.with_suffix(".parquet")
     pl.read_parquet(scores).drop("d_star").write_parquet(scores)
-    forge(part, part, scores_sha256=intravar.ledger.checksum(scores))
+    forge(part, part, tables={"": intravar.ledger.checksum(scores)})
     with pytest.raises(InputError, match="do not fit together"):
         run(folder)
 

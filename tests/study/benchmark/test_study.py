@@ -286,7 +286,7 @@ def test_one_run_at_a_time(tmp_path):
     from intravar.study.benchmark.store import Store
 
     folder = tmp_path / "o"
-    with Store(folder).held(), pytest.raises(InputError, match="another run is writing"):
+    with Store(folder).held(), pytest.raises(InputError, match="another run is working"):
         intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
 
 

@@ -5,15 +5,14 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from intravar.study.benchmark.bootstrap import percentile_interval, row_median
 from intravar.study.benchmark.published import printed_cell, printed_spearman
 from intravar.study.benchmark.score_table import SCORE_SCHEMA, current_scores
 from intravar.study.benchmark.store import Part, Store
-from intravar.study.simulation import paper_conditions
+from intravar.study.simulation import conditions_of
 from intravar.study.tables import build_tables
-from intravar.study.tables.cells import cell
+from intravar.study.tables.cells import cell, percentile_interval, row_median
+from intravar.study.tables.grids import markdown, shown_interval, text_grid
 from intravar.study.tables.ranks import spearman
-from intravar.study.tables.render import markdown, shown_interval, text_grid
 
 METHODS = ("oracle", "euclidean", "learned-weights", "glmm", "constant")
 
@@ -68,7 +67,7 @@ RUNS = pl.DataFrame(
 
 @pytest.fixture(scope="module")
 def scores():
-    names = list(paper_conditions())
+    names = list(conditions_of("paper"))
     return invented(names)
 
 
@@ -163,7 +162,7 @@ def test_parts_of_earlier_versions_join_those_of_today(tmp_path):
 
 
 def test_windows_and_passes(scores, tables):
-    conditions = paper_conditions()
+    conditions = conditions_of("paper")
     wide = [name for name, found in conditions.items() if found.width and found.width >= 7]
     assert len(wide) == 12
     here = scores.filter(pl.col("condition").is_in(wide) & (pl.col("method") == "euclidean"))

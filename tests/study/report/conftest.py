@@ -8,7 +8,7 @@ import pytest
 
 from intravar.estimators import PAPER_METHODS
 from intravar.study.report import write_report
-from intravar.study.simulation.catalogue import grid_conditions, paper_conditions
+from intravar.study.simulation.conditions import conditions_of
 from study.report.made_results import make_results
 
 LONG = "Dr. " + "Very" * 49
@@ -38,7 +38,7 @@ def whole_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole study: 94 conditions, the grid, and a ninth method that nothing knows."""
     folder = make_results(
         tmp_path_factory.mktemp("whole") / "results",
-        [*paper_conditions(), *grid_conditions()],
+        [*conditions_of("paper"), *conditions_of("grid")],
         methods=[*PAPER_METHODS, "latent-rule"],
         undefined=True,
     )

@@ -10,7 +10,6 @@ import pytest
 
 from intravar.study.report import findings as found
 from intravar.study.report.stored_results import Results, read_results
-from intravar.study.report.table_grids import grid_of
 from study.report.made_results import make_results
 
 
@@ -105,6 +104,6 @@ def test_means_over_draws_are_called_so(tmp_path: Path) -> None:
     assert "(mean of 3 draws)" in text
     assert "where 95 % of single draws of ours fall" in text
     assert "95 % interval" not in text
-    grid = grid_of(read_results(folder), "score2_groups")
+    grid = read_results(folder).grid("score2_groups")
     assert "Means over 3 draws." in grid.note
     assert "the range that holds 95 % of single draws" in grid.note

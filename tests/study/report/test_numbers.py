@@ -14,7 +14,7 @@ import pytest
 from intravar.study.report.figures import figures_of
 from intravar.study.report.figures.marks import WIDE
 from intravar.study.report.stored_results import read_results
-from intravar.study.report.table_grids import number_text
+from intravar.study.tables.grids import number_text
 from study.report.reading import Page
 
 HINT = re.compile(r"<(?:circle|path)[^>]*><title>(.*?)</title>", re.DOTALL)

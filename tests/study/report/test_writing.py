@@ -15,9 +15,8 @@ from intravar.cli import main
 from intravar.errors import InputError
 from intravar.study.benchmark.run import Study
 from intravar.study.report import FORMATS, write_report
-from intravar.study.report.latex import latex_table, latex_text
 from intravar.study.report.stored_results import read_results
-from intravar.study.report.table_grids import grid_of
+from intravar.study.tables.grids import latex_table, latex_text
 from study.report.conftest import SCRIPT
 from study.report.made_results import make_results
 
@@ -156,7 +155,7 @@ def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.Mon
 
 
 def test_latex_is_escaped_and_holds_the_papers_figures(score2_folder: Path) -> None:
-    text = latex_table(grid_of(read_results(score2_folder), "score2_groups"))
+    text = latex_table(read_results(score2_folder).grid("score2_groups"))
     assert text.count(r"\quad paper") == 9
     assert r"Euclidean & " in text
     assert text.count("{tabular}") == 2

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.study.simulation import find_condition, stress_conditions
+from intravar.study.simulation import conditions_of, find_condition
 from intravar.study.simulation.own_rules import Camps, OwnConjunctions
 
 OWN = (
@@ -88,6 +88,6 @@ def test_a_graded_rule_knows_its_shares():
 
 
 def test_every_condition_has_its_rule_in_words():
-    said = {name: condition.rule.describe() for name, condition in stress_conditions().items()}
+    said = {name: condition.rule.describe() for name, condition in conditions_of("stress").items()}
     assert said["stress-three-camps"].startswith("3 camps, 20 % drift between two: +1 age")
     assert said["stress-own-rules"] == "weights of their own around nothing (SD 1)"

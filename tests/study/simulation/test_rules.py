@@ -19,12 +19,12 @@ from intravar.study.simulation import (
     Score2Rule,
     ThresholdRule,
     WindowRecipe,
-    paper_conditions,
+    conditions_of,
 )
 from reference.simulation import BINARY_COVARIATES, NORMAL_COVARIATES, score2_eligible
 
 N = 40_000
-WINDOWS = [one for one in paper_conditions().values() if one.family == "window"]
+WINDOWS = [one for one in conditions_of("paper").values() if one.family == "window"]
 WHOLE = {name for name, (*_, whole) in NORMAL_COVARIATES.items() if whole}
 CONTINUOUS = set(NORMAL_COVARIATES) - WHOLE
 

@@ -11,11 +11,11 @@ from intravar.errors import InputError
 from intravar.outcomes import chained, differ, given_earlier, marginal, positions, vectors
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_several
-from intravar.study.simulation import multi_conditions, simulate
-from intravar.study.simulation.several_decisions import MULTI_SCENARIOS
+from intravar.study.simulation import conditions_of, simulate
+from intravar.study.simulation.several_decisions import SeveralDecisions
 
 
-@pytest.mark.parametrize("name", multi_conditions())
+@pytest.mark.parametrize("name", conditions_of("multi"))
 def test_draws_follow_the_table_of_outcomes(name: str) -> None:
     cohort = simulate(name, n_patients=8_000, n_physicians=8, random_state=3)
     assert cohort.truth is not None
@@ -39,7 +39,9 @@ def test_second_drug_is_given_less_often_where_the_first_was() -> None:
 
 
 def test_steadiness_is_correlated_as_asked() -> None:
-    for scenario, correlation in zip(MULTI_SCENARIOS[:2], (0.0, 0.7), strict=True):
+    for name, correlation in {"independent": 0.0, "correlated": 0.7}.items():
+        scenario = conditions_of("multi")[f"multi-{name}"].scenario
+        assert isinstance(scenario, SeveralDecisions)
         drawn = scenario.physicians.draw_all(4_000, np.random.default_rng(1))
         p = np.column_stack([each.p_high for each in drawn])
         found = np.corrcoef(np.log(p / (1 - p)).T)
@@ -99,7 +101,9 @@ def test_what_does_not_fit_is_refused() -> None:
         Cohort(X, y, physician, further=pl.DataFrame({"other": y}))
     with pytest.raises(InputError, match="further decisions have 3 entries"):
         Cohort(X, y, physician, further=pl.DataFrame({"decision_2": y[:3]}))
+    scenario = conditions_of("multi")["multi-correlated"].scenario
+    assert isinstance(scenario, SeveralDecisions)
     with pytest.raises(InputError, match="one rule per decision"):
-        replace(MULTI_SCENARIOS[1], further_rules=()).simulate(1)
+        replace(scenario, further_rules=()).simulate(1)
     with pytest.raises(InputError, match="several decisions"):
         oracle_several(simulate("score2", n_patients=50, n_physicians=5))

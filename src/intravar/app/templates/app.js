@@ -7,7 +7,10 @@
     const look = async () => {
       try {
         const answer = await fetch(location.href);
-        if (answer.status !== 202) { location.reload(); return; }
+        if (answer.status !== 202) {
+          if (answer.url === location.href) location.reload(); else location.replace(answer.url);
+          return;
+        }
       } catch { find("waiting").textContent = "The app does not answer. Was it closed?"; }
       setTimeout(look, 400);
     };

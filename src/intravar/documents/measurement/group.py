@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from intravar.documents.blocks import Figure
 from intravar.documents.charts.plot import Drawing
+from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision
 from intravar.wording import Words
 
@@ -53,7 +54,7 @@ class NoiseShare(NamedTuple):
 def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
     """Return the parts of noise; none where it was not taken apart."""
     noise = None if decision.group is None else decision.group.noise
-    if noise is None or decision.verdict == "not interpretable":
+    if noise is None or decision.verdict == NOTHING:
         return []
     values = {name: getattr(noise, name).value for name in NOISE}
     if None in values.values():
@@ -90,7 +91,7 @@ def noise_bar(decision: Decision, words: Words) -> Figure | None:
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     """Return a hundred pairs of cases; those decided differently have two kinds of dots."""
     group = decision.group
-    if group is None or group.discordance is None or decision.verdict == "not interpretable":
+    if group is None or group.discordance is None or decision.verdict == NOTHING:
         return None
     differ = round(100 * group.discordance)
     picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)

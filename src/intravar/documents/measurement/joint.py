@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from intravar.documents.blocks import (
@@ -56,7 +58,7 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
             ]
         ),
         Heading("The decisions together", 1, "together", "Together"),
-        _together(words, joint),
+        together_table(words, joint),
         Heading("Each decision", 1, "each", "Each decision"),
         *_decisions_figure(words, joint),
         _each(words, joint),
@@ -99,7 +101,8 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _together(words: Words, joint: Joint) -> Table:
+def together_table(words: Words, joint: Joint) -> Table:
+    """Return the joint figures of every decider."""
     caption = words.fill(
         "Differ: of 100 pairs of comparable {cases}, so many get different decisions in at least "
         "one. Apart: as if decisions did not look at each other. Differences: their expected "
@@ -107,6 +110,7 @@ def _together(words: Words, joint: Joint) -> Table:
         "itself.",
         why=NOT_SHOWN,
     )
+    listed = rows_of(joint.physicians, JointRow)
     rows = [
         [
             row.physician,
@@ -115,10 +119,13 @@ def _together(words: Words, joint: Joint) -> Table:
             _hundred(row.differ_apart),
             _number(row.n_differences),
         ]
-        for row in rows_of(joint.physicians, JointRow)
+        for row in listed
     ]
     heads = [words.decider, "differ", "95 % interval", "apart", "differences"]
-    return plain_table("Together", caption, heads, rows, shares=(1.5, 1.3, 1.2, 1, 1.1))
+    made = plain_table("Together", caption, heads, rows, shares=(1.5, 1.3, 1.2, 1, 1.1))
+    known = [bool(row.reportable or row.band) for row in listed]
+    told = [row._replace(shown=shown) for row, shown in zip(made.rows, known, strict=True)]
+    return replace(made, rows=told)
 
 
 def _each(words: Words, joint: Joint) -> Table:

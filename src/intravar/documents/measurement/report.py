@@ -84,8 +84,6 @@ _BY_NAME = {each.name: each for each in FIGURES}
 
 def _made(decision: Decision, words: Words, *names: str) -> list[Block]:
     """Return figures by name, those that there are data for; sentences after them."""
-    if decision.verdict == "not interpretable":
-        return []
     made = [_BY_NAME[name].make(decision, words) for name in names]
     shown = [block for block in made if block is not None]
     return sorted(shown, key=lambda block: not isinstance(block, Figure))
@@ -109,7 +107,8 @@ def report(published: Published, pairs: Mapping[str, Any] | None = None) -> Docu
         told_of, blocks = joint_about(published), joint_blocks(published, published.joint)
         for at, each in enumerate(published.decisions, 1):
             own = within(sections(published, each), at)
-            blocks.append(Annex(f"{words.label(each.decision)} by itself", own))
+            called = words.label(each.decision)
+            blocks.append(Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called))
     if pairs:
         told = words.fill("This page shows single {cases}, because it was asked for.")
         note = Note(told, "Keep it where the data are.", "alarm")
@@ -165,10 +164,9 @@ def about(published: Published, decision: Decision) -> str:
     told = words.decision or words.label(decision.decision)
     yes = "" if share is None else f" ({100 * share:.0f} % “{check.decision.positive}”)"
     return words.fill(
-        "{n} measured, {m:,} {cases} shown · decision {told}{yes} · {method} · {source} · intravar "
-        "{version}",
+        "{n} measured{m} · decision {told}{yes} · {method} · {source} · intravar {version}",
         n=words.counted(decision.n_physicians),
-        m=decision.n_patients_shown,
+        m=f", {decision.n_patients_shown:,} {words.cases} shown" * (decision.n_patients_shown > 0),
         told=told,
         yes=yes,
         method=described(decision.method).label,
@@ -264,7 +262,7 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
     side = [*_made(decision, words, "importance"), *_tree(decision, words)]
     blocks += [SideBySide(side)] if side else []
     dependences = rule.dependences(decision, words)
-    if dependences and decision.verdict != "not interpretable":
+    if dependences:
         blocks += [
             Heading(words.fill("How the share {decided_for} goes with each of them"), 2),
             SideBySide(dependences),

@@ -26,21 +26,17 @@ OF_HUNDRED = (
     "contradiction_high",
 )
 #: Where a column stands; ends of intervals are numbers in a workbook alone.
-_EVERYWHERE = ("page", "paper", "dense", "workbook", "whole")
+_EVERYWHERE = ("page", "paper", "dense", "workbook", "whole", "terminal")
+_MOSTLY = ("page", "paper", "workbook", "whole", "terminal")
 _WHERE = {
     "physician": _EVERYWHERE,
     "discordance": _EVERYWHERE,
-    "n_patients": ("page", "paper", "workbook", "whole"),
-    "shrunken": ("page", "paper", "workbook", "whole"),
-    "rate": ("page", "paper", "workbook", "whole"),
+    **dict.fromkeys(("n_patients", "shrunken", "rate", "reliability"), _MOSTLY),
     "explained": ("page", "paper", "workbook", "whole"),
-    "reliability": ("page", "paper", "workbook", "whole"),
     "rank": _EVERYWHERE,
-    "reason": ("page", "workbook", "whole"),
-    "n_pairs": ("page", "workbook", "whole"),
-    "expected": ("page", "workbook", "whole"),
-    "in_close_calls": ("page", "workbook", "whole"),
-    "gain": ("page", "workbook", "whole"),
+    **dict.fromkeys(
+        ("reason", "n_pairs", "expected", "in_close_calls", "gain"), ("page", "workbook", "whole")
+    ),
     "contradiction": ("page", "paper", "workbook", "whole"),
     "reportable": ("workbook",),
 }

@@ -159,11 +159,6 @@ def _reach(design, weights, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _largest_panel(rows):  # type: ignore[no-untyped-def]
-    return max(np.max(rows.first[1:] - rows.first[:-1]), 1)
-
-
-@njit(cache=True, nogil=True)
 def _ellipse(rows, chain, part, centre, away, room):  # type: ignore[no-untyped-def]
     """Return what logit g is made of along an ellipse, in room that all panels share."""
     size = part.stop - part.start
@@ -191,7 +186,7 @@ def _move_to(chain, j, part, ellipse, angle, centre, away):  # type: ignore[no-u
 def move_by_prior(rows, chain, population, random):  # type: ignore[no-untyped-def]
     """Move every physician's weights along an ellipse drawn from the camp."""
     away = np.empty(rows.design.shape[1])
-    room = np.empty((3, _largest_panel(rows)))
+    room = np.empty((3, max(np.max(np.diff(rows.first)), 1)))
     for j in range(rows.first.size - 1):
         part = slice(rows.first[j], rows.first[j + 1])
         y, high, low = rows.y[part], chain.high[j], chain.low[j]
@@ -248,7 +243,7 @@ def move_by_reference(rows, chain, population, reference, random):  # type: igno
     """
     d = rows.design.shape[1]
     normal, away = np.empty(d), np.empty(d)
-    room = np.empty((3, _largest_panel(rows)))
+    room = np.empty((3, max(np.max(np.diff(rows.first)), 1)))
     for j in range(rows.first.size - 1):
         part = slice(rows.first[j], rows.first[j + 1])
         y, high, low = rows.y[part], chain.high[j], chain.low[j]
@@ -314,7 +309,7 @@ def draw_rates(rows, chain, prior_high, prior_low, random):  # type: ignore[no-u
 def change_camps(rows, chain, population, random):  # type: ignore[no-untyped-def]
     """Propose another camp to every physician, who keeps the standardised place in it."""
     n_camps = population.log_share.size
-    room = np.empty(_largest_panel(rows))
+    room = np.empty(max(np.max(np.diff(rows.first)), 1))
     for j in range(rows.first.size - 1):
         part = slice(rows.first[j], rows.first[j + 1])
         old = chain.camp[j]

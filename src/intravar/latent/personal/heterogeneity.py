@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.decided import Decided
+from intravar.panels import PanelDecisions
 
 #: Ridge of the slopes: panels of a few patients could not carry a slope per covariate.
 RIDGE = 10.0
@@ -24,7 +24,7 @@ MOST_TOGETHER = 64
 
 
 def own_rule_evidence(
-    z: FloatArray, decided: Decided, q: FloatArray, *, common_too: bool = False
+    z: FloatArray, decided: PanelDecisions, q: FloatArray, *, common_too: bool = False
 ) -> float:
     """Return how many standard errors personal slopes exceed what chance allows.
 
@@ -44,7 +44,7 @@ def own_rule_evidence(
     >>> random = np.random.default_rng(0)
     >>> z, who = random.normal(size=(4000, 1)), np.repeat(np.arange(40), 100)
     >>> own = 1 / (1 + np.exp(-2 * z[:, 0] * np.where(who % 2, 1, -1)))
-    >>> decided = Decided((random.random(4000) < own).astype(np.int64), who, 40)
+    >>> decided = PanelDecisions((random.random(4000) < own).astype(np.int64), who, 40)
     >>> own_rule_evidence(z, decided, np.full(4000, 0.5)) > 10
     True
     >>> abs(own_rule_evidence(z, decided, own)) < 3
@@ -64,7 +64,7 @@ def own_rule_evidence(
 
 
 def strongest_evidence(
-    z: FloatArray, decided: Decided, q: FloatArray, *, common_too: bool = False
+    z: FloatArray, decided: PanelDecisions, q: FloatArray, *, common_too: bool = False
 ) -> float:
     """Return the evidence from covariates, or from their products where that is larger.
 
@@ -121,18 +121,14 @@ def with_products(z: FloatArray) -> FloatArray:
     return np.asarray((basis - basis.mean(axis=0)) / np.where(spread > 1e-9, spread, 1.0))
 
 
-def most_personal(z: FloatArray, decided: Decided, q: FloatArray, most: int) -> FloatArray:
-    """Return the columns, at most so many, that physicians use most differently.
-
-    Examples
-    --------
-    >>> most_personal(np.ones((2, 3)), Decided(np.array([0, 1]), np.array([0, 1]), 2), 0.5, 2).shape
-    (2, 2)
-    """
+def most_personal(z: FloatArray, decided: PanelDecisions, q: FloatArray, most: int) -> FloatArray:
+    """Return the columns, at most so many, that physicians use most differently."""
     return z if z.shape[1] <= most else z[:, most_personal_columns(z, decided, q, most)]
 
 
-def most_personal_columns(z: FloatArray, decided: Decided, q: FloatArray, most: int) -> IntArray:
+def most_personal_columns(
+    z: FloatArray, decided: PanelDecisions, q: FloatArray, most: int
+) -> IntArray:
     """Return the positions of these columns."""
     if z.shape[1] <= most:
         return np.arange(z.shape[1])
@@ -146,7 +142,7 @@ def most_personal_columns(z: FloatArray, decided: Decided, q: FloatArray, most: 
 
 
 def _slopes(
-    z: FloatArray, decided: Decided, q: FloatArray, common_too: bool
+    z: FloatArray, decided: PanelDecisions, q: FloatArray, common_too: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return gradient and information of slopes, freed of intercepts and of what is common."""
     design = np.column_stack([np.ones(len(z)), z])

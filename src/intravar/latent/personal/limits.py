@@ -103,16 +103,16 @@ class CommonLimits:
         """
         found = cls(columns, Levels.of(z[:, columns]), (3.0, 1.0), (1.0, 9.0))
         for _ in range(ROUNDS):
-            read = found.reader(z, panels, known, 0)
+            read = found.reader(z, np.empty(0), panels, known, 0)
             laws = np.stack([read(j, random).laws for j in range(len(panels))], axis=1)
             high, low = _learned_law(laws[..., :2]), _learned_law(laws[..., 2:4])
             found = replace(found, high=high, low=low)
         return found
 
     def reader(
-        self, z: FloatArray, panels: Panels, known: BoolArray, tested: int
+        self, z: FloatArray, shared: FloatArray, panels: Panels, known: BoolArray, tested: int
     ) -> Callable[[int, np.random.Generator], PanelDraws]:
-        """Return what reads a panel by its number; see :func:`weigh_panel`."""
+        """Return what reads a panel by its number; the shared rule's logit is not looked at."""
         bins = self.levels(z[:, self.columns])
         pairs = pairs_of(bins.shape[1])
         most = int(panels.sizes.max(initial=0))

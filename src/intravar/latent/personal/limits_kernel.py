@@ -28,14 +28,6 @@ SIDES = 4
 
 
 @njit(cache=True, nogil=True)
-def cumulate(table):  # type: ignore[no-untyped-def]
-    """Sum a table up along both axes, in place."""
-    for a in range(1, table.shape[0]):
-        for b in range(1, table.shape[1]):
-            table[a, b] += table[a - 1, b] + table[a, b - 1] - table[a - 1, b - 1]
-
-
-@njit(cache=True, nogil=True)
 def _ranked(bins, levels):  # type: ignore[no-untyped-def]
     """Return every patient's rank among a column's levels, and limits by what they part.
 
@@ -98,8 +90,10 @@ def _counted(bins, y, known, pairs, levels):  # type: ignore[no-untyped-def]
         for i in known:
             inside[at, ranks[one, i] + 1, ranks[other, i] + 1] += 1
             yes[at, ranks[one, i] + 1, ranks[other, i] + 1] += y[i]
-        cumulate(inside[at, : wide[one], : wide[other]])
-        cumulate(yes[at, : wide[one], : wide[other]])
+        for table in (inside[at], yes[at]):
+            for a in range(1, wide[one]):
+                for b in range(1, wide[other]):
+                    table[a, b] += table[a - 1, b] + table[a, b - 1] - table[a - 1, b - 1]
     return _Counts(ranks, often, wide, inside, yes)
 
 

@@ -1,18 +1,36 @@
-"""Reading physicians by rules of their own, what they have in common given."""
+"""Rules of their own: they compete with the rule that all share, and physicians are read by them.
+
+The contest is held only where it is asked for: where a score test finds that physicians use the
+covariates differently, or where thresholds differ. One fold is held out; what the families predict
+for it is compared with what the shared rule predicts. What is common to the winner's rules is then
+learned from everybody.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from intravar.arrays import BoolArray, FloatArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.latent.calibration import log_score
+from intravar.latent.personal.heterogeneity import (
+    MOST_MULTIPLIED,
+    most_personal,
+    most_personal_columns,
+    own_rule_evidence,
+    with_products,
+)
 from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.panel_rows import PanelDraws
-from intravar.latent.personal.weights import CommonWeights
+from intravar.latent.personal.weights import ChainSettings, CommonWeights
 from intravar.latent.rates import EligibleDiscordance, PanelDiscordance
 from intravar.latent.reading import LatentReading, Within
 from intravar.panels import Panels
+from intravar.processes import in_threads
+from intravar.seeds import stream
 
 OwnRules: TypeAlias = CommonWeights | CommonLimits
 
@@ -21,6 +39,16 @@ CELLS, MOST_LAWS = 500, 150
 CELL_MIDDLES = (np.arange(CELLS) + 0.5) / CELLS
 #: Draws from each law of the rates for the discordance of a panel.
 PANEL_DRAWS = 4
+#: Standard errors by which personal slopes must exceed chance.
+EVIDENCE = 4.0
+#: Gain in held-out log-likelihood that rules of their own must show over the shared one.
+MARGIN = 10.0
+#: Covariates that personal weights, and personal limits, may look at.
+MOST_WEIGHED, MOST_LIMITED = 20, 16
+#: Draws of the rules that the test of what is left is averaged over.
+TESTED_DRAWS = 10
+#: A chain for a contest need not be as long as the one that physicians are read by.
+SHORT, LONG = ChainSettings(burn_in=240, sweeps=200), ChainSettings()
 
 
 def read_own_rules(
@@ -55,10 +83,7 @@ def read_own_rules(
     """
     if known is None:
         known = np.ones(len(panels.y), dtype=np.bool_)
-    if isinstance(common, CommonWeights):
-        read = common.reader(z, logit, panels, known, tested)
-    else:
-        read = common.reader(z, panels, known, tested)
+    read = common.reader(z, logit, panels, known, tested)
     n = len(panels)
     rates, mass, camp = np.empty((n, 2)), np.empty((n, CELLS)), np.zeros(n, dtype=np.int64)
     g, q = np.empty(len(panels.y)), np.empty(len(panels.y))
@@ -114,3 +139,119 @@ def mixed_mass(laws: FloatArray) -> FloatArray:
     value = np.exp(value - value.max(axis=1, keepdims=True))
     mass: FloatArray = (value / value.sum(axis=1, keepdims=True)).mean(axis=0)
     return mass
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a contest is held on.
+
+    Parameters
+    ----------
+    z
+        Standardised covariates.
+    panels
+        The patients.
+    shared
+        Probability of a decision for, of every patient, under the shared rule.
+    fold
+        Fold of every patient.
+    logit, nested
+        Held-out logit of the shared rule, and the same as known without the first fold.
+    seed
+        Names the random streams.
+    n_threads
+        Threads; the result does not depend on it.
+    """
+
+    z: FloatArray
+    panels: Panels
+    shared: FloatArray
+    fold: IntArray
+    logit: FloatArray
+    nested: FloatArray
+    seed: int
+    n_threads: int
+
+    def columns(self, most: int) -> IntArray:
+        """Return the columns that physicians use most differently, at most so many."""
+        return most_personal_columns(self.z, self.panels.decisions, self.shared, most)
+
+
+def hold_contest(field: Field, to_beat: float) -> tuple[OwnRules | None, dict[str, float]]:
+    """Return the winner, None if the shared rule wins, and everybody's held-out log-likelihood.
+
+    Parameters
+    ----------
+    field
+        What the contest is held on.
+    to_beat
+        Log-likelihood of the first fold's decisions under the shared rule.
+    """
+    families = _families(field)
+    own = field.fold == 0
+    work = [_held_out(name, learn, field) for name, learn in families.items()]
+    first = in_threads(work, field.n_threads)
+    found = {
+        name: log_score(q[own], field.panels.y[own])
+        for name, q in zip(families, first, strict=True)
+    }
+    best = max(found, key=lambda name: found[name], default=None)
+    if best is None or found[best] <= to_beat + MARGIN:
+        return None, found
+    everybody = np.ones(len(own), dtype=np.bool_)
+    random = stream(field.seed, "latent-rule", best, "everybody")
+    return families[best](everybody, field.logit, LONG, random), found
+
+
+#: Learns what is common: patients whose decisions count, the shared rule's logit, length, stream.
+_Learn = Callable[[BoolArray, FloatArray, ChainSettings, np.random.Generator], OwnRules]
+
+
+def _families(field: Field) -> dict[str, _Learn]:
+    """Return the families of own rules that these covariates allow."""
+    if not field.z.shape[1]:
+        return {}
+    weighed, limited = field.columns(MOST_WEIGHED), field.columns(MOST_LIMITED)
+
+    def weights(
+        known: BoolArray, logit: FloatArray, length: ChainSettings, random: np.random.Generator
+    ) -> OwnRules:
+        return CommonWeights.learn(field.z, weighed, logit, field.panels, known, length, random)
+
+    def limits(
+        known: BoolArray, logit: FloatArray, length: ChainSettings, random: np.random.Generator
+    ) -> OwnRules:
+        return CommonLimits.learn(field.z, limited, field.panels, known, random)
+
+    found: dict[str, _Learn] = {CommonWeights.name: weights}
+    if limited.size > 1:
+        found[CommonLimits.name] = limits
+    return found
+
+
+def _held_out(name: str, learn: _Learn, field: Field) -> Callable[[], FloatArray]:
+    """Return the work of predicting the first fold by what all others teach."""
+    random = stream(field.seed, "latent-rule", name, "without fold 0")
+    known = field.fold != 0
+
+    def predict() -> FloatArray:
+        common = learn(known, field.nested, SHORT, random)
+        read, _ = read_own_rules(
+            common, field.z, field.nested, field.panels, field.seed, known=known
+        )
+        return read.q
+
+    return predict
+
+
+def evidence_left(field: Field, drawn: FloatArray) -> float:
+    """Return the evidence of own rules that the winner's draws leave, products included.
+
+    Draws, not means: residuals of a mean that was fitted to the same decisions are too small.
+    """
+    z = most_personal(field.z, field.panels.decisions, field.shared, MOST_MULTIPLIED)
+    bases = (z, with_products(z))
+    found = [
+        [own_rule_evidence(basis, field.panels.decisions, q) for basis in bases] for q in drawn
+    ]
+    return float(np.mean(found, axis=0).max())

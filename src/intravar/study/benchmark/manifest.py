@@ -12,7 +12,7 @@ from typing import Any
 from intravar.estimators.base import Estimator
 from intravar.runs.software import software_versions
 from intravar.study.benchmark.units import CONSTANT, ORACLE, Replicates
-from intravar.study.simulation.catalogue import Condition
+from intravar.study.simulation.conditions import Condition
 from intravar.study.simulation.rules import ThresholdRule
 
 

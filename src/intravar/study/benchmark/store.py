@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from filelock import FileLock, Timeout
 
 from intravar.errors import InputError
-from intravar.ledger import Ledger, checksum, record_checksum
+from intravar.ledger import Ledger
 from intravar.runs.software import software_versions
+from intravar.runs.store import PartsFolder, locked
 from intravar.study.benchmark.score_table import SCORE_SCHEMA, current_scores
 from intravar.study.benchmark.units import Unit, UnitResult
-from intravar.writing import make_folder, sweep, whole_file
+from intravar.writing import make_folder, sweep
 
 _PARTS = "parts"
 
@@ -64,6 +64,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
+        self._parts = PartsFolder(self.folder / _PARTS)
         self._ledger: Ledger | None = None
 
     @property
@@ -77,16 +78,7 @@ class Store:
     def held(self) -> Iterator[None]:
         """Hold the folder for this run alone; the lock goes with the process, however it ends."""
         self._make_folder()
-        lock = FileLock(self.folder / ".intravar.lock")
-        try:
-            lock.acquire(blocking=False)
-        except Timeout as error:
-            raise InputError(
-                f"another run is writing into '{self.folder}'; wait for it or name another "
-                "folder with --out"
-            ) from error
-        except OSError as error:
-            raise InputError(f"cannot write into '{self.folder}': {error.strerror}") from error
+        lock = locked(self.folder / ".intravar.lock", self.folder)
         try:
             # Whoever holds the lock is alone: what is unfinished now was left by a killed run.
             for folder in (self.folder, self.folder / _PARTS, self.folder / "tables"):
@@ -106,21 +98,16 @@ class Store:
         """Remove the results of earlier runs, and nothing that is not proved to be theirs."""
         self.ledger.clear()
         for part in self.scan()[0]:
-            self._remove(part.name)
+            self._parts.remove(part.name)
 
     # --- parts ---
 
     def write(self, result: UnitResult) -> Part:
         """Keep the result of a unit; a crash at any moment leaves either all of it or none."""
         unit = result.unit
-        path = self._path(unit.name)
-        record_path = path.with_suffix(".json")
-        if record_path.exists() and _sound_part(record_path) is None:
+        if self._parts.record(unit.name).exists() and self._sound_part(unit.name) is None:
             self._set_aside(unit.name)
-        with whole_file(path) as beside:
-            result.scores.write_parquet(beside)
-            digest = checksum(beside)
-        record: dict[str, Any] = {
+        record = {
             "unit": unit.name,
             "condition": unit.condition.name,
             "replicate": unit.replicate,
@@ -135,20 +122,15 @@ class Store:
             "peak_memory_mb": result.peak_memory_mb,
             "runs": result.runs,
             "details": result.details,
-            "scores_sha256": digest,
         }
-        # Through JSON once, so that the checksum is that of what will be read back.
-        record = json.loads(json.dumps(record, default=float))
-        record["record_sha256"] = record_checksum(record)
-        with whole_file(record_path) as beside:
-            beside.write_text(json.dumps(record, indent=1), "utf-8")
-        return Part(unit.name, record, path)
+        kept = self._parts.keep(unit.name, {"": result.scores}, record)
+        return Part(unit.name, kept, self._parts.table(unit.name))
 
     def scan(self) -> tuple[list[Part], list[str]]:
         """Return the sound parts, and the names of those that are truncated or were changed."""
         sound, damaged = [], []
         for path in sorted((self.folder / _PARTS).glob("*.json")):
-            part = _sound_part(path)
+            part = self._sound_part(path.stem)
             if part is None:
                 damaged.append(path.stem)
             else:
@@ -157,23 +139,31 @@ class Store:
 
     def _set_aside(self, name: str) -> None:
         """Keep under another name what lies where a part is to be written and is none."""
-        for suffix in (".json", ".parquet"):
-            path = self._path(name).with_suffix(suffix)
+        for path in (self._parts.record(name), self._parts.table(name)):
             try:
                 if path.exists():
-                    os.replace(path, path.with_name(f"{name}.damaged{suffix}.kept"))
+                    os.replace(path, path.with_name(f"{name}.damaged{path.suffix}.kept"))
             except OSError as error:
                 raise InputError(
                     f"'{path}' is damaged and cannot be moved away: {error.strerror}"
                 ) from error
 
-    def _remove(self, name: str) -> None:
-        # The record goes first: scores without a record are an unfinished part, not a damaged one.
-        self._path(name).with_suffix(".json").unlink(missing_ok=True)
-        self._path(name).unlink(missing_ok=True)
-
-    def _path(self, unit_name: str) -> Path:
-        return self.folder / _PARTS / f"{unit_name}.parquet"
+    def _sound_part(self, name: str) -> Part | None:
+        """Return a part if it is whole, unchanged and under its own name; None otherwise."""
+        record, scores = self._parts.kept(name), self._parts.table(name)
+        try:
+            if record is None or not all(
+                isinstance(record[k], kind) for k, kind in _RECORD.items()
+            ):
+                return None
+            if not all(set(run) >= set(RUN_SCHEMA) - _OF_THE_PART for run in record["runs"]):
+                return None
+            if not pl.read_parquet_schema(scores).keys() >= _KEYS:
+                return None
+        except _UNREADABLE:
+            return None
+        # A copy under another name would count a second time.
+        return Part(name, record, scores) if record["unit"] == name else None
 
     # --- the whole ---
 
@@ -289,27 +279,6 @@ _RECORD: dict[str, type | tuple[type, ...]] = {
     "runs": list,
     "details": dict,
 }
-
-
-def _sound_part(path: Path) -> Part | None:
-    """Return a part if it is whole, unchanged and under its own name; None otherwise."""
-    try:
-        record = json.loads(path.read_text("utf-8"))
-        scores = path.with_suffix(".parquet")
-        if record.pop("record_sha256") != record_checksum(record):
-            return None
-        if record["scores_sha256"] != checksum(scores):
-            return None
-        if not all(isinstance(record[key], kind) for key, kind in _RECORD.items()):
-            return None
-        if not all(set(run) >= set(RUN_SCHEMA) - _OF_THE_PART for run in record["runs"]):
-            return None
-        if not pl.read_parquet_schema(scores).keys() >= _KEYS:
-            return None
-    except _UNREADABLE:
-        return None
-    # A copy under another name would count a second time.
-    return Part(path.stem, record, scores) if record["unit"] == path.stem else None
 
 
 _OF_THE_PART = {"memory_mb", "versions"}

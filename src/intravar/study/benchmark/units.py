@@ -23,7 +23,7 @@ from intravar.seeds import derived_seed, stream
 from intravar.study.benchmark.score_table import SCORE_SCHEMA, delta
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_interval
-from intravar.study.simulation.catalogue import Condition
+from intravar.study.simulation.conditions import Condition
 
 #: Rows that stand in every study beside the methods.
 ORACLE = "oracle"

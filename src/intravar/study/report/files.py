@@ -13,11 +13,10 @@ from intravar.documents.typesetting import drawn
 from intravar.errors import InputError
 from intravar.ledger import Ledger
 from intravar.study.report.figures import figures_of
-from intravar.study.report.figures.marks import WIDE
-from intravar.study.report.latex import latex_table
-from intravar.study.report.page import looks_of_study, study_page
+from intravar.study.report.figures.marks import WIDE, looks_of_study
+from intravar.study.report.page import study_page
 from intravar.study.report.stored_results import Results, read_results
-from intravar.study.report.table_grids import grid_of
+from intravar.study.tables.grids import latex_table
 
 #: What each format gives.
 FORMATS = {
@@ -88,8 +87,7 @@ def _figures(results: Results, formats: list[str]) -> dict[str, bytes]:
 
 def _tables(results: Results) -> dict[str, bytes]:
     return {
-        f"tables/{name}.tex": latex_table(grid_of(results, name)).encode()
-        for name in results.tables
+        f"tables/{name}.tex": latex_table(results.grid(name)).encode() for name in results.tables
     }
 
 

@@ -8,8 +8,8 @@ import polars as pl
 
 from intravar.study.benchmark.units import CONSTANT
 from intravar.study.report.stored_results import Results
-from intravar.study.report.table_grids import is_single, number_text
 from intravar.study.tables import is_cells
+from intravar.study.tables.grids import number_text
 
 #: Mean deltas within this distance of zero count as neither over nor under.
 _NEARLY_ZERO = 0.005
@@ -97,11 +97,7 @@ def across(results: Results) -> str | None:
         return None
     ranked = cells.sort("value", "method")
     best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
-    number = sum(
-        1
-        for name in results.conditions
-        if (known := results.known_condition(name)) and known.family in ("score2", "window")
-    )
+    number = len(results.main_conditions)
     if number < 2:
         return None
     return (
@@ -134,11 +130,7 @@ def against_paper(results: Results) -> str | None:
     tables = [
         table for name, table in results.tables.items() if is_cells(table) and name != "glmm_groups"
     ]
-    inside = [
-        value
-        for table in tables
-        for value in table.filter(~is_single())["inside"].drop_nulls().to_list()
-    ]
+    inside = [value for table in tables for value in table["inside"].drop_nulls().to_list()]
     if not inside:
         return None
     several = any(results.draws(name) > 1 for name in results.conditions)

@@ -8,17 +8,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from intravar.documents.colours import Look
 from intravar.documents.html import render_html, script_json
-from intravar.study.benchmark.units import CONSTANT, ORACLE
+from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import Figure, figures_of
-from intravar.study.report.figures.marks import NARROW, WIDE
+from intravar.study.report.figures.marks import NARROW, WIDE, looks_of_study
 from intravar.study.report.findings import findings
-from intravar.study.report.palette import GROUPS, LOOKS, looks_of, token
-from intravar.study.report.physician_rows import physicians_of, undefined_reasons
 from intravar.study.report.stored_results import Results
-from intravar.study.report.table_grids import Grid, grid_of, number_text
 from intravar.study.tables import FIGURE_TABLES
+from intravar.study.tables.grids import Grid, number_text
 
 #: Tables that are long; they stand folded below their figure.
 _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
@@ -27,7 +24,7 @@ _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
 def study_page(results: Results) -> str:
     """Return the report as one HTML page."""
     shown = figures_of(results)
-    physicians = {name: physicians_of(results, name) for name in results.conditions}
+    physicians = {name: results.physicians(name) for name in results.conditions}
     data = {
         "figures": {figure.name: figure.condition for figure in shown},
         "physicians": physicians,
@@ -37,13 +34,13 @@ def study_page(results: Results) -> str:
         "data": script_json(data),
         "findings": findings(results),
         "sections": [_section(results, figure) for figure in shown],
-        "seconds": grid_of(results, "seconds") if "seconds" in results.tables else None,
+        "seconds": results.grid("seconds") if "seconds" in results.tables else None,
         "further": _further(results, shown),
         "manifest": results.manifest,
         "results": results,
         "conditions": _conditions(results),
         "physicians": physicians,
-        "undefined": undefined_reasons(results),
+        "undefined": results.undefined_reasons(),
         "failures": results.runs.filter(results.runs["error"].is_not_null()).to_dicts(),
         "configuration": configuration_hash(results),
     }
@@ -59,11 +56,11 @@ def study_page(results: Results) -> str:
 def _further(results: Results, shown: list[Figure]) -> list[Grid]:
     """Return the tables that stand below no figure."""
     placed = {name for figure in shown for name in figure.tables} | {"seconds"}
-    return [grid_of(results, name) for name in results.tables if name not in placed]
+    return [results.grid(name) for name in results.tables if name not in placed]
 
 
 def _section(results: Results, figure: Figure) -> dict[str, Any]:
-    grids = [grid_of(results, name) for name in figure.tables if name in results.tables]
+    grids = [results.grid(name) for name in figure.tables if name in results.tables]
     # The size grid resamples its draws: its bars are about all of them.
     means = [grid.draws for grid in grids if grid.has_paper]
     draws = results.draws(figure.condition) if figure.condition else max([1, *means])
@@ -71,14 +68,10 @@ def _section(results: Results, figure: Figure) -> dict[str, Any]:
         "figure": figure,
         "alternative": figure.alternative(results),
         "pictures": Markup("").join(figure.svg(results, width) for width in (WIDE, NARROW)),
-        "open": [grid for grid in grids if not _is_folded(grid)],
-        "folded": [grid for grid in grids if _is_folded(grid)],
+        "open": [grid for grid in grids if grid.name not in _FOLDED],
+        "folded": [grid for grid in grids if grid.name in _FOLDED],
         "draws": draws,
     }
-
-
-def _is_folded(grid: Grid) -> bool:
-    return grid.name in _FOLDED
 
 
 def _conditions(results: Results) -> list[dict[str, Any]]:
@@ -103,13 +96,6 @@ def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, A
         "share_eligible": cohort.get("share_eligible"),
         "draws": results.draws(name),
     }
-
-
-def looks_of_study(results: Results) -> dict[str, Look]:
-    """Return the colours of groups and methods under the names that figures use."""
-    looks = {f"group-{number}": look for number, look in enumerate(GROUPS, 1)}
-    looks |= {token(results.methods, m): look for m, look in looks_of(results.methods).items()}
-    return looks | {name: LOOKS[name] for name in (ORACLE, CONSTANT)}
 
 
 def configuration_hash(results: Results) -> str:

@@ -17,8 +17,9 @@ from intravar.estimators import METHODS
 from intravar.study.benchmark.score_table import ALWAYS_STORED, current_scores
 from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import CONSTANT, ORACLE
-from intravar.study.simulation.catalogue import Condition, all_conditions
+from intravar.study.simulation.conditions import Condition, all_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES, build_tables
+from intravar.study.tables.grids import Grid, make_grid
 
 #: What a folder must hold to be the results of a study.
 _NEEDED = ("manifest.json", "details.json", "scores.parquet", "runs.parquet")
@@ -106,8 +107,14 @@ class Results:
         return condition in self.conditions
 
     def known_condition(self, name: str) -> Condition | None:
-        """Return the catalogue's entry of a condition; None for one of the user's own."""
+        """Return the condition of a name; None for one of the user's own."""
         return all_conditions().get(name)
+
+    @cached_property
+    def main_conditions(self) -> list[str]:
+        """Conditions of the cross-experiment table: SCORE2 and the window rules."""
+        known = {name: self.known_condition(name) for name in self.conditions}
+        return [n for n, each in known.items() if each and each.family in ("score2", "window")]
 
     @cached_property
     def first_draw(self) -> pl.DataFrame:
@@ -145,11 +152,48 @@ class Results:
         )
         return self.labelled(rows)
 
+    def grid(self, table: str) -> Grid:
+        """Return a stored table as people read it."""
+        return make_grid(self.tables[table], table, TITLES.get(table, table), self.label)
+
     def labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add the names of methods as people read them, in the column `label`."""
         names = {method: self.label(method) for method in rows["method"].unique().to_list()}
         return rows.with_columns(
             pl.col("method").replace_strict(names, return_dtype=pl.String).alias("label")
+        )
+
+    def physicians(self, condition: str) -> dict[str, Any]:
+        """Return the physicians of the first draw of a condition, column by column.
+
+        `scores`, `low` and `high` hold one list per method of the study, in the study's order; null
+        where undefined.
+        """
+        rows = self.first_draw.filter(pl.col("condition") == condition)
+        about = (
+            rows.group_by("physician")
+            .agg(pl.col("group", "n_patients", "d_star", "oracle").drop_nulls().first())
+            .sort("physician")
+        )
+        names = about.select("physician")
+        found: dict[str, dict[str, list[float | None]]] = {"score": {}, "low": {}, "high": {}}
+        for method in self.methods:
+            own = rows.filter(pl.col("method") == method).select("physician", *found)
+            if own.height:
+                joined = names.join(own, on="physician", how="left", maintain_order="left")
+                for column, by_method in found.items():
+                    by_method[method] = joined[column].to_list()
+        return {**about.to_dict(as_series=False), "scores": found.pop("score"), **found}
+
+    def undefined_reasons(self) -> list[dict[str, Any]]:
+        """Return how many scores are undefined, per method and reason."""
+        undefined = pl.col("score").is_null() & ~pl.col("method").is_in([ORACLE, CONSTANT])
+        return (
+            self.scores.filter(undefined)
+            .group_by("method", "reason")
+            .agg(pl.len().alias("scores"), pl.col("condition").n_unique().alias("conditions"))
+            .sort("method", "reason")
+            .to_dicts()
         )
 
     def cohort_details(self, condition: str) -> Mapping[str, Any]:

@@ -1,12 +1,11 @@
-from .catalogue import (
+from .conditions import (
     Condition,
+    NoiseTruth,
     all_conditions,
+    conditions_of,
     find_condition,
-    grid_conditions,
-    multi_conditions,
-    paper_conditions,
+    noise_truth,
     simulate,
-    stress_conditions,
 )
 from .covariates import (
     PAPER_COVARIATES,
@@ -17,18 +16,19 @@ from .covariates import (
     Marginal,
     Normal,
 )
-from .noise_truth import NoiseTruth, noise_truth
-from .physicians import Continuum, FiveGroups, PhysicianModel, Physicians
+from .physicians import CaseMix, Continuum, FiveGroups, PhysicianModel, Physicians
 from .rules import Rule, RuleRecipe, Score2Rule, ThresholdRule, WindowRecipe
-from .scenario import Scenario
+from .scenario import Fall, Recording, Scenario
 from .score2 import score2_risk
 
 __all__ = [
     "PAPER_COVARIATES",
     "Bernoulli",
+    "CaseMix",
     "Condition",
     "Continuum",
     "CovariateModel",
+    "Fall",
     "FiveGroups",
     "GaussianCopula",
     "LogNormal",
@@ -37,6 +37,7 @@ __all__ = [
     "Normal",
     "PhysicianModel",
     "Physicians",
+    "Recording",
     "Rule",
     "RuleRecipe",
     "Scenario",
@@ -44,12 +45,9 @@ __all__ = [
     "ThresholdRule",
     "WindowRecipe",
     "all_conditions",
+    "conditions_of",
     "find_condition",
-    "grid_conditions",
-    "multi_conditions",
     "noise_truth",
-    "paper_conditions",
     "score2_risk",
     "simulate",
-    "stress_conditions",
 ]

@@ -15,6 +15,10 @@ from scipy.special import ndtr, ndtri
 from intravar.errors import InputError, unknown_name
 
 FloatArray = npt.NDArray[np.float64]
+#: The covariate that says when a patient came, in whole days from the first, where time matters.
+DAY = "day"
+DAYS = 730
+MIDDLE_DAY = DAYS // 2
 #: Returns the random stream of the covariate with a given name.
 Streams = Callable[[str], np.random.Generator]
 
@@ -113,6 +117,22 @@ class Bernoulli:
     def quantile(self, probability: float) -> float:
         """See :class:`Marginal`."""
         return float(_checked(probability) > 1 - self.share)
+
+
+@dataclass(frozen=True)
+class WholeDays:
+    """Every day from 0 to `n_days` - 1 alike."""
+
+    n_days: int = DAYS
+
+    def from_normal(self, standard_normal: FloatArray) -> FloatArray:
+        """See :class:`Marginal`."""
+        days = np.floor(ndtr(standard_normal) * self.n_days)
+        return np.asarray(np.minimum(days, self.n_days - 1.0))
+
+    def quantile(self, probability: float) -> float:
+        """See :class:`Marginal`."""
+        return float(max(np.ceil(probability * self.n_days) - 1, 0))
 
 
 @dataclass(frozen=True)

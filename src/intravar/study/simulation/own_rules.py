@@ -1,21 +1,24 @@
-"""Rules of their own: physicians who decide by different rules, each as steadily as they do.
+"""Rules that depend on chance or on who decides: graded ones, and rules of the physicians' own.
 
-A physician with another rule is not inconsistent. Here every physician has weights and a threshold,
-or a conjunction, of their own; how closely they follow it is another matter, drawn elsewhere.
+A physician with another rule is not inconsistent. Here physicians have weights, thresholds or a
+conjunction of their own; how closely they follow it is another matter, drawn elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.special import expit
 
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel, FloatArray
-from intravar.study.simulation.departures import IntArray
+from intravar.study.simulation.rules import Rule, Score2Rule
 
+IntArray = npt.NDArray[np.int32]
 #: Points at which a distribution is read to get its mean and standard deviation.
 _POINTS = (np.arange(401) + 0.5) / 401
 _ALL = PAPER_COVARIATES.names
@@ -26,6 +29,127 @@ THREE_CAMPS: tuple[Mapping[str, float], ...] = (
     {"hba1c": 1.0, "egfr": -0.7},
 )
 COMMON_RULE: Mapping[str, float] = {"age": 1.0, "sbp": 0.7, "non_hdl": 0.7, "hdl": -0.5}
+
+
+class Settled(Protocol):
+    """A rule whose random part is drawn: who is eligible, and with which of the physicians."""
+
+    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
+        """Return P(eligible) of every patient with a physician; 0 or 1 where the rule is sharp."""
+
+
+@runtime_checkable
+class DrawnRule(Protocol):
+    """A rule whose verdict also depends on chance or on who decides."""
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """Names of the covariates that the rule reads."""
+
+    def settle(
+        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
+    ) -> Settled:
+        """Draw what differs between physicians."""
+
+    def describe(self) -> str:
+        """Return the rule in words."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A rule that is the same for every physician."""
+
+    rule: Rule
+
+    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
+        """See :class:`Settled`."""
+        return self.rule.eligible(covariates).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class GradedScore2:
+    """Eligibility becomes likelier as the SCORE2 risk rises; there is no sharp threshold.
+
+    P(eligible) = 1 / (1 + (threshold / risk)^(1 / width)).
+    """
+
+    rule: Score2Rule = field(default_factory=Score2Rule)
+    width: float = 0.25
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`DrawnRule`."""
+        return self.rule.covariates
+
+    def settle(
+        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
+    ) -> GradedScore2:
+        """See :class:`DrawnRule`; the rule is the same for all."""
+        return self
+
+    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
+        """See :class:`Settled`."""
+        probability: FloatArray = expit(np.log(self.rule.margin(covariates)) / self.width)
+        return probability
+
+    def describe(self) -> str:
+        """See :class:`DrawnRule`."""
+        return f"graded around: {self.rule.describe()}"
+
+
+@dataclass(frozen=True)
+class PersonalThresholds:
+    """Every physician judges patients as if a covariate were shifted by an amount of their own.
+
+    Parameters
+    ----------
+    covariate
+        The covariate that is shifted.
+    sd
+        Standard deviation of the shifts over physicians.
+    lowest, highest
+        Range to which the shifted covariate is clipped.
+    rule
+        The rule that the shifted covariates meet.
+    """
+
+    covariate: str = "age"
+    sd: float = 5.0
+    lowest: float = 40.0
+    highest: float = 90.0
+    rule: Score2Rule = field(default_factory=Score2Rule)
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`DrawnRule`."""
+        return self.rule.covariates
+
+    def settle(
+        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
+    ) -> Shifted:
+        """See :class:`DrawnRule`."""
+        return Shifted(self, random.normal(0, self.sd, n_physicians))
+
+    def describe(self) -> str:
+        """See :class:`DrawnRule`."""
+        return (
+            f"{self.covariate} shifted per physician (SD {self.sd:g}), then: {self.rule.describe()}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """Personal thresholds, drawn: one shift per physician."""
+
+    recipe: PersonalThresholds
+    shift: FloatArray
+
+    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
+        """See :class:`Settled`."""
+        name = self.recipe.covariate
+        judged = covariates[name] + self.shift[physician]
+        judged = judged.clip(self.recipe.lowest, self.recipe.highest).alias(name)
+        return self.recipe.rule.eligible(covariates.with_columns(judged)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +163,7 @@ class Linear:
     threshold: FloatArray
 
     def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
-        """See :class:`intravar.study.simulation.departures.Settled`."""
+        """See :class:`Settled`."""
         z = (covariates.select(self.names).to_numpy() - self.mean) / self.spread
         score = np.einsum("ik,ik->i", z, self.weights[physician])
         return np.asarray(score > self.threshold[physician], dtype=np.float64)
@@ -55,7 +179,7 @@ class Conjunctions:
     sign: FloatArray
 
     def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
-        """See :class:`intravar.study.simulation.departures.Settled`."""
+        """See :class:`Settled`."""
         values = covariates.select(self.names).to_numpy()
         seen = np.take_along_axis(values, self.looks_at[physician], axis=1)
         above = (seen - self.limit[physician]) * self.sign[physician] > 0
@@ -79,13 +203,13 @@ class Camps:
 
     @property
     def covariates(self) -> tuple[str, ...]:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         return tuple(dict.fromkeys(name for camp in self.camps for name in camp))
 
     def settle(
         self, model: CovariateModel, n_physicians: int, random: np.random.Generator
     ) -> Linear:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         names = self.covariates
         table = _unit(np.array([[camp.get(name, 0.0) for name in names] for camp in self.camps]))
         home = random.permutation(n_physicians) % len(table)
@@ -96,7 +220,7 @@ class Camps:
         return _linear(model, names, weights, np.zeros(n_physicians))
 
     def describe(self) -> str:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         between = f", {100 * self.drifters:g} % drift between two" if self.drifters else ""
         return f"{len(self.camps)} camps{between}: " + " | ".join(map(_in_words, self.camps))
 
@@ -121,13 +245,13 @@ class PersonalWeights:
 
     @property
     def covariates(self) -> tuple[str, ...]:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         return _ALL if self.weights_sd else tuple(self.common)
 
     def settle(
         self, model: CovariateModel, n_physicians: int, random: np.random.Generator
     ) -> Linear:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         names = self.covariates
         common = np.array([self.common.get(name, 0.0) for name in names])
         length = np.linalg.norm(common)
@@ -137,7 +261,7 @@ class PersonalWeights:
         return _linear(model, names, _unit(common + own), threshold)
 
     def describe(self) -> str:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         around = f"around {_in_words(self.common)}" if self.common else "around nothing"
         said = [
             f"{what} of their own {around} (SD {sd:g})"
@@ -167,13 +291,13 @@ class OwnConjunctions:
 
     @property
     def covariates(self) -> tuple[str, ...]:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         return self.among
 
     def settle(
         self, model: CovariateModel, n_physicians: int, random: np.random.Generator
     ) -> Conjunctions:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         order = random.random((n_physicians, len(self.among))).argsort(axis=1)
         looks_at = order[:, : self.width]
         sign = random.choice([-1.0, 1.0], size=looks_at.shape)
@@ -189,7 +313,7 @@ class OwnConjunctions:
         return Conjunctions(self.among, looks_at, np.array(limit), sign)
 
     def describe(self) -> str:
-        """See :class:`intravar.study.simulation.departures.DrawnRule`."""
+        """See :class:`DrawnRule`."""
         return f"{self.width} limits of their own each, on any of {', '.join(self.among)}"
 
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from intravar.errors import InputError
 
@@ -156,3 +157,31 @@ def allocate(
     assigned = np.concatenate([assured, rest])
     random.shuffle(assigned)
     return assigned
+
+
+@dataclass(frozen=True)
+class CaseMix:
+    """Physicians see different patients: a covariate leans a patient towards some of them.
+
+    P(physician j | patient) is proportional to exp(b_j z), z the standardised covariate, with
+    b_j ~ N(0, strength^2).
+    """
+
+    covariate: str = "age"
+    strength: float = 0.5
+
+    def allocate(
+        self, covariates: pl.DataFrame, n_physicians: int, minimum: int, random: np.random.Generator
+    ) -> npt.NDArray[np.int32]:
+        """Return the position of every patient's physician; `minimum` patients are assured."""
+        values = covariates[self.covariate].to_numpy()
+        z = (values - values.mean()) / values.std()
+        leaning = random.normal(0, self.strength, n_physicians)
+        # The largest of z b_j plus Gumbel noise is a draw from the softmax.
+        noise = random.gumbel(size=(len(z), n_physicians))
+        drawn: npt.NDArray[np.int32] = (
+            (z[:, None] * leaning + noise).argmax(axis=1).astype(np.int32)
+        )
+        assured = random.permutation(len(z))[: minimum * n_physicians]
+        drawn[assured] = np.repeat(np.arange(n_physicians, dtype=np.int32), minimum)
+        return drawn

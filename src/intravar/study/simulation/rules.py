@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.errors import InputError, unknown_name
-from intravar.study.simulation.covariates import UNITS, CovariateModel
+from intravar.study.simulation.covariates import DAY, MIDDLE_DAY, UNITS, CovariateModel
 from intravar.study.simulation.score2 import Region, score2_risk
 
 BoolArray = npt.NDArray[np.bool_]
@@ -198,3 +198,98 @@ class WindowRecipe:
         quantile = share ** (1 / self.width)
         thresholds = {name: model.marginal(name).quantile(quantile) for name in self.window(model)}
         return ThresholdRule(thresholds, target_share=share)
+
+
+@dataclass(frozen=True)
+class ExclusiveOr:
+    """Eligible if exactly one of two covariates is above its threshold.
+
+    Examples
+    --------
+    >>> rule = ExclusiveOr({"age": 60, "sbp": 130})
+    >>> rule.eligible(pl.DataFrame({"age": [70, 70, 50], "sbp": [120, 140, 120]})).tolist()
+    [True, False, False]
+    """
+
+    thresholds: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if len(self.thresholds) != 2:
+            raise InputError(f"an exclusive or takes two covariates, not {len(self.thresholds)}")
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`Rule`."""
+        return tuple(self.thresholds)
+
+    def eligible(self, covariates: pl.DataFrame) -> BoolArray:
+        """See :class:`Rule`."""
+        first, second = (
+            covariates[name].to_numpy() > threshold for name, threshold in self.thresholds.items()
+        )
+        differ: BoolArray = first ^ second
+        return differ
+
+    def describe(self) -> str:
+        """See :class:`Rule`."""
+        parts = [f"{name} > {threshold:g}" for name, threshold in self.thresholds.items()]
+        return f"either {parts[0]} or {parts[1]}, not both"
+
+
+@dataclass(frozen=True)
+class Guideline:
+    """One rule until a day, another from then on.
+
+    Examples
+    --------
+    >>> rule = Guideline(Score2Rule(), Score2Rule(thresholds=(0.05, 0.1, 0.15)), day=10)
+    >>> rule.covariates[-1]
+    'day'
+    """
+
+    before: Rule
+    after: Rule
+    day: int = MIDDLE_DAY
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`Rule`."""
+        return tuple(dict.fromkeys((*self.before.covariates, *self.after.covariates, DAY)))
+
+    def eligible(self, covariates: pl.DataFrame) -> BoolArray:
+        """See :class:`Rule`."""
+        late = covariates[DAY].to_numpy() >= self.day
+        return np.where(late, self.after.eligible(covariates), self.before.eligible(covariates))
+
+    def describe(self) -> str:
+        """See :class:`Rule`."""
+        return f"until day {self.day}: {self.before.describe()}; then: {self.after.describe()}"
+
+
+@dataclass(frozen=True)
+class Unless:
+    """A rule that does not apply where there is a reason against it.
+
+    Examples
+    --------
+    >>> rule = Unless(ExclusiveOr({"age": 60, "sbp": 130}), ("frail",))
+    >>> rule.eligible(pl.DataFrame({"age": [70, 70], "sbp": [120, 120], "frail": [0, 1]})).tolist()
+    [True, False]
+    """
+
+    rule: Rule
+    reasons: tuple[str, ...]
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`Rule`."""
+        return (*self.rule.covariates, *self.reasons)
+
+    def eligible(self, covariates: pl.DataFrame) -> BoolArray:
+        """See :class:`Rule`."""
+        against = covariates.select(pl.max_horizontal(*self.reasons) > 0).to_series().to_numpy()
+        return np.asarray(self.rule.eligible(covariates) & ~against)
+
+    def describe(self) -> str:
+        """See :class:`Rule`."""
+        return f"{self.rule.describe()}; unless {' or '.join(self.reasons)}"

@@ -1,4 +1,4 @@
-"""A scenario: covariates x rule x physicians x sizes, the recipe of a cohort."""
+"""A scenario: covariates x rule x physicians x sizes x record, the recipe of a cohort."""
 
 from __future__ import annotations
 
@@ -15,16 +15,9 @@ from intravar.memory import check_memory
 from intravar.seeds import stream
 from intravar.study.cohort import Cohort, Truth
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel
-from intravar.study.simulation.departures import (
-    CaseMix,
-    DrawnRule,
-    IntArray,
-    Observation,
-    Settled,
-    Shared,
-    Steadiness,
-)
+from intravar.study.simulation.own_rules import DrawnRule, IntArray, Settled, Shared
 from intravar.study.simulation.physicians import (
+    CaseMix,
     FiveGroups,
     FloatArray,
     PhysicianModel,
@@ -42,6 +35,94 @@ BYTES_PER_PATIENT = 160
 
 
 @dataclass(frozen=True)
+class Recording:
+    """What the analyst gets to see of the covariates that decisions were based on.
+
+    Parameters
+    ----------
+    hidden
+        Covariates that are not recorded.
+    error
+        Covariates with more than two values are recorded with an error of so many SD.
+    missing
+        Share of values that are missing, whatever they are.
+    irrelevant
+        How many covariates that have nothing to do with anything are recorded as well.
+    """
+
+    hidden: tuple[str, ...] = ()
+    error: float = 0.0
+    missing: float = 0.0
+    irrelevant: int = 0
+
+    def observe(self, covariates: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:
+        """Return the covariates as recorded."""
+        columns = list(covariates.drop(self.hidden))
+        n = covariates.height
+        if self.error:
+            for at, column in enumerate(columns):
+                if column.n_unique() > 2:
+                    spread = self.error * column.to_numpy().std()
+                    columns[at] = column + spread * random.standard_normal(n)
+        if self.missing:
+            columns = [
+                each.set(pl.Series(random.random(n) < self.missing), None) for each in columns
+            ]
+        columns += [
+            pl.Series(f"noise_{number:02d}", random.standard_normal(n))
+            for number in range(1, self.irrelevant + 1)
+        ]
+        return pl.DataFrame(columns)
+
+    def describe(self) -> str:
+        """Say what happens, in words."""
+        parts = {
+            f"{', '.join(self.hidden)} not recorded": self.hidden,
+            f"recorded with an error of {self.error:g} SD": self.error,
+            f"{100 * self.missing:g} % of the values missing": self.missing,
+            f"{self.irrelevant} irrelevant covariates besides": self.irrelevant,
+        }
+        return "; ".join(words for words, given in parts.items() if given)
+
+
+@dataclass(frozen=True)
+class Fall:
+    """By how much p_high is lower for some patients.
+
+    Parameters
+    ----------
+    covariate, size
+        What it depends on, and by how much it falls.
+    since
+        The value from which on p_high is lower; by default it falls evenly.
+    last
+        The value at which all of the fall is reached, if it is even.
+    """
+
+    covariate: str
+    size: float = 0.15
+    since: float | None = None
+    last: float = 1.0
+
+    def fall(self, covariates: pl.DataFrame) -> FloatArray:
+        """Return the fall of p_high, one entry per patient."""
+        values = covariates[self.covariate].to_numpy()
+        if self.since is not None:
+            return np.where(values >= self.since, self.size, 0.0)
+        return np.asarray(self.size * values / self.last)
+
+    def describe(self) -> str:
+        """Say it in words."""
+        if self.since is not None:
+            where = f"from {self.covariate} {self.since:g} on"
+        elif self.last == 1:
+            where = f"where {self.covariate} is 1"
+        else:
+            where = f"from the first {self.covariate} to the last, evenly"
+        return f"p_high lower by {self.size:g} {where}"
+
+
+@dataclass(frozen=True)
 class Scenario:
     """The recipe of a cohort; with a seed it gives the same cohort anywhere.
 
@@ -55,9 +136,9 @@ class Scenario:
         Sizes of the cohort.
     case_mix
         How physicians come to see different patients; by default they do not.
-    observation
-        What happens to the covariates between the decision and the record, in order; by default
-        they are recorded as they are.
+    recording
+        What happens to the covariates between the decision and the record; by default they are
+        recorded as they are.
     minimum_panel
         Patients that every physician is given before the rest is spread at random; lowered to
         n_patients / n_physicians where it does not fit, and then noted in the cohort.
@@ -79,8 +160,8 @@ class Scenario:
     n_physicians: int = 20
     minimum_panel: int = MINIMUM_PANEL
     case_mix: CaseMix | None = None
-    observation: tuple[Observation, ...] = ()
-    steadiness: Steadiness | None = None
+    recording: Recording = Recording()
+    steadiness: Fall | None = None
 
     def resized(self, n_patients: int | None, n_physicians: int | None) -> Scenario:
         """Return the scenario with other sizes where they are given."""
@@ -123,7 +204,7 @@ class Scenario:
         probability = np.where(eligible, p_high, p_low)
         decision = self._stream(random_state, "decision").random(self.n_patients) < probability
         return Cohort(
-            self._recorded(covariates, random_state),
+            self.recording.observe(covariates, self._stream(random_state, "observation", "0")),
             decision,
             _named(physicians, assigned),
             Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share),
@@ -161,12 +242,12 @@ class Scenario:
 
     def describe(self) -> str:
         """Say what is out of the ordinary about who sees whom and what is recorded."""
-        parts = [observation.describe() for observation in self.observation]
+        parts = [self.recording.describe()]
         if self.case_mix is not None:
             parts.append(f"physicians see patients of different {self.case_mix.covariate}")
         if self.steadiness is not None:
             parts.append(self.steadiness.describe())
-        return "; ".join(parts)
+        return "; ".join(part for part in parts if part)
 
     def _allocate(
         self, covariates: pl.DataFrame, minimum: int, random: np.random.Generator
@@ -174,12 +255,6 @@ class Scenario:
         if self.case_mix is None:
             return allocate(self.n_patients, self.n_physicians, minimum, random)
         return self.case_mix.allocate(covariates, self.n_physicians, minimum, random)
-
-    def _recorded(self, covariates: pl.DataFrame, seed: int) -> pl.DataFrame:
-        for position, observation in enumerate(self.observation):
-            random = self._stream(seed, "observation", str(position))
-            covariates = observation.observe(covariates, random)
-        return covariates
 
     def _stream(self, seed: int, *purpose: str) -> np.random.Generator:
         return stream(seed, self.name, *purpose)

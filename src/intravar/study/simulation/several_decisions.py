@@ -17,14 +17,6 @@ from intravar.study.simulation.physicians import Physicians, physician_names
 from intravar.study.simulation.rules import ThresholdRule
 from intravar.study.simulation.scenario import Scenario
 
-#: One rule per decision, as guidelines have them: a limit, here at the middle of a covariate.
-RULES: tuple[ThresholdRule, ...] = (
-    ThresholdRule({"non_hdl": 3.6}),
-    ThresholdRule({"sbp": 130}),
-    ThresholdRule({"hba1c": 6.5}),
-    ThresholdRule({"egfr": 90}),
-)
-
 
 @dataclass(frozen=True)
 class SteadinessTrait:
@@ -91,7 +83,8 @@ class SeveralDecisions(Scenario):
 
     Examples
     --------
-    >>> cohort = MULTI_SCENARIOS[0].resized(200, 5).simulate(random_state=1)
+    >>> from intravar.study.simulation import simulate
+    >>> cohort = simulate("multi-independent", n_patients=200, n_physicians=5)
     >>> cohort.decisions.columns
     ['decision', 'decision_2', 'decision_3', 'decision_4']
     >>> cohort.truth.outcomes.shape
@@ -155,26 +148,3 @@ class SeveralDecisions(Scenario):
             factors = ", ".join(f"{factor:g}" for factor in self.less)
             parts.append(f"after a yes P(yes) of the next is multiplied by {factors}")
         return "; ".join(part for part in parts if part)
-
-
-def _several(
-    name: str, correlation: float, n_decisions: int, less: tuple[float, ...] = ()
-) -> SeveralDecisions:
-    first, *others = RULES[:n_decisions]
-    return SeveralDecisions(
-        f"multi-{name}",
-        rule=first,
-        physicians=SteadinessTrait(n_decisions, correlation),
-        n_patients=6_000,
-        n_physicians=100,
-        minimum_panel=60,
-        further_rules=tuple(others),
-        less=less,
-    )
-
-
-MULTI_SCENARIOS: tuple[SeveralDecisions, ...] = (
-    _several("independent", 0.0, 4),
-    _several("correlated", 0.7, 4),
-    replace(_several("interacting", 0.0, 3, (0.3, 1.0)), n_patients=20_000, n_physicians=50),
-)

@@ -7,21 +7,16 @@ import polars as pl
 from intravar.estimators import METHODS
 from intravar.study.benchmark.published import GROUP_TABLES
 from intravar.study.benchmark.score_table import COMPARABLE, OTHER_SCALE
-from intravar.study.simulation.catalogue import (
-    grid_conditions,
-    multi_conditions,
-    paper_conditions,
-    stress_conditions,
-)
-from intravar.study.tables.across import (
+from intravar.study.simulation.conditions import conditions_of
+from intravar.study.tables.deltas import (
     condition_table,
     cross_table,
+    grid_table,
+    group_table,
     mean_deltas,
     pass_table,
     window_table,
 )
-from intravar.study.tables.by_group import group_table
-from intravar.study.tables.grid import grid_table
 from intravar.study.tables.ranks import continuum_table, correlation_table
 from intravar.study.tables.recovery import (
     COMPARABLE_MEASURES,
@@ -68,8 +63,8 @@ FIGURE_TABLES = (
 #: Conditions for which recovery of D* is tabulated: the paper's four, and the families after it.
 _RECOVERY = (
     *("score2", "copula", "lognormal", "continuous"),
-    *stress_conditions(),
-    *multi_conditions(),
+    *conditions_of("stress"),
+    *conditions_of("multi"),
 )
 
 
@@ -82,7 +77,7 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
     """Return the tables for which the study has results, by name."""
     scores = _in_order(scores)
     rates = frozenset(scores["method"].unique().to_list()) - OTHER_SCALE
-    conditions = dict(paper_conditions())
+    conditions = dict(conditions_of("paper"))
     deltas = mean_deltas(scores, rates)
     present = set(scores["condition"].unique().to_list())
     tables: dict[str, pl.DataFrame] = {}
@@ -99,7 +94,7 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
     chosen = [name for name in _RECOVERY if name in present]
     if chosen:
         tables |= _recovery(scores.filter(pl.col("condition").is_in(chosen)))
-    if present & grid_conditions().keys():
+    if present & conditions_of("grid").keys():
         tables["grid"] = grid_table(deltas)
     tables["condition_deltas"] = condition_table(deltas, "delta")
     tables["condition_errors"] = condition_table(deltas, "error")

@@ -9,9 +9,15 @@ import polars as pl
 from scipy.stats import rankdata
 
 from intravar.arrays import FloatArray
-from intravar.study.benchmark.bootstrap import RESAMPLES, SEED, BootstrapInterval
 from intravar.study.benchmark.published import Printed, printed_spearman
-from intravar.study.tables.cells import ROUNDING, cell, cells_table
+from intravar.study.tables.cells import (
+    RESAMPLES,
+    ROUNDING,
+    SEED,
+    BootstrapInterval,
+    cell,
+    cells_table,
+)
 
 
 def spearman(first: FloatArray, second: FloatArray) -> float:

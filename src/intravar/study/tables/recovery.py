@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.study.benchmark.bootstrap import BootstrapInterval
-from intravar.study.tables.cells import cell, cells_table
+from intravar.study.tables.cells import cells_table, summary_cell
 from intravar.study.tables.ranks import spearman
 
 #: What a method must reach in a condition to be trusted there.
@@ -93,16 +92,8 @@ def recovery_table(found: pl.DataFrame, measure: str, other_scale: frozenset[str
     for (condition, method), draws in found.group_by("condition", "method", maintain_order=True):
         if measure != "spearman" and method in other_scale:
             continue
-        values = draws.sort("replicate")[measure].cast(pl.Float64).fill_null(np.nan)
-        cells.append(
-            cell(
-                str(condition),
-                str(method),
-                {**MEASURES, **COMPARABLE_MEASURES}[measure],
-                [BootstrapInterval(value, np.nan, np.nan) for value in values],
-                n_undefined=int(draws["n_undefined"].sum()),
-            )
-        )
+        column = {**MEASURES, **COMPARABLE_MEASURES}[measure]
+        cells.append(summary_cell((str(condition), str(method), column), draws, measure))
     return cells_table(cells)
 
 

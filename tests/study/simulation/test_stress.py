@@ -6,8 +6,8 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
-from intravar.study.simulation import find_condition, stress_conditions
-from intravar.study.simulation.departures import CaseMix, ExclusiveOr, Hidden
+from intravar.study.simulation import CaseMix, Recording, conditions_of, find_condition
+from intravar.study.simulation.rules import ExclusiveOr
 from intravar.study.simulation.score2 import score2_risk
 
 
@@ -16,7 +16,7 @@ def cohort_of(name, **sizes):
 
 
 def test_every_condition_describes_itself():
-    for name, condition in stress_conditions().items():
+    for name, condition in conditions_of("stress").items():
         assert condition.rule.describe()
         assert set(condition.rule.covariates) <= set(condition.scenario.covariates.names), name
         cohort = condition.scenario.resized(1_000, 10).simulate(1)
@@ -112,4 +112,4 @@ def test_exclusive_or():
 
 
 def test_what_is_hidden_is_said():
-    assert Hidden(("age", "sbp")).describe() == "age, sbp not recorded"
+    assert Recording(hidden=("age", "sbp")).describe() == "age, sbp not recorded"

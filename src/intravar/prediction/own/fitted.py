@@ -1,4 +1,11 @@
-"""Which covariates a physician weighs more or less than the others, in numbers and in words."""
+"""Rules fitted to all of a physician's patients: what they leave unexplained, and what they weigh.
+
+They have seen the decisions and predict nothing. A rule that weighs the covariates and the pooled
+prediction says who decides by chance more often than whom, and bounds nothing. The rule and the
+held-out errors share the decisions, and with them chance. How far, to first order: a decision moves
+the rule's parameters by their covariance, and these move p. A rule that weighs the covariates alone
+says, in numbers and in words, what a physician weighs more or less than the others.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +17,16 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.columns import telling_columns
-from intravar.prediction.own.rules import Hyper, PersonalRules, fit_rules, learn_hyper
-from intravar.prediction.tasks import Task
+from intravar.prediction.bound import Left, panel_means
+from intravar.prediction.own.rules import (
+    Hyper,
+    PersonalRules,
+    fit_rules,
+    learn_hyper,
+    sampled_hyper,
+)
+from intravar.prediction.stacking import clipped_logit
+from intravar.prediction.tasks import Task, telling_columns
 
 #: A difference of so many standard errors is worth a word.
 WORTH_A_WORD = 2.5
@@ -20,6 +34,79 @@ WORTH_A_WORD = 2.5
 MOST_WORDS = 3
 #: Others' weight below this share of the largest is next to nothing.
 NOTHING = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRules:
+    """What is common to the rules of physicians that have seen all of their patients.
+
+    Attributes
+    ----------
+    chosen
+        Columns that rules weigh.
+    hyper
+        Mean and covariance of the physicians' parameters.
+    """
+
+    chosen: IntArray
+    hyper: Hyper
+
+    def left(self, task: Task, pooled: FloatArray) -> FloatArray:
+        """Return the mean of 2 p (1 - p) over every physician's patients, p by their own rule.
+
+        `pooled` is P(yes) by a prediction that does not know the physician. Nobody's value depends
+        on who else is asked about.
+        """
+        Z = _table(task, self.chosen, pooled)
+        return _left(task, _fitted(task, Z, self.hyper).slopes(Z, task.code)[0])
+
+
+def learn_own_rules(
+    task: Task, prediction: FloatArray, pooled: FloatArray, seed: int
+) -> tuple[OwnRules, Left]:
+    """Learn what is common to own rules; return what they leave of those learned from as well.
+
+    Parameters
+    ----------
+    task
+        The panels, made ready.
+    prediction, pooled
+        P(yes) per patient by predictions that have not seen the decision: the best ones, and those
+        that do not know the physician.
+    seed
+        Of the draws.
+    """
+    y, code, J = task.y, task.code, len(task.panels)
+    common = np.flatnonzero(task.sampled)
+    chosen = telling_columns(task.columns, y, code, common, J)
+    Z = _table(task, chosen, pooled)
+    start = learn_hyper(Z, y, code, common, J)
+    hyper = sampled_hyper(Z, y, code, common, J, start, seed)
+    rules = _fitted(task, Z, hyper)
+    p, slopes = rules.slopes(Z, code)
+    size = task.panels.sizes.astype(np.float64)
+    moved, held = (
+        np.column_stack([panel_means(2 * (1 - 2 * at) * slope, code, size) for slope in slopes.T])
+        for at in (p, prediction)
+    )
+    shared = np.einsum("jk,jkl,jl->j", moved, rules.covariance, held)
+    return OwnRules(chosen, hyper), Left(_left(task, p), shared)
+
+
+def _table(task: Task, chosen: IntArray, pooled: FloatArray | None = None) -> FloatArray:
+    """Return what rules weigh: a constant, the pooled prediction if there is one, columns."""
+    first = [np.ones(len(task.y))] + ([] if pooled is None else [clipped_logit(pooled)])
+    return np.column_stack([*first, task.columns[:, chosen]])
+
+
+def _fitted(task: Task, Z: FloatArray, hyper: Hyper) -> PersonalRules:
+    rows = np.arange(len(task.y))
+    return fit_rules(Z, task.y, task.code, rows, len(task.panels), hyper)
+
+
+def _left(task: Task, p: FloatArray) -> FloatArray:
+    size = np.maximum(task.panels.sizes, 1).astype(np.float64)
+    return panel_means(2 * p * (1 - p), task.code, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +136,9 @@ class SharedWeights:
             physician, covariate, weight, others, difference, standard_error.
         """
         J = len(task.panels)
-        Z = np.column_stack([np.ones(len(task.y)), task.columns[:, self.chosen]])
-        rules = fit_rules(Z, task.y, task.code, np.arange(len(task.y)), J, self.hyper)
-        weight, error = _weights(rules)
+        rules = _fitted(task, _table(task, self.chosen), self.hyper)
+        weight = rules.theta[:, 1:-2]
+        error = np.sqrt(np.einsum("jkk->jk", rules.covariance))[:, 1:-2]
         others = np.broadcast_to(self.hyper.mean[1:-2], weight.shape)
         return pl.DataFrame(
             {
@@ -82,14 +169,9 @@ def learn_weights(task: Task, names: Sequence[str]) -> SharedWeights:
     y, code, J = task.y, task.code, len(task.panels)
     rows = np.flatnonzero(task.sampled)
     chosen = telling_columns(task.columns, y, code, rows, J)
-    Z = np.column_stack([np.ones(len(y)), task.columns[:, chosen]])
+    Z = _table(task, chosen)
     covariates = tuple(names[task.owner[at]] for at in chosen)
     return SharedWeights(chosen, covariates, learn_hyper(Z, y, code, rows, J))
-
-
-def _weights(rules: PersonalRules) -> tuple[FloatArray, FloatArray]:
-    error = np.sqrt(np.einsum("jkk->jk", rules.covariance))
-    return rules.theta[:, 1:-2], error[:, 1:-2]
 
 
 def notable(weights: pl.DataFrame) -> pl.DataFrame:
@@ -150,8 +232,5 @@ def _sentence(words: list[str] | None) -> str | None:
     if not words:
         return None
     listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-    return f"weighs {listed} than the others" if _compares(words) else f"weighs {listed}"
-
-
-def _compares(words: list[str]) -> bool:
-    return words[-1].endswith(("more", "less"))
+    compares = words[-1].endswith(("more", "less"))
+    return f"weighs {listed} than the others" if compares else f"weighs {listed}"

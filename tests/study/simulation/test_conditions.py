@@ -7,9 +7,8 @@ from intravar.study.simulation import (
     Continuum,
     FiveGroups,
     ThresholdRule,
+    conditions_of,
     find_condition,
-    grid_conditions,
-    paper_conditions,
 )
 
 STRUCTURE = [(width, start) for width in range(1, 10) for start in range(1, 11 - width)]
@@ -20,12 +19,12 @@ def test_there_are_94_conditions_with_the_expected_names() -> None:
         f"pass{number}-w{width}-p{start}" for number, (width, start) in product((1, 2), STRUCTURE)
     ]
     assert len(windows) == 90
-    assert set(paper_conditions()) == {"score2", "continuous", "copula", "lognormal", *windows}
-    assert len(paper_conditions()) == 94
+    assert set(conditions_of("paper")) == {"score2", "continuous", "copula", "lognormal", *windows}
+    assert len(conditions_of("paper")) == 94
 
 
 def test_names_and_conditions_agree() -> None:
-    for name, condition in paper_conditions().items():
+    for name, condition in conditions_of("paper").items():
         assert condition.name == condition.scenario.name == name
         if condition.family == "window":
             window = (condition.pass_number, condition.width, condition.position)
@@ -33,7 +32,7 @@ def test_names_and_conditions_agree() -> None:
 
 
 def test_every_condition_has_a_seed_of_its_own() -> None:
-    assert len({condition.seed for condition in paper_conditions().values()}) == 94
+    assert len({condition.seed for condition in conditions_of("paper").values()}) == 94
 
 
 def test_pass1_w3_p2_is_width_3_at_the_second_position() -> None:
@@ -61,7 +60,7 @@ def test_passes_differ_in_cohort() -> None:
 def test_target_shares_cover_their_range() -> None:
     shares = [
         rule.target_share
-        for rule in (condition.rule for condition in paper_conditions().values())
+        for rule in (condition.rule for condition in conditions_of("paper").values())
         if isinstance(rule, ThresholdRule) and rule.target_share is not None
     ]
     assert len(shares) == 90
@@ -78,7 +77,7 @@ def test_models_of_the_four_score2_conditions() -> None:
 
 def test_every_physician_of_every_condition_has_an_eligible_stratum() -> None:
     """As the paper says of its 94 experiments."""
-    for name in paper_conditions():
+    for name in conditions_of("paper"):
         assert oracle(simulate(name))["oracle"].null_count() == 0, name
 
 
@@ -106,7 +105,7 @@ def test_unknown_condition_far_from_all_guesses_nothing() -> None:
 
 
 def test_the_grid_of_sizes() -> None:
-    for name, condition in grid_conditions().items():
+    for name, condition in conditions_of("grid").items():
         sizes = (condition.scenario.n_patients, condition.scenario.n_physicians)
         assert name == "grid-n{}-j{}".format(*sizes)
         assert find_condition(name) == condition

@@ -1,0 +1,338 @@
+"""Stored tables as people read them: on the page, in a terminal, in Markdown and in LaTeX.
+
+Methods stand down and columns across. One measure under several conditions is shown with the
+conditions down and the methods across.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from intravar.estimators import METHODS
+from intravar.study.simulation.conditions import conditions_of
+from intravar.study.tables.cells import is_cells
+
+HEADINGS = {
+    "method": "Method",
+    "condition": "Condition",
+    "runs": "Runs",
+    "median": "Median (s)",
+    "longest": "Longest (s)",
+    "total": "Total (s)",
+    "peak_memory_mb": "Peak memory (MB)",
+    "mean_delta": "mean delta",
+    "mean_abs_delta": "mean |delta|",
+    "median_delta": "median delta",
+    "percent_positive": "% positive",
+    "mean_physician_error": "mean |delta| per physician",
+    "coverage": "coverage of D*",
+    "mean_error": "mean distance to D*",
+    "spearman_oracle": "Spearman, oracle",
+    "spearman_d_star": "Spearman, D*",
+    "score2": "SCORE2",
+    "w1": "w = 1",
+    "w2_3": "w = 2-3",
+    "w4_6": "w = 4-6",
+    "w7_9": "w = 7-9",
+    "pass1": "pass 1",
+    "pass2": "pass 2",
+} | {f"group{group}": f"group {group}" for group in range(1, 6)}
+_PER_CENT = "percent_positive"
+#: Measures from 0 to 1.
+_FROM_ZERO = ("coverage", "mean_abs_delta", "mean_error", "mean_physician_error")
+_SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
+_SINGLE_DRAWS = "the range that holds 95 % of single draws"
+#: Characters that mean something in LaTeX.
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "−": "$-$",
+    "+": "$+$",
+    "*": r"$^{*}$",
+}
+
+#: Gives the name of a method as people read it.
+Label = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of ours, its interval and the paper's figure, each as number and as text."""
+
+    value: float | None
+    text: str
+    low: float | None = None
+    high: float | None = None
+    interval: str = ""
+    published: float | None = None
+    published_text: str = ""
+    outside: bool = False
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a grid; `cells` holds None where there is nothing."""
+
+    heading: str
+    cells: list[Cell | None]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as people read it."""
+
+    name: str
+    title: str
+    corner: str
+    headings: list[str]
+    rows: list[Row]
+    #: Draws whose mean the cells are; 1 where every cell is one draw's.
+    draws: int = 1
+
+    @property
+    def note(self) -> str:
+        """What brackets, the paper's figures and asterisks mean here."""
+        several = self.draws > 1
+        parts = [f"Means over {self.draws} draws."] * several
+        if any(cell and cell.interval for row in self.rows for cell in row.cells):
+            parts.append(f"In brackets: {_SINGLE_DRAWS if several else '95 % bootstrap interval'}.")
+        if self.has_paper:
+            where = _SINGLE_DRAWS if several else "our interval"
+            parts.append(f"Paper: the published figure, * where it lies outside {where}.")
+        return " ".join(parts)
+
+    @property
+    def has_paper(self) -> bool:
+        """Whether the paper prints any of it."""
+        return any(cell and cell.published is not None for row in self.rows for cell in row.cells)
+
+
+def method_label(name: str) -> str:
+    """Return the name of a method as tables show it."""
+    if name in METHODS:
+        return METHODS[name].label
+    return name.capitalize() if name in ("oracle", "constant") else name
+
+
+def make_grid(
+    table: pl.DataFrame, name: str = "", title: str = "", label: Label = method_label
+) -> Grid:
+    """Return a table as a grid.
+
+    Parameters
+    ----------
+    table
+        A table of cells, or any other table.
+    name, title
+        What it is called.
+    label
+        Gives the names of methods.
+    """
+
+    def heading(column: str) -> str:
+        return HEADINGS.get(column) or label(column)
+
+    if not is_cells(table):
+        first, *others = table.columns
+        plain = [
+            Row(label(str(row[0])), [_plain_cell(value) for value in row[1:]])
+            for row in table.iter_rows()
+        ]
+        return Grid(name, title, heading(first), [heading(column) for column in others], plain)
+    several = table["condition"].n_unique() > 1
+    turned = (table["column"].n_unique() == 1 and several) or name == "grid"
+    down, across = (["condition"], "method") if turned else (["condition", "method"], "column")
+    columns = table[across].unique(maintain_order=True).to_list()
+    rows = []
+    for (condition, *method), part in table.group_by(down, maintain_order=True):
+        cells = {row[across]: _cell(row) for row in part.iter_rows(named=True)}
+        words = [label(str(each)) for each in method]
+        words += [_condition_words(str(condition))] if several or turned else []
+        rows.append(Row(", ".join(words), [cells.get(column) for column in columns]))
+    corner = ("Cohort" if name == "grid" else "Condition") if turned else "Method"
+    # The grid of sizes resamples its draws: its intervals are about all of them.
+    draws = 1 if name == "grid" else int(table["draws"].max() or 1)  # type: ignore[arg-type]
+    return Grid(name, title, corner, [heading(column) for column in columns], rows, draws)
+
+
+def _condition_words(name: str) -> str:
+    known = conditions_of("grid").get(name)
+    if known is None:
+        return name
+    sizes = known.scenario
+    return f"{sizes.n_patients:,} patients, {sizes.n_physicians} physicians"
+
+
+def _plain_cell(value: Any) -> Cell | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return Cell(None, value)
+    text = f"{value:,d}" if isinstance(value, int) else f"{value:,.2f}"
+    return Cell(float(value), text)
+
+
+def _cell(row: Mapping[str, Any]) -> Cell:
+    column = str(row["column"])
+    digits, signed = 1 if column == _PER_CENT else 3, column in _SIGNED
+
+    def text(number: float | None) -> str:
+        return "" if number is None else number_text(number, digits, signed)
+
+    low, high = shown_interval(row)
+    return Cell(
+        row["value"],
+        text(row["value"]) or "undefined",
+        low,
+        high,
+        f"[{text(low)}, {text(high)}]" if low is not None and high is not None else "",
+        row["published"],
+        text(row["published"]),
+        row["inside"] is False,
+        column,
+    )
+
+
+def number_text(number: float, digits: int = 3, signed: bool = False) -> str:
+    """Return a number as all tables print it, with a true minus sign.
+
+    Examples
+    --------
+    >>> number_text(-0.0312, signed=True), number_text(0.5)
+    ('−0.031', '0.500')
+    """
+    text = f"{number:+.{digits}f}" if signed else f"{number:.{digits}f}"
+    return text.replace("-", "−")
+
+
+def shown_interval(cell: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Return the interval that goes with a cell's value.
+
+    One draw: its bootstrap interval. Several: the range that holds 95 % of single draws, within
+    what the measure can take.
+    """
+    if cell["draws"] is None or cell["draws"] < 2 or cell["draw_low"] is None:
+        return cell["low"], cell["high"]
+    column, least, most = str(cell["column"]), -1.0, 1.0
+    if column == _PER_CENT:
+        least, most = 0.0, 100.0
+    elif column.startswith("group"):
+        known = METHODS.get(str(cell["method"]))
+        least, most = 0.0, 1.0 if known is None or known.scale == "discordance" else math.inf
+    elif column in _FROM_ZERO:
+        least = 0.0
+    return max(cell["draw_low"], least), min(cell["draw_high"], most)
+
+
+# --- in a terminal, in Markdown, in LaTeX ---
+
+
+def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Return the heading and the rows of a table as text, the paper's figure in brackets.
+
+    Parameters
+    ----------
+    table
+        A table of cells, or any other table.
+    narrow
+        Whether intervals go below figures, in two decimals, instead of beside them.
+    """
+    grid = make_grid(table)
+    rows = [[row.heading, *(_plainly(cell, narrow) for cell in row.cells)] for row in grid.rows]
+    return [grid.corner.lower(), *grid.headings], rows
+
+
+def _plainly(cell: Cell | None, narrow: bool) -> str:
+    if cell is None or cell.value is None:
+        return cell.text if cell else ""
+    text = cell.text
+    if narrow and cell.low is not None and cell.high is not None:
+        between = "," if cell.column in _SIGNED else "-"
+        text += f"\n{_short(cell.low, cell.column)}{between}{_short(cell.high, cell.column)}"
+    elif cell.interval:
+        text += f" {cell.interval}"
+    if cell.published is not None:
+        text += f"\n({cell.published_text}){'*' * cell.outside}"
+    return text.replace("−", "-")
+
+
+def _short(number: float, column: str) -> str:
+    """Return a number in as few characters as tell it from its neighbours."""
+    if column == _PER_CENT:
+        return f"{number:.0f}"
+    if abs(number) >= 1:
+        return f"{number:.1f}"
+    text = f"{number:+.2f}" if column in _SIGNED else f"{number:.2f}"
+    return text.replace("0.", ".", 1)
+
+
+def markdown(table: pl.DataFrame) -> str:
+    """Return a table in Markdown."""
+    heading, rows = text_grid(table)
+    # A bar would end the cell, an asterisk begin italics.
+    marks = str.maketrans({"|": "\\|", "*": "\\*", "\n": "<br>"})
+    lines = [
+        "| " + " | ".join(cell.translate(marks) for cell in cells) + " |"
+        for cells in (heading, *rows)
+    ]
+    lines.insert(1, "|---" * len(heading) + "|")
+    return "\n".join(lines) + "\n"
+
+
+def latex_text(text: str) -> str:
+    r"""Return text that LaTeX sets as it stands.
+
+    Examples
+    --------
+    >>> latex_text("50 % of a_b")
+    '50 \\% of a\\_b'
+    """
+    # Marks that turn the direction of writing have no place in a table's source.
+    visible = (letter for letter in text if unicodedata.category(letter)[0] != "C")
+    return "".join(_LATEX.get(letter, letter) for letter in visible)
+
+
+def latex_table(grid: Grid) -> str:
+    """Return a table environment with booktabs: our figures and, a row below, the paper's."""
+
+    def line(texts: list[str]) -> str:
+        return " & ".join(latex_text(text) for text in texts) + r" \\"
+
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        r"\begin{table}[htbp]",
+        r"\centering",
+        rf"\caption{{{latex_text(f'{grid.title}. {grid.note}'.strip())}}}",
+        rf"\label{{tab:{grid.name.replace('_', '-')}}}",
+        r"\footnotesize",
+        rf"\begin{{tabular}}{{@{{}}l{'c' * len(grid.headings)}@{{}}}}",
+        r"\toprule",
+        line([grid.corner, *grid.headings]),
+        r"\midrule",
+    ]
+    for row in grid.rows:
+        ours = [f"{cell.text} {cell.interval}".strip() if cell else "—" for cell in row.cells]
+        lines.append(line([row.heading, *ours]))
+        theirs = [cell.published_text + "*" * cell.outside if cell else "" for cell in row.cells]
+        if any(theirs):
+            lines.append(rf"\quad paper & {line(theirs)}")
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
+    return "\n".join(lines)
