@@ -23,10 +23,11 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "could not make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 2; }
 
-# One stamp per set of extras, so that the demo need not install what only the tests use.
+# One stamp per set of extras, so that the demo need not install what only the tests use. Modules
+# are compiled when they are first imported: compiling all of every package takes as long as the rest.
 $(VENV)/.ready-%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "setting up $(VENV): installing intravar$(if $(filter core,$*),, [$*]), about half a minute ..."
-	@$(PIP) install --constraint constraints.txt --editable '.$(if $(filter core,$*),,[$*])'
+	@$(PIP) install --no-compile --constraint constraints.txt --editable '.$(if $(filter core,$*),,[$*])'
 	@touch '$@'
 
 # The last lines are what you would run on a table of your own; they print themselves.

@@ -20,14 +20,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.measurement.cases.pairs import pairs_to_review
 from intravar.observed import Observed
 from intravar.review.design import Design, draw_pairs
-from intravar.review.estimate import (
-    Estimate,
-    counted,
-    counted_by,
-    estimate,
-    leaning,
-    pooled_estimates,
-)
+from intravar.review.estimate import Estimate, counted, counted_by, estimate, pooled_estimates
 from intravar.seeds import stream
 from intravar.study.cohort import Truth
 from intravar.study.simulation.conditions import conditions_of
@@ -200,3 +193,32 @@ def _physicians(
     total = np.bincount(panel[comparable], weights=truth.differ[comparable], minlength=n)
     own = total / np.maximum(np.bincount(panel[comparable], minlength=n), 1)
     return int(((low <= own) & (own <= high)).sum()), n, float((middle - own).mean())
+
+
+def leaning(
+    share_different: float, share_alike: float, record: float, wrong: tuple[float, float]
+) -> float:
+    """Return by how much reviewers' errors move the discordance.
+
+    Parameters
+    ----------
+    share_different, share_alike
+        True shares of comparable pairs among those decided differently, and alike.
+    record
+        Share of pairs decided differently.
+    wrong
+        How often a comparable pair is called different, and one that differs comparable.
+
+    Examples
+    --------
+    >>> round(leaning(0.4, 0.75, 0.28, (0.1, 0.1)), 3)
+    0.017
+    """
+
+    def value(first: float, second: float) -> float:
+        return record * first / (record * first + (1 - record) * second)
+
+    def judged(share: float) -> float:
+        return share * (1 - wrong[0]) + (1 - share) * wrong[1]
+
+    return value(judged(share_different), judged(share_alike)) - value(share_different, share_alike)

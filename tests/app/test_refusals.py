@@ -203,6 +203,8 @@ def test_ctrl_c_in_the_middle_of_a_run_keeps_what_is_finished(tmp_path: Path) ->
 import os, pathlib, signal, threading, time
 from intravar.app import server, tables
 from intravar.app.draft import Draft
+from intravar.app.helper import Helper
+Helper.start = lambda self: None  # nothing is asked of it here
 real = server.make_app
 def made(places, port, token):
     guard, desk = real(places, port, token)

@@ -258,7 +258,7 @@ def measure_once_more(seen: Seen) -> None:
     page.goto(seen.home)
     seen.press("Open the example")
     page.locator("#choices").wait_for()
-    assert "'decision' is named like a decision" in page.inner_text("main")
+    assert "'decision' is named like a decision;" in page.inner_text("main")
     page.get_by_label("Column of condition 1").select_option("age")
     page.get_by_label("Comparison of condition 1").select_option(">=")
     page.get_by_label("Value of condition 1").fill("45")

@@ -50,6 +50,9 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
     assert "ace &lt;inhibitor&gt;" in page
     assert "[35, 45]" in page
     assert "20 to 45" in page
+    assert re.search(
+        r'<a href="#decision-1">.*<details class="annex" id="decision-1">', page, re.DOTALL
+    )
     figures = [each for each in walk(document.blocks) if isinstance(each, Figure)]
     names = [figure.name for figure in figures]
     assert names[:2] == ["order", "pairs-picture"]

@@ -12,7 +12,17 @@ import pypdf
 import pytest
 
 from documents.many_physicians import many_physicians
-from intravar.documents.blocks import Annex, Cards, Document, Figure, Note, Paragraph, tables, walk
+from intravar.documents.blocks import (
+    Annex,
+    Card,
+    Cards,
+    Document,
+    Figure,
+    Note,
+    Paragraph,
+    tables,
+    walk,
+)
 from intravar.documents.measurement.first import first_screen, next_steps, with_figure
 from intravar.documents.measurement.report import FIGURES, Charted, report
 from intravar.documents.measurement.table import decider_table
@@ -146,6 +156,17 @@ def test_charts_that_say_nothing_are_sentences(published: Published, thirty: Pub
     sentence = by_name["balance"](replace(thirty.first, diagnostics=alike), USUAL)
     assert isinstance(sentence, Paragraph)
     assert sentence.text.startswith("Physicians see similar patients")
+
+
+def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:
+    decision = replace(thirty.first, verdict="not interpretable")
+    blocks = list(walk(report(replace(thirty, decisions=(decision,))).blocks))
+    drawn = {block.name for block in blocks if isinstance(block, Figure)}
+    assert not drawn & {"hundred-pairs", "dots", "noise", "physicians-picture", "ends", "funnel"}
+    assert [block.title for block in blocks if isinstance(block, Card)] == [
+        "No figure yet",
+        "What to do next",
+    ]
 
 
 def test_everything_is_in_their_words(thirty: Published) -> None:

@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from benchmarks.review import one_draw
+from benchmarks.review import leaning, one_draw
 from hypothesis import given
 from hypothesis import strategies as st
 
 from intravar.review.design import Design, draw_pairs, share_different
 from intravar.review.estimate import (
-    JudgedCounts,
+    Kind,
     counted_by,
     discordance_of,
     estimate,
-    leaning,
     pooled_estimates,
 )
 
@@ -24,10 +23,7 @@ def test_the_figure_is_the_weighted_share() -> None:
     comparable = random.random(100) < np.where(different, 0.4, 0.8)
     weight = np.where(different, 300 / 60, 700 / 40)  # 300 of 1,000 pairs were decided differently
     by_hand = (weight * different * comparable).sum() / (weight * comparable).sum()
-    kinds = [
-        JudgedCounts.of(comparable[own].astype(float), weight[own])
-        for own in (different, ~different)
-    ]
+    kinds = [Kind.of(comparable[own].astype(float), weight[own]) for own in (different, ~different)]
     found = estimate(0.3, kinds[0], kinds[1], 1_000)
     assert found.discordance == pytest.approx(by_hand)
     assert 0 < found.low < found.discordance < found.high < 1

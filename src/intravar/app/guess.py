@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -58,14 +59,6 @@ class ColumnSeen:
     note: str
 
 
-@dataclass(frozen=True)
-class Guess:
-    """A column that may be meant, and why."""
-
-    column: str | None
-    why: str
-
-
 def seen(column: pl.Series) -> ColumnSeen:
     """Look at a column.
 
@@ -100,62 +93,61 @@ def _shown(value: object) -> str:
     return shortened(f"{value:.6g}" if isinstance(value, float) else str(value), 80)
 
 
-def guess_decider(columns: list[ColumnSeen], n_rows: int) -> Guess:
+def guess_decider(columns: list[ColumnSeen], n_rows: int) -> dict[str, str | None]:
     """Say which column may be of whoever decides, and why.
 
     Examples
     --------
     >>> doctor = ColumnSeen("doctor", "category", ["Ann"], [], 12, 0, "")
-    >>> guess_decider([doctor], 600).why
+    >>> guess_decider([doctor], 600)["why"]
     "'doctor' is named like whoever decides; it has 12 different values, about 50 rows each."
     """
-    fit = [
-        each
-        for each in columns
-        if 3 <= each.distinct <= max(n_rows / LEAST_PANEL, 3) and each.kind not in ("date",)
-    ]
-    named = _best(fit, DECIDERS)
+    most = max(n_rows / LEAST_PANEL, 3)
+    fit = [each for each in columns if 3 <= each.distinct <= most and each.kind != "date"]
     texts = [each for each in fit if each.kind == "category" and each.distinct >= 5]
-    chosen = named or max(texts, key=lambda each: each.distinct, default=None)
-    if chosen is None:
-        why = "No column looks like whoever decides: choose the one that names them."
-        return Guess(None, why)
-    held = f"{chosen.distinct:,} different values, about {round(n_rows / chosen.distinct):,} rows"
-    if named is not None:
-        return Guess(
-            chosen.name, f"'{chosen.name}' is named like whoever decides; it has {held} each."
-        )
-    return Guess(
-        chosen.name,
-        f"No column is named like whoever decides; '{chosen.name}' has {held} each. Is it right?",
-    )
+    other = max(texts, key=lambda each: each.distinct, default=None)
+
+    def held(chosen: ColumnSeen) -> str:
+        each = round(n_rows / chosen.distinct)
+        return f"has {chosen.distinct:,} different values, about {each:,} rows each"
+
+    none = "No column looks like whoever decides: choose the one that names them."
+    return _guess(_best(fit, DECIDERS), other, "whoever decides", held, none)
 
 
-def guess_decision(columns: list[ColumnSeen], decider: str | None) -> Guess:
+def guess_decision(columns: list[ColumnSeen], decider: str | None) -> dict[str, str | None]:
     """Say which column may be the decision, and why.
 
     Examples
     --------
     >>> statin = ColumnSeen("statin", "yes/no", ["0", "1"], ["0", "1"], 2, 0, "")
-    >>> guess_decision([statin], "doctor").why
-    "'statin' is named like a decision and has two values, 0 and 1."
+    >>> guess_decision([statin], "doctor")["why"]
+    "'statin' is named like a decision; it has two values, 0 and 1."
     """
     two = [each for each in columns if each.distinct == 2 and each.name != decider]
-    named = _best(two, DECISIONS)
-    chosen = named or (two[-1] if two else None)
-    if chosen is None:
-        why = "No column has two values: choose the decision, and say which value counts as yes."
-        return Guess(None, why)
-    values = " and ".join(chosen.levels)
+
+    def held(chosen: ColumnSeen) -> str:
+        return f"has two values, {' and '.join(chosen.levels)}"
+
+    none = "No column has two values: choose the decision, and say which value counts as yes."
+    return _guess(_best(two, DECISIONS), two[-1] if two else None, "a decision", held, none)
+
+
+def _guess(
+    named: ColumnSeen | None,
+    other: ColumnSeen | None,
+    what: str,
+    held: Callable[[ColumnSeen], str],
+    none: str,
+) -> dict[str, str | None]:
+    """Return the column and why: by its name, else by what it holds."""
     if named is not None:
-        return Guess(
-            chosen.name, f"'{chosen.name}' is named like a decision and has two values, {values}."
-        )
-    return Guess(
-        chosen.name,
-        f"No column is named like a decision; '{chosen.name}' has two values, {values}. Is it "
-        "right?",
-    )
+        why = f"'{named.name}' is named like {what}; it {held(named)}."
+        return {"column": named.name, "why": why}
+    if other is not None:
+        why = f"No column is named like {what}; '{other.name}' {held(other)}. Is it right?"
+        return {"column": other.name, "why": why}
+    return {"column": None, "why": none}
 
 
 def _best(columns: list[ColumnSeen], words: tuple[str, ...]) -> ColumnSeen | None:
@@ -176,6 +168,6 @@ def at_first_sight(table: pl.DataFrame, n_rows: int) -> dict[str, Any]:
         "columns": [asdict(each) for each in columns],
         "rows": [[_shown(each) for each in row] for row in table.head(8).rows()],
         "n_rows": n_rows,
-        "physician": asdict(decider),
-        "decision": asdict(guess_decision(columns, decider.column)),
+        "physician": decider,
+        "decision": guess_decision(columns, decider["column"]),
     }

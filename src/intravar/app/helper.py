@@ -138,7 +138,7 @@ def serve() -> None:
     """Answer questions from standard input until it closes."""
     from intravar.app import tasks
     from intravar.defects import defect_lines
-    from intravar.faults import machine_fault
+    from intravar.errors import machine_fault
 
     # What a library prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -181,7 +181,7 @@ class Job:
             "share": share,
             "left": time_words(left) if self.running else "",
             "so_far": time_words(so_far),
-            "parts": _part_words(self.parts),
+            "parts": "{done} of {total} parts".format_map(self.parts) if self.parts else "",
             "steps": [
                 {
                     "words": step.words,
@@ -191,10 +191,6 @@ class Job:
             ],
             "notes": list(self.notes),
         }
-
-
-def _part_words(parts: dict[str, Any] | None) -> str:
-    return "" if parts is None else f"{parts['done']} of {parts['total']} parts"
 
 
 def time_words(seconds: float) -> str:

@@ -8,7 +8,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -151,7 +152,18 @@ class Places:
     def measurements(self, folder: Path | None = None) -> list[Measured]:
         """Return the measurements that lie in a folder, the newest first; the results' if none."""
         place = folder or self.results
-        found = list(_measured_in(place)) if place.is_dir() else []
+        paths = place.iterdir() if place.is_dir() else ()
+        found = []
+        for path in paths:
+            if path.name.startswith(".") or not is_measurement(path):
+                continue
+            with suppress(InputError):  # what cannot be read is not listed
+                stored = read_published(path)
+                several = len(stored.decisions) > 1
+                verdict = SEVERAL if several else stored.first.verdict
+                when = datetime.fromtimestamp((path / SUMMARY).stat().st_mtime)
+                told = f"{when:%Y-%m-%d %H:%M}"
+                found.append(Measured(path, path.name, told, verdict, several))
         return sorted(found, key=lambda each: each.when, reverse=True)
 
     def opened(self, key: str) -> tuple[Path, Published]:
@@ -201,30 +213,6 @@ def plain_name(name: str) -> str:
 def is_measurement(folder: Path) -> bool:
     """Tell whether a folder holds a measurement."""
     return (folder / SUMMARY).is_file()
-
-
-def _measured_in(folder: Path) -> Iterator[Measured]:
-    for path in folder.iterdir():
-        if path.name.startswith(".") or not is_measurement(path):
-            continue
-        stored = _stored(path)
-        if stored is not None:
-            several = len(stored.decisions) > 1
-            verdict = SEVERAL if several else stored.first.verdict
-            yield Measured(path, path.name, _when(path), verdict, several)
-
-
-def _stored(folder: Path) -> Published | None:
-    """Return what a folder says of its measurement; None where there is none that can be read."""
-    try:
-        return read_published(folder)
-    except InputError:
-        return None
-
-
-def _when(path: Path) -> str:
-    changed = datetime.fromtimestamp((path / "report.html").stat().st_mtime)
-    return f"{changed:%Y-%m-%d %H:%M}"
 
 
 def size_words(size: float) -> str:

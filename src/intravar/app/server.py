@@ -22,26 +22,16 @@ from intravar.app.helper import DefectError
 from intravar.app.places import OutsideError, Places, key_of
 from intravar.app.rendering import screen, script, style
 from intravar.defects import defect_lines
-from intravar.errors import InputError
-from intravar.faults import machine_fault
-from intravar.writing import privacy_words
+from intravar.errors import InputError, machine_fault
 
 LOOPBACK = "127.0.0.1"
 DEMO = "example"
 
 
-def _css(request: Request) -> Response:
-    return Response(style(), media_type="text/css")
-
-
-def _js(request: Request) -> Response:
-    return Response(script(), media_type="text/javascript")
-
-
 ROUTES = [
     Route("/", tables.home),
-    Route("/app.css", _css),
-    Route("/app.js", _js),
+    Route("/app.css", lambda request: Response(style(), media_type="text/css")),
+    Route("/app.js", lambda request: Response(script(), media_type="text/javascript")),
     Route("/open", tables.open_table, methods=["POST"]),
     Route("/upload", tables.upload, methods=["POST"]),
     Route("/example", tables.example, methods=["POST"]),
@@ -199,8 +189,3 @@ def start_demo(desk: Desk) -> str:
     draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
     tables.start(desk, draft, out, 10.0)
     return "/run"
-
-
-def privacy_note(places: Places) -> str | None:
-    """Return what to tell a user whose system does not keep files to their owner."""
-    return privacy_words(places.results)

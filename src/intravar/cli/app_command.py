@@ -10,6 +10,7 @@ import typer
 
 from intravar import cli
 from intravar.errors import InputError
+from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
     from intravar.app.places import Places
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
 WITHOUT_EXTRA = (
     "the app takes an extra that is not installed: pip install 'intravar[app,files,excel]'"
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command("app")(run)
 
 
 def run(
@@ -55,14 +51,14 @@ def run(
     machine. It can open files in FOLDERS and nowhere else. Ctrl-C ends it.
     """
     try:
-        from intravar.app.server import privacy_note, serve
+        from intravar.app.server import serve
     except ImportError as error:
         raise InputError(WITHOUT_EXTRA) from error
 
     def ready(address: str, places: Places) -> None:
         cli.say(f"open: {address}")
         cli.say(f"folders: {', '.join(map(str, places.folders))}; results: {places.results}")
-        if words := privacy_note(places):
+        if words := privacy_words(places.results):
             cli.say(words, err=True)
         cli.say("Ctrl-C ends the app; a measurement that runs then ends with it")
         if browser:

@@ -37,12 +37,6 @@ RESAMPLING_WARNING = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("methods")(methods)
-    app.command("benchmark")(benchmark)
-
-
 def methods(as_json: Json = False) -> None:
     """List the methods."""
     rows = [
@@ -72,7 +66,8 @@ def benchmark(
     conditions: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names of conditions, or all (the paper's 94), quick, grid, stress, multi. "
+            help="Names of conditions, or all (the paper's 94), quick, or a family: "
+            "grid, stress, course, multi, review. "
             "Default: score2.",
             show_default=False,
         ),

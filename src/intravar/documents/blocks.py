@@ -230,11 +230,16 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class Annex:
-    """What few want to read: closed in a page until asked for, at the end on paper."""
+    """What few want to read: closed in a page until asked for, at the end on paper.
+
+    With an `anchor` the list of sections has it as `short`.
+    """
 
     title: str
     blocks: Sequence[Block]
     new_page: bool = False
+    anchor: str = ""
+    short: str = ""
 
 
 Block: TypeAlias = (

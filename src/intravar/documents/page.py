@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from intravar.documents.blocks import Document, Heading, tables, walk
+from intravar.documents.blocks import Annex, Document, Heading, tables, walk
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import render_html
 from intravar.documents.packing import ROWS_AT_ONCE, packed_rows, sort_value
@@ -40,7 +40,9 @@ def as_html(
     shown = {id(table): table.on(where) for table in tables(document)}
     packed = {key: packed_rows(table) for key, table in shown.items() if table.interactive}
     headings = [
-        block for block in walk(document.blocks) if isinstance(block, Heading) and block.short
+        block
+        for block in walk(document.blocks)
+        if isinstance(block, Heading | Annex) and block.short
     ]
     interactive = any(table.interactive for table in shown.values())
     parts = ["document"]

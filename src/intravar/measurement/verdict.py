@@ -26,8 +26,9 @@ Level = Literal[
     "group only",
     "not interpretable",
 ]
-#: Verdicts under which no physician is ranked.
-UNRANKED: tuple[Level, ...] = ("group only", "not interpretable")
+#: The verdict under which nothing may be read, and those under which no physician is ranked.
+NOTHING: Level = "not interpretable"
+UNRANKED: tuple[Level, ...] = ("group only", NOTHING)
 
 #: Standard errors by which covariates must improve the prediction of decisions.
 RULE_FOUND = 4.0

@@ -19,21 +19,30 @@ from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import CommonEstimator, Size
 from intravar.estimators.repeats import Repeats
-from intravar.preparation.census import CODE, DECIDED, Census, as_measured, take_census
 from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import assign_roles, missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
-from intravar.preparation.drawing import Drawn, draw, most_read, sample_of, sampled_rows
 from intravar.preparation.duplicates import COPIES, CopyRule
-from intravar.preparation.panels import Panels, panel_sizes
 from intravar.preparation.periods import check_period
+from intravar.preparation.physicians import Panels, panel_sizes
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
 from intravar.preparation.recipe import Recipe
+from intravar.preparation.sample import (
+    CODE,
+    DECIDED,
+    Census,
+    Drawn,
+    as_measured,
+    draw,
+    most_read,
+    sample_of,
+    sampled_rows,
+    take_census,
+)
 from intravar.request import Request, requested
 from intravar.sources import Source, read_source
-from intravar.sources.columns.forms import Forms, TextForm, forms_of_large
-from intravar.sources.columns.plain import plain_table
-from intravar.sources.scanning import ROW, Scanned, only, refuse_own_names, scan_source
+from intravar.sources.columns.plain import Forms, TextForm, forms_of_large, plain_table
+from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
 from intravar.where import parse_population
 

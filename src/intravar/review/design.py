@@ -53,10 +53,6 @@ class DrawnPair:
     reviewers: tuple[str, ...]
 
 
-#: What is stored of a pair, in order; its reviewers come last.
-_STORED = ("pair", "row_a", "row_b", "physician", "different", "probability", "weight")
-
-
 @dataclass(frozen=True)
 class Design:
     """A sample of pairs, as it is kept in the private folder.
@@ -86,25 +82,13 @@ class Design:
 
     def as_json(self) -> dict[str, Any]:
         """Return the design in a form that fits into JSON."""
-        rows = [[*map(p.__dict__.get, _STORED), list(p.reviewers)] for p in self.pairs]
-        return {
-            "each": self.each,
-            "n_reviewers": self.n_reviewers,
-            "twice": self.twice,
-            "show": list(self.show),
-            "pairs": rows,
-        }
+        return vars(self) | {"pairs": [list(vars(pair).values()) for pair in self.pairs]}
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Design:
         """Return the design that was stored."""
-        pairs = tuple(
-            DrawnPair(**dict(zip(_STORED, row, strict=False)), reviewers=tuple(row[-1]))
-            for row in stored["pairs"]
-        )
-        return cls(
-            pairs, stored["each"], stored["n_reviewers"], stored["twice"], tuple(stored["show"])
-        )
+        pairs = tuple(DrawnPair(*(*row[:-1], tuple(row[-1]))) for row in stored["pairs"])
+        return cls(**{**stored, "pairs": pairs, "show": tuple(stored["show"])})
 
 
 def share_different(guess: tuple[float, float] = GUESS) -> float:

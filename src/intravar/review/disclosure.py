@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.publication.hiding import is_few
-from intravar.review.estimate import discordance_of
+from intravar.review.estimate import Kind, discordance_of
 
 #: Figures are rounded to the first of these that hides small counts.
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -28,41 +27,6 @@ FEWEST_COUNTS = 4
 BLOCK = 20
 #: Other counts than these many more or fewer are not gone through.
 REACH = 300
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Judged pairs of one kind.
-
-    Attributes
-    ----------
-    comparable, judged
-        Pairs found comparable, and pairs judged.
-    share, worth
-        The weighted share of comparable pairs, and what the judged pairs are worth.
-    """
-
-    comparable: float
-    judged: int
-    share: float
-    worth: float
-
-    @classmethod
-    def whole(cls, comparable: float, judged: int) -> Kind:
-        """Return pairs that all stand for equally many."""
-        return cls(comparable, judged, comparable / judged if judged else 0.0, float(judged))
-
-    def others(self) -> tuple[FloatArray, FloatArray]:
-        """Return the counts that could be, and what they would come to."""
-        least = -min(int(self.comparable), REACH)
-        most = min(int(self.judged - self.comparable), REACH)
-        count = self.comparable + np.arange(least, most + 1)
-        share = self.share + (count - self.comparable) / max(self.judged, 1)
-        return np.asarray(count, dtype=np.float64), np.clip(share, 0, 1) * self.worth
-
-    def is_few(self, smallest: int) -> bool:
-        """Tell whether a small count stands behind it."""
-        return is_few(self.comparable, smallest) or is_few(self.judged - self.comparable, smallest)
 
 
 @dataclass(frozen=True)
@@ -96,9 +60,14 @@ def publishable(
     >>> publishable(Kind.whole(4, 36), Kind.whole(20, 24), 0.28, 2_000, 11).step
     0.05
     """
-    counts = different.others()[0], alike.others()[0]
-    worth = different.others()[1][:, None], alike.others()[1][None, :]
-    figures = discordance_of(record, (worth[0], different.worth), (worth[1], alike.worth), n_frame)
+    (first, first_worth), (second, second_worth) = _others(different), _others(alike)
+    counts = first, second
+    figures = discordance_of(
+        record,
+        (first_worth[:, None], different.worth),
+        (second_worth[None, :], alike.worth),
+        n_frame,
+    )
     at = (
         np.searchsorted(counts[0], different.comparable),
         np.searchsorted(counts[1], alike.comparable),
@@ -122,6 +91,15 @@ def publishable(
             return Told(middle, low, high, step)
         open_still[np.flatnonzero(open_still)[safe]] = False
     return None
+
+
+def _others(kind: Kind) -> tuple[FloatArray, FloatArray]:
+    """Return the counts that could be, and what they would come to."""
+    least = -min(int(kind.comparable), REACH)
+    most = min(int(kind.judged - kind.comparable), REACH)
+    count = kind.comparable + np.arange(least, most + 1)
+    share = kind.share + (count - kind.comparable) / max(kind.judged, 1)
+    return np.asarray(count, dtype=np.float64), np.clip(share, 0, 1) * kind.worth
 
 
 def _rounded(figures: list[FloatArray], step: float) -> IntArray:

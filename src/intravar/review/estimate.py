@@ -26,6 +26,7 @@ from scipy.special import betaincinv, expit, gammaln, logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import LEVEL
+from intravar.publication.hiding import is_few
 from intravar.seeds import stream
 
 _TAIL = (1 - LEVEL) / 2
@@ -37,33 +38,45 @@ _WORTH = np.geomspace(0.5, 500, 40)
 
 
 @dataclass(frozen=True)
-class JudgedCounts:
-    """Pairs of one kind, all decided differently or all alike.
+class Kind:
+    """Judged pairs of one kind, all decided differently or all alike.
 
     Attributes
     ----------
-    comparable
-        How many reviewers found comparable; may be a fraction.
-    judged
-        How many were judged; with unequal weights, what they are worth.
+    comparable, judged
+        Pairs found comparable, a contradicted one by half, and pairs judged.
+    share, worth
+        The weighted share of comparable pairs, and what the judged pairs are worth.
     """
 
     comparable: float
-    judged: float
+    judged: int
+    share: float
+    worth: float
 
     @classmethod
-    def of(cls, comparable: FloatArray, weight: FloatArray) -> JudgedCounts:
+    def of(cls, comparable: FloatArray, weight: FloatArray) -> Kind:
         """Count pairs that stand for unequal numbers of others.
 
         Examples
         --------
-        >>> JudgedCounts.of(np.array([1.0, 0.0, 1.0, 1.0]), np.full(4, 5.0))
-        JudgedCounts(comparable=3.0, judged=4.0)
+        >>> Kind.of(np.array([1.0, 0.0, 1.0, 1.0]), np.full(4, 5.0))
+        Kind(comparable=3.0, judged=4, share=0.75, worth=4.0)
         """
         if not len(weight):
-            return cls(0.0, 0.0)
+            return cls(0.0, 0, 0.0, 0.0)
         worth = float(weight.sum() ** 2 / np.square(weight).sum())
-        return cls(round(worth * float(weight @ comparable / weight.sum()), 9), round(worth, 9))
+        share = float(weight @ comparable / weight.sum())
+        return cls(float(comparable.sum()), len(weight), round(share, 9), round(worth, 9))
+
+    @classmethod
+    def whole(cls, comparable: float, judged: int) -> Kind:
+        """Return pairs that all stand for equally many."""
+        return cls(comparable, judged, comparable / judged if judged else 0.0, float(judged))
+
+    def is_few(self, smallest: int) -> bool:
+        """Tell whether a small count stands behind it."""
+        return is_few(self.comparable, smallest) or is_few(self.judged - self.comparable, smallest)
 
 
 @dataclass(frozen=True)
@@ -125,21 +138,11 @@ def _jeffreys(
     return np.where(a > 0.5, low, 0.0), middle, np.where(b > 0.5, high, 1.0)
 
 
-def estimate(
-    record: float, different: JudgedCounts, alike: JudgedCounts, n_frame: float
-) -> Estimate:
+def estimate(record: float, different: Kind, alike: Kind, n_frame: float) -> Estimate:
     """Return the estimate of one group of pairs, see :func:`discordance_of`."""
-    return Estimate(
-        *(
-            float(each)
-            for each in discordance_of(
-                record,
-                (different.comparable, different.judged),
-                (alike.comparable, alike.judged),
-                n_frame,
-            )
-        )
-    )
+    counts = [(kind.share * kind.worth, kind.worth) for kind in (different, alike)]
+    found = discordance_of(record, counts[0], counts[1], n_frame)
+    return Estimate(*(float(each) for each in found))
 
 
 def pooled_estimates(
@@ -193,13 +196,11 @@ def _drawn_shares(
     return np.clip(shares, 1e-9, 1.0)
 
 
-def counted(
-    comparable: FloatArray, weight: FloatArray, different: BoolArray
-) -> tuple[JudgedCounts, JudgedCounts]:
+def counted(comparable: FloatArray, weight: FloatArray, different: BoolArray) -> tuple[Kind, Kind]:
     """Count judged pairs of both kinds: decided differently, and alike."""
     return (
-        JudgedCounts.of(comparable[different], weight[different]),
-        JudgedCounts.of(comparable[~different], weight[~different]),
+        Kind.of(comparable[different], weight[different]),
+        Kind.of(comparable[~different], weight[~different]),
     )
 
 
@@ -210,32 +211,3 @@ def counted_by(
     chosen = code[of_kind]
     found = np.bincount(chosen, weights=comparable[of_kind], minlength=n)
     return found.astype(np.float64), np.bincount(chosen, minlength=n).astype(np.float64)
-
-
-def leaning(
-    share_different: float, share_alike: float, record: float, wrong: tuple[float, float]
-) -> float:
-    """Return by how much reviewers' errors move the discordance.
-
-    Parameters
-    ----------
-    share_different, share_alike
-        True shares of comparable pairs among those decided differently, and alike.
-    record
-        Share of pairs decided differently.
-    wrong
-        How often a comparable pair is called different, and one that differs comparable.
-
-    Examples
-    --------
-    >>> round(leaning(0.4, 0.75, 0.28, (0.1, 0.1)), 3)
-    0.017
-    """
-
-    def value(first: float, second: float) -> float:
-        return record * first / (record * first + (1 - record) * second)
-
-    def judged(share: float) -> float:
-        return share * (1 - wrong[0]) + (1 - share) * wrong[1]
-
-    return value(judged(share_different), judged(share_alike)) - value(share_different, share_alike)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from intravar.errors import InputError
 from intravar.review.agreement import by_pair, judgement
 from intravar.review.design import GUESS, share_different
-from intravar.review.disclosure import Kind, publishable
-from intravar.review.estimate import JudgedCounts, counted, estimate
+from intravar.review.disclosure import publishable
+from intravar.review.estimate import Kind, estimate
 from intravar.review.reading import judged_pairs
 from intravar.review.store import Folder, open_folder, read_stored
 
@@ -97,7 +97,7 @@ def _planned(
     different: tuple[float, int],
     alike: tuple[float, int],
 ) -> Planned:
-    value = estimate(record, JudgedCounts(*different), JudgedCounts(*alike), n_frame)
+    value = estimate(record, Kind.whole(*different), Kind.whole(*alike), n_frame)
     kinds = [Kind.whole(round(c), n) for c, n in (different, alike)]
     told = publishable(kinds[0], kinds[1], record, n_frame, opened.smallest_cell)
     low, high = (None, None) if told is None else (told.low, told.high)
@@ -111,11 +111,8 @@ def _so_far(opened: Folder) -> tuple[tuple[float, float], int]:
     if stored.design is None:
         return GUESS, 0
     judged = judged_pairs(stored.design, stored.answers)
-    different, alike = counted(judged.comparable, judged.weight, judged.different)
+    different, alike = judged.kinds
     n = sum(judgement(given) is not None for given in by_pair(stored.answers).values())
-    if min(different.judged, alike.judged) < 10 or min(different.comparable, alike.comparable) < 1:
+    if min(different.worth, alike.worth) < 10 or min(different.comparable, alike.comparable) < 1:
         return GUESS, n
-    return (
-        different.comparable / different.judged,
-        alike.comparable / alike.judged,
-    ), n
+    return (different.share, alike.share), n

@@ -12,8 +12,8 @@ from intravar.publication.files import SUMMARY, files_of
 from intravar.publication.folders import add_files
 from intravar.publication.hiding import coarse, is_few
 from intravar.review.agreement import by_pair
-from intravar.review.disclosure import Kind, Told, publishable, why_not_yet
-from intravar.review.estimate import JudgedCounts, counted
+from intravar.review.disclosure import Told, publishable, why_not_yet
+from intravar.review.estimate import counted
 from intravar.review.reading import Judged, Review, judged_pairs
 from intravar.review.store import REASONS, Folder, Stored, drawn, write_stored
 
@@ -52,7 +52,7 @@ def published_review(opened: Folder, stored: Stored, found: Review) -> results.R
     smallest = opened.smallest_cell
     record, n_frame = opened.frame
     judged = judged_pairs(drawn(stored), stored.answers)
-    kinds = _kinds(judged)
+    kinds = judged.kinds
     if is_few(record * n_frame, smallest) or is_few((1 - record) * n_frame, smallest):
         return None
     told = publishable(*kinds, record, n_frame, smallest)
@@ -73,17 +73,6 @@ def published_review(opened: Folder, stored: Stored, found: Review) -> results.R
         agreement=_agreement(found, smallest),
         physicians=_physicians(opened, judged, found),
     )
-
-
-def _kinds(judged: Judged) -> tuple[Kind, Kind]:
-    sums = counted(judged.comparable, judged.weight, judged.different)
-    return _kind(judged, sums[0], different=True), _kind(judged, sums[1], different=False)
-
-
-def _kind(judged: Judged, sums: JudgedCounts, *, different: bool) -> Kind:
-    own = judged.different == different
-    share = sums.comparable / sums.judged if sums.judged else 0.0
-    return Kind(float(judged.comparable[own].sum()), int(own.sum()), share, sums.judged)
 
 
 def _coarse(value: float | None, smallest: int) -> float | None:
@@ -142,9 +131,9 @@ def _physicians(opened: Folder, judged: Judged, found: Review) -> dict[str, resu
     shown = {}
     for row in found.physicians.iter_rows(named=True):
         own = whose == row["physician"]
-        part = Judged([], [], judged.different[own], judged.comparable[own], judged.weight[own])
+        kinds = counted(judged.comparable[own], judged.weight[own], judged.different[own])
         if row["physician"] not in names or (
-            smallest > 1 and any(kind.is_few(smallest) for kind in _kinds(part))
+            smallest > 1 and any(kind.is_few(smallest) for kind in kinds)
         ):
             continue
         step = STEP if smallest > 1 else 1e-6

@@ -16,6 +16,7 @@ from intravar.review.answers import read_answers
 from intravar.review.design import Design
 from intravar.review.estimate import (
     Estimate,
+    Kind,
     counted,
     counted_by,
     estimate,
@@ -66,6 +67,11 @@ class Judged:
     different: BoolArray
     comparable: FloatArray
     weight: FloatArray
+
+    @property
+    def kinds(self) -> tuple[Kind, Kind]:
+        """Pairs decided differently, and alike."""
+        return counted(self.comparable, self.weight, self.different)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +238,7 @@ def review_of(opened: Folder, stored: Stored) -> Review:
     record, n_frame = opened.frame
     given = by_pair(answers)
     judged = judged_pairs(design, answers)
-    different, alike = counted(judged.comparable, judged.weight, judged.different)
+    different, alike = judged.kinds
     enough = different.judged > 0 and alike.judged > 0
     group = estimate(record, different, alike, n_frame) if enough else None
     both = [_with_unsure(design, answers, value, record, n_frame) for value in (1.0, 0.0)]
@@ -241,7 +247,7 @@ def review_of(opened: Folder, stored: Stored) -> Review:
         for pair, said in sorted(given.items())
         if {"comparable", "different"} <= {each.answer for each in said}
     )
-    explained = 1 - different.comparable / different.judged if different.judged else None
+    explained = 1 - different.share if different.judged else None
     return Review(
         group,
         record,
@@ -262,7 +268,7 @@ def _with_unsure(
     design: Design, answers: Answers, value: float, record: float, n_frame: float
 ) -> float | None:
     judged = judged_pairs(design, answers, unsure=value)
-    different, alike = counted(judged.comparable, judged.weight, judged.different)
+    different, alike = judged.kinds
     if not different.judged or not alike.judged:
         return None
     return estimate(record, different, alike, n_frame).discordance

@@ -22,7 +22,7 @@ from intravar.documents.charts.dots import Dot, dot_plot
 from intravar.documents.charts.plot import NARROW, WIDE, Plot
 from intravar.documents.charts.rows import row_plot
 from intravar.inference.funnel import INNER, OUTER, FunnelLimits, funnel_limits
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision
 from intravar.wording import Words, agree, capital
 
@@ -83,6 +83,8 @@ def _level(row: dict[str, Any]) -> float:
 
 def everyone(decision: Decision) -> Everyone | None:
     """Return those with a figure: the most consistent first, if they can be ranked."""
+    if decision.verdict == NOTHING:
+        return None
     table = with_intervals(decision)
     known = table["rank"].null_count() < table.height
     ranked = decision.verdict not in UNRANKED and known
@@ -328,6 +330,8 @@ class Funnel(NamedTuple):
 
 def funnel_of(decision: Decision) -> Funnel | None:
     """Return what the funnel shows: pairs where all have them, patients elsewhere."""
+    if decision.verdict == NOTHING:
+        return None
     table = with_intervals(decision).drop_nulls("discordance")
     by = "pairs" if table["n_pairs"].null_count() == 0 else "patients"
     table = table.filter(pl.col(f"n_{by}") > 0)

@@ -16,7 +16,7 @@ from intravar.documents.measurement.deciders import (
 )
 from intravar.documents.measurement.group import NoiseShare, hundred_pairs, noise_bar, noise_parts
 from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
 from intravar.publication.group import differences_line
 from intravar.publication.results import Decision
@@ -35,15 +35,13 @@ TELLS = 0.01
 def first_screen(decision: Decision, words: Words) -> list[Block]:
     """Return the blocks of the first screen; every number comes from what is published."""
     funnel = funnel_of(decision)
-    cards = [
-        _figure_card(decision, words),
-        _deciders_card(decision, funnel, words),
-        _where_card(decision, words),
-        Card(
-            "What to do next", [Bullets(next_steps(decision, funnel, words), numbered=True)], True
-        ),
-    ]
-    return [verdict_note(decision, words), *_leaks(decision, words), Cards([c for c in cards if c])]
+    cards = [_figure_card(decision, words)]
+    if decision.verdict != NOTHING:
+        cards += [_deciders_card(decision, funnel, words), _where_card(decision, words)]
+    cards.append(
+        Card("What to do next", [Bullets(next_steps(decision, funnel, words), numbered=True)], True)
+    )
+    return [verdict_note(decision, words), *_leaks(decision, words), Cards(cards)]
 
 
 def verdict_note(decision: Decision, words: Words) -> Note:
@@ -74,6 +72,8 @@ def _leaks(decision: Decision, words: Words) -> list[Block]:
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
     """Return the group's figure in a sentence, and how sure it is; a review comes first."""
+    if decision.verdict == NOTHING:
+        return "No figure yet", "The data do not support one: see the verdict above."
     told, sure = _by_record(decision, words)
     if decision.review is None:
         return told, sure
@@ -98,7 +98,9 @@ def _by_record(decision: Decision, words: Words) -> tuple[str, str]:
 def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
     group = decision.group
-    found = []
+    found: list[str] = []
+    if decision.verdict == NOTHING:
+        return found
     if group is not None and group.explained is not None and group.explained.value is not None:
         found.append(words.said(explained_sentence(group.explained.value)))
     if decision.claim != "about":
@@ -244,7 +246,7 @@ def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[
             f"Find out when '{column}' was known. If only after the decision, have the figures "
             "measured again without it."
         )
-    if decision.verdict == "not interpretable":
+    if decision.verdict == NOTHING:
         return [*steps, "Fix the problem that the verdict names, then measure again."]
     if decision.verdict == "group only":
         steps.append(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from intravar.documents.blocks import Figure
 from intravar.documents.charts.plot import Drawing
+from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision
 from intravar.wording import Words
 
@@ -90,7 +91,7 @@ def noise_bar(decision: Decision, words: Words) -> Figure | None:
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     """Return a hundred pairs of cases; those decided differently have two kinds of dots."""
     group = decision.group
-    if group is None or group.discordance is None:
+    if group is None or group.discordance is None or decision.verdict == NOTHING:
         return None
     differ = round(100 * group.discordance)
     picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)

@@ -106,7 +106,8 @@ def report(published: Published, pairs: Mapping[str, Any] | None = None) -> Docu
         told_of, blocks = joint_about(published), joint_blocks(published, published.joint)
         for at, each in enumerate(published.decisions, 1):
             own = within(sections(published, each), at)
-            blocks.append(Annex(f"{words.label(each.decision)} by itself", own))
+            called = words.label(each.decision)
+            blocks.append(Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called))
     if pairs:
         told = words.fill("This page shows single {cases}, because it was asked for.")
         note = Note(told, "Keep it where the data are.", "alarm")
@@ -162,10 +163,9 @@ def about(published: Published, decision: Decision) -> str:
     told = words.decision or words.label(decision.decision)
     yes = "" if share is None else f" ({100 * share:.0f} % “{check.decision.positive}”)"
     return words.fill(
-        "{n} measured, {m:,} {cases} shown · decision {told}{yes} · {method} · {source} · intravar "
-        "{version}",
+        "{n} measured{m} · decision {told}{yes} · {method} · {source} · intravar {version}",
         n=words.counted(decision.n_physicians),
-        m=decision.n_patients_shown,
+        m=f", {decision.n_patients_shown:,} {words.cases} shown" * (decision.n_patients_shown > 0),
         told=told,
         yes=yes,
         method=described(decision.method).label,

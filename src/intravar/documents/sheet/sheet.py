@@ -20,7 +20,7 @@ from intravar.documents.blocks import (
 from intravar.documents.caveats import not_meant
 from intravar.documents.measurement.group import noise_bar
 from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_figure
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision, PhysicianRow, Published, Strata
 from intravar.publication.scores import Band
 from intravar.request import MATTERS
@@ -102,6 +102,8 @@ def sheet(
 def own_figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, str]:
     """Return a decider's figure in large letters, and the sentence that goes with it."""
     claim = decision.claim
+    if decision.verdict == NOTHING:
+        return "no figure", "The data do not support one: there is a problem to fix first."
     if row.discordance is not None and row.low is not None and row.high is not None:
         value, low, high = (round(100 * each) for each in (row.discordance, row.low, row.high))
         sure = (

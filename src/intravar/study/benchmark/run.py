@@ -25,7 +25,12 @@ from intravar.study.benchmark.store import (
     check_same_software,
 )
 from intravar.study.benchmark.units import Replicates, Unit, UnitResult, plan, run_unit
-from intravar.study.simulation.conditions import Condition, conditions_of, find_condition
+from intravar.study.simulation.conditions import (
+    Condition,
+    Family,
+    conditions_of,
+    find_condition,
+)
 from intravar.study.tables import TITLES, build_tables
 from intravar.study.tables.grids import markdown
 
@@ -41,6 +46,12 @@ QUICK = (
     "pass1-w6-p1",
     "pass1-w9-p1",
 )
+
+#: Families of conditions by what they are asked for as.
+_FAMILIES: dict[str, Family] = {
+    "all": "paper",
+    **{name: name for name in ("grid", "stress", "course", "multi", "review")},
+}
 
 #: Files of a study; before hours of work it is made sure that each may be written.
 _FILES = (
@@ -67,22 +78,6 @@ class Progress(Protocol):
 
     def note(self, message: str) -> None:
         """Hear something that a reader should know."""
-
-
-class Silence:
-    """Progress that nobody looks at."""
-
-    def start(self, pending: Sequence[Unit], kept: int) -> None:
-        """See :class:`Progress`."""
-
-    def finished(self, result: UnitResult) -> None:
-        """See :class:`Progress`."""
-
-    def stop(self) -> None:
-        """See :class:`Progress`."""
-
-    def note(self, message: str) -> None:
-        """See :class:`Progress`."""
 
 
 @dataclass(frozen=True)
@@ -146,16 +141,10 @@ def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> li
     for name in [names] if isinstance(names, str | Condition) else names:
         if isinstance(name, Condition):
             found = [name]
-        elif name == "all":
-            found = list(conditions_of("paper").values())
         elif name == "quick":
             found = [find_condition(quick) for quick in QUICK]
-        elif name == "grid":
-            found = list(conditions_of("grid").values())
-        elif name == "stress":
-            found = list(conditions_of("stress").values())
-        elif name == "multi":
-            found = list(conditions_of("multi").values())
+        elif name in _FAMILIES:
+            found = list(conditions_of(_FAMILIES[name]).values())
         else:
             found = [find_condition(name)]
         chosen |= {condition.name: condition for condition in found}
@@ -227,32 +216,35 @@ def benchmark(
     chosen, estimators = resolve_conditions(conditions), resolve_methods(methods)
     work = make_engine(engine, n_jobs)
     units = plan(chosen, estimators, replicates, replicates_are)
-    watch = progress or Silence()
     store = Store(out)
     with store.held():
         if fresh:
             store.clear()
         store.ledger.check(_FILES)
-        parts = _sound_parts(store, units, replicates_are, watch, allow_mixed)
+        parts = _sound_parts(store, units, replicates_are, progress, allow_mixed)
         pending = _missing(units, parts)
-        watch.start(pending, kept=len(units) - len(pending))
+        if progress:
+            progress.start(pending, kept=len(units) - len(pending))
         try:
             for result in work.run(run_unit, pending) if pending else ():
                 store.write(result)
-                watch.finished(result)
+                if progress:
+                    progress.finished(result)
         finally:
-            watch.stop()
+            if progress:
+                progress.stop()
         command = _command(conditions, methods, replicates, replicates_are, out)
         described = manifest(chosen, estimators, replicates, replicates_are, command)
         return _write_study(store, described)
 
 
 def _sound_parts(
-    store: Store, units: list[Unit], kind: Replicates, progress: Progress, allow_mixed: bool
+    store: Store, units: list[Unit], kind: Replicates, progress: Progress | None, allow_mixed: bool
 ) -> list[Part]:
     parts, damaged = store.scan()
     for name in damaged:
-        progress.note(f"the part '{name}' is damaged or a copy; it is not counted")
+        if progress:
+            progress.note(f"the part '{name}' is damaged or a copy; it is not counted")
     check_same_replicates(parts, kind)
     check_each_once(parts)
     if not allow_mixed:

@@ -13,8 +13,8 @@ from intravar.documents.typesetting import drawn
 from intravar.errors import InputError
 from intravar.ledger import Ledger
 from intravar.study.report.figures import figures_of
-from intravar.study.report.figures.marks import WIDE
-from intravar.study.report.page import looks_of_study, study_page
+from intravar.study.report.figures.marks import WIDE, looks_of_study
+from intravar.study.report.page import study_page
 from intravar.study.report.stored_results import Results, read_results
 from intravar.study.tables.grids import latex_table
 

@@ -97,11 +97,7 @@ def across(results: Results) -> str | None:
         return None
     ranked = cells.sort("value", "method")
     best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
-    number = sum(
-        1
-        for name in results.conditions
-        if (known := results.known_condition(name)) and known.family in ("score2", "window")
-    )
+    number = len(results.main_conditions)
     if number < 2:
         return None
     return (

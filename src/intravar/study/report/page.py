@@ -8,14 +8,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from intravar.documents.colours import Look
 from intravar.documents.html import render_html, script_json
-from intravar.study.benchmark.units import CONSTANT, ORACLE
+from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import Figure, figures_of
-from intravar.study.report.figures.marks import NARROW, WIDE
+from intravar.study.report.figures.marks import NARROW, WIDE, looks_of_study
 from intravar.study.report.findings import findings
-from intravar.study.report.palette import GROUPS, LOOKS, looks_of, token
-from intravar.study.report.physician_rows import physicians_of, undefined_reasons
 from intravar.study.report.stored_results import Results
 from intravar.study.tables import FIGURE_TABLES
 from intravar.study.tables.grids import Grid, number_text
@@ -27,7 +24,7 @@ _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
 def study_page(results: Results) -> str:
     """Return the report as one HTML page."""
     shown = figures_of(results)
-    physicians = {name: physicians_of(results, name) for name in results.conditions}
+    physicians = {name: results.physicians(name) for name in results.conditions}
     data = {
         "figures": {figure.name: figure.condition for figure in shown},
         "physicians": physicians,
@@ -43,7 +40,7 @@ def study_page(results: Results) -> str:
         "results": results,
         "conditions": _conditions(results),
         "physicians": physicians,
-        "undefined": undefined_reasons(results),
+        "undefined": results.undefined_reasons(),
         "failures": results.runs.filter(results.runs["error"].is_not_null()).to_dicts(),
         "configuration": configuration_hash(results),
     }
@@ -71,14 +68,10 @@ def _section(results: Results, figure: Figure) -> dict[str, Any]:
         "figure": figure,
         "alternative": figure.alternative(results),
         "pictures": Markup("").join(figure.svg(results, width) for width in (WIDE, NARROW)),
-        "open": [grid for grid in grids if not _is_folded(grid)],
-        "folded": [grid for grid in grids if _is_folded(grid)],
+        "open": [grid for grid in grids if grid.name not in _FOLDED],
+        "folded": [grid for grid in grids if grid.name in _FOLDED],
         "draws": draws,
     }
-
-
-def _is_folded(grid: Grid) -> bool:
-    return grid.name in _FOLDED
 
 
 def _conditions(results: Results) -> list[dict[str, Any]]:
@@ -103,13 +96,6 @@ def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, A
         "share_eligible": cohort.get("share_eligible"),
         "draws": results.draws(name),
     }
-
-
-def looks_of_study(results: Results) -> dict[str, Look]:
-    """Return the colours of groups and methods under the names that figures use."""
-    looks = {f"group-{number}": look for number, look in enumerate(GROUPS, 1)}
-    looks |= {token(results.methods, m): look for m, look in looks_of(results.methods).items()}
-    return looks | {name: LOOKS[name] for name in (ORACLE, CONSTANT)}
 
 
 def configuration_hash(results: Results) -> str:

@@ -111,6 +111,12 @@ class Results:
         return all_conditions().get(name)
 
     @cached_property
+    def main_conditions(self) -> list[str]:
+        """Conditions of the cross-experiment table: SCORE2 and the window rules."""
+        known = {name: self.known_condition(name) for name in self.conditions}
+        return [n for n, each in known.items() if each and each.family in ("score2", "window")]
+
+    @cached_property
     def first_draw(self) -> pl.DataFrame:
         """Scores of the first draw of every condition, which the paper's figures show."""
         return self.scores.filter(
@@ -155,6 +161,39 @@ class Results:
         names = {method: self.label(method) for method in rows["method"].unique().to_list()}
         return rows.with_columns(
             pl.col("method").replace_strict(names, return_dtype=pl.String).alias("label")
+        )
+
+    def physicians(self, condition: str) -> dict[str, Any]:
+        """Return the physicians of the first draw of a condition, column by column.
+
+        `scores`, `low` and `high` hold one list per method of the study, in the study's order; null
+        where undefined.
+        """
+        rows = self.first_draw.filter(pl.col("condition") == condition)
+        about = (
+            rows.group_by("physician")
+            .agg(pl.col("group", "n_patients", "d_star", "oracle").drop_nulls().first())
+            .sort("physician")
+        )
+        names = about.select("physician")
+        found: dict[str, dict[str, list[float | None]]] = {"score": {}, "low": {}, "high": {}}
+        for method in self.methods:
+            own = rows.filter(pl.col("method") == method).select("physician", *found)
+            if own.height:
+                joined = names.join(own, on="physician", how="left", maintain_order="left")
+                for column, by_method in found.items():
+                    by_method[method] = joined[column].to_list()
+        return {**about.to_dict(as_series=False), "scores": found.pop("score"), **found}
+
+    def undefined_reasons(self) -> list[dict[str, Any]]:
+        """Return how many scores are undefined, per method and reason."""
+        undefined = pl.col("score").is_null() & ~pl.col("method").is_in([ORACLE, CONSTANT])
+        return (
+            self.scores.filter(undefined)
+            .group_by("method", "reason")
+            .agg(pl.len().alias("scores"), pl.col("condition").n_unique().alias("conditions"))
+            .sort("method", "reason")
+            .to_dicts()
         )
 
     def cohort_details(self, condition: str) -> Mapping[str, Any]:

@@ -18,11 +18,11 @@ from intravar.study.report.figures.marks import (
     method_legend,
     shape_of,
     short_tick,
+    signed,
     signed_ticks,
     zero_line,
 )
 from intravar.study.report.stored_results import Results
-from intravar.study.tables.grids import number_text
 
 _DELTA = "Mean delta (score minus oracle)"
 #: Steps of this share of a turn fall evenly: a figure plotted twice is the same figure.
@@ -33,13 +33,8 @@ PASSES = {"pass1": "pass 1", "pass2": "pass 2"}
 
 def condition_deltas(results: Results) -> pl.DataFrame:
     """Return the mean delta per main condition (SCORE2, window rules) and method, first draw."""
-    main = [
-        name
-        for name in results.conditions
-        if (known := results.known_condition(name)) and known.family in ("score2", "window")
-    ]
     rows = results.cells("condition_deltas", "mean_delta", results.rate_methods)
-    return rows.filter(pl.col("condition").is_in(main)).select(
+    return rows.filter(pl.col("condition").is_in(results.main_conditions)).select(
         "condition", "method", "label", "first"
     )
 
@@ -54,14 +49,14 @@ def cross_deltas(results: Results, width: int) -> Plot:
     rows = defined(condition_deltas(results), "first")
     shown = _rates(results, rows)
     ends = extent([row["first"] for row in rows], 0.0)
-    plot = labelled_rows(results.labels(shown), ends, width, _DELTA, signed=True, row=32)
+    plot = labelled_rows(results.labels(shown), ends, width, _DELTA, signs=True, row=32)
     zero_line(plot)
     for number, method in enumerate(shown, 1):
         own = [row for row in rows if row["method"] == method]
         for turn, row in enumerate(own):
             plot.point(
                 (row["first"], number - 0.28 + 0.56 * (turn * _GOLDEN % 1)),
-                f"{row['condition']}, {row['label']}: {_signed(row['first'])}",
+                f"{row['condition']}, {row['label']}: {signed(row['first'])}",
                 radius=2.4,
                 colour=colour_of(results, method),
                 shape=shape_of(results, method),
@@ -115,7 +110,7 @@ def by_pass(results: Results, width: int) -> Plot:
     rows = _cells(results, "passes", PASSES)
     shown = _rates(results, rows)
     plot = labelled_rows(
-        results.labels(shown), _ends(rows), min(width, 700), _DELTA, signed=True, row=34
+        results.labels(shown), _ends(rows), min(width, 700), _DELTA, signs=True, row=34
     )
     zero_line(plot)
     for row in rows:
@@ -202,7 +197,7 @@ def _size_panel(
                 plot.interval(at, row["low"], row["high"], colour=colour)
             hint = (
                 f"{row['label']}, {row['patients']:,} patients of {row['physicians']} physicians: "
-                f"{_signed(row['value'])}; {row['draws']} cohorts"
+                f"{signed(row['value'])}; {row['draws']} cohorts"
             )
             plot.point(
                 (at, row["value"]), hint, radius=3.2, colour=colour, shape=shape_of(results, method)
@@ -227,13 +222,61 @@ def _ends(rows: list[dict[str, Any]]) -> tuple[float, float]:
 
 
 def _hint(row: dict[str, Any]) -> str:
-    parts = [f"{row['label']}, {row['where']}: {_signed(row['value'])}"]
+    parts = [f"{row['label']}, {row['where']}: {signed(row['value'])}"]
     if row["low"] is not None:
-        parts.append(f"95 % {_signed(row['low'])} to {_signed(row['high'])}")
+        parts.append(f"95 % {signed(row['low'])} to {signed(row['high'])}")
     if row["published"] is not None:
-        parts.append(f"paper {_signed(row['published'])}")
+        parts.append(f"paper {signed(row['published'])}")
     return "; ".join(parts)
 
 
-def _signed(number: float) -> str:
-    return number_text(number, signed=True)
+def cross_in_words(results: Results) -> str:
+    """Return median and range of every method's deltas."""
+    rows = condition_deltas(results)
+    found = (
+        rows.filter(pl.col("first").is_not_null())
+        .group_by("label", maintain_order=True)
+        .agg(
+            pl.col("first").median().alias("median"),
+            pl.col("first").min().alias("low"),
+            pl.col("first").max().alias("high"),
+        )
+    )
+    listed = "; ".join(
+        f"{row['label']} {signed(row['median'])} ({signed(row['low'])} to {signed(row['high'])})"
+        for row in found.iter_rows(named=True)
+    )
+    number = rows["condition"].n_unique()
+    return f"Distribution of mean deltas over {number} conditions, median and range: {listed}."
+
+
+def cells_in_words(results: Results, table: str) -> str:
+    """Return the mean delta per method and column of a table."""
+    columns = WINDOWS if table == "window_size" else PASSES
+    listed = []
+    for method in results.rate_methods:
+        rows = results.tables[table].filter(pl.col("method") == method)
+        cells = {row["column"]: row["value"] for row in rows.iter_rows(named=True)}
+        texts = [
+            f"{heading} {signed(cells[column])}"
+            for column, heading in columns.items()
+            if cells.get(column) is not None
+        ]
+        if texts:
+            listed.append(f"{results.label(method)}: {', '.join(texts)}")
+    what = "by window size" if table == "window_size" else "by pass"
+    return f"Mean delta {what}, with intervals. {'; '.join(listed)}."
+
+
+def grid_in_words(results: Results) -> str:
+    """Return the range of every method's deltas over the grid."""
+    rows = grid_rows(results).filter(pl.col("value").is_not_null())
+    found = rows.group_by("label", maintain_order=True).agg(
+        pl.col("value").min().alias("low"), pl.col("value").max().alias("high")
+    )
+    listed = "; ".join(
+        f"{row['label']} from {signed(row['low'])} to {signed(row['high'])}"
+        for row in found.iter_rows(named=True)
+    )
+    cells = rows["condition"].n_unique()
+    return f"Curves of mean delta over {cells} sizes of cohort. Range per method: {listed}."

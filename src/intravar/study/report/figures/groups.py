@@ -21,6 +21,7 @@ from intravar.study.report.figures.marks import (
     positions,
     shape_of,
     short_tick,
+    signed,
     zero_line,
 )
 from intravar.study.report.stored_results import Results
@@ -130,9 +131,7 @@ def _deltas(results: Results, condition: str, width: int) -> Plot:
     who = positions(results, condition)
     labels = [_with_mean(results.label(method), means.get(method)) for method in shown]
     ends = [row["delta"] for row in rows] + [means.get(method) for method in shown]
-    plot = labelled_rows(
-        labels, extent(ends, 0.0), width, "Delta (score minus oracle)", signed=True
-    )
+    plot = labelled_rows(labels, extent(ends, 0.0), width, "Delta (score minus oracle)", signs=True)
     zero_line(plot)
     for row in rows:
         plot.point(
@@ -155,7 +154,7 @@ def first_mean_deltas(results: Results, condition: str) -> pl.DataFrame:
 
 
 def _with_mean(label: str, mean: float | None) -> str:
-    return label if mean is None else f"{label} ({number_text(mean, signed=True)})"
+    return label if mean is None else f"{label} ({signed(mean)})"
 
 
 def _correlations(results: Results, condition: str, width: int) -> Drawing:
@@ -188,3 +187,19 @@ def _correlations(results: Results, condition: str, width: int) -> Drawing:
         middle = (corner[0] + side / 2, corner[1] + side / 2)
         drawing.write(f"{rho:.2f}".removeprefix("0"), middle, "tiny")
     return drawing
+
+
+def panels_in_words(results: Results, condition: str) -> str:
+    """Return the mean delta of every method on a condition."""
+    means = first_mean_deltas(results, condition)
+    listed = "; ".join(
+        f"{row['label']} {signed(row['first'])}"
+        for row in means.iter_rows(named=True)
+        if row["first"] is not None
+    )
+    n = results.of(condition, results.rate_methods)["physician"].n_unique()
+    return (
+        f"Four panels for {n} physicians: model score, discordance by method and group, delta by "
+        f"method, and rank correlations between methods. Mean delta: {listed}. The tables below "
+        "hold the numbers."
+    )

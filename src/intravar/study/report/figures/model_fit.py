@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from intravar.documents.charts import Drawing, Plot, panels
-from intravar.study.report.figures.marks import colour_of
+from intravar.study.report.figures.marks import colour_of, signed
 from intravar.study.report.stored_results import Results
 
 GLMM = "glmm"
@@ -65,3 +65,27 @@ def calibration(results: Results, width: int) -> Drawing:
         across = (row["fitted"] - 0.035, row["fitted"] + 0.035)
         counts.bar(across, (0, row["n_patients"]), hint, "fill", colour)
     return panels([curve, counts], 1)
+
+
+def residuals_in_words(results: Results) -> str:
+    """Return where most residuals lie."""
+    rows = residual_rows(results)
+    total = int(rows["patients"].sum())
+    near = rows.filter((pl.col("from") >= -2) & (pl.col("to") <= 2))["patients"].sum()
+    share = 100 * near / total if total else 0.0
+    return (
+        f"Histogram of the Pearson residuals of {total:,} patients; {share:.1f} % lie between -2 "
+        "and 2."
+    )
+
+
+def calibration_in_words(results: Results) -> str:
+    """Return the largest gap between fitted and observed."""
+    rows = calibration_rows(results).with_columns(
+        (pl.col("observed") - pl.col("fitted")).alias("gap")
+    )
+    worst = rows.sort(pl.col("gap").abs(), descending=True).row(0, named=True)
+    return (
+        f"Calibration curve in {rows.height} bins. The largest gap is {signed(worst['gap'])}, "
+        f"at a fitted probability of {worst['fitted']:.2f} with {worst['n_patients']:,} patients."
+    )

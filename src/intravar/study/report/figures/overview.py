@@ -131,6 +131,15 @@ def _arrow(
     drawing.mark(end, "", radius=3.5, colour="soft", shape=shape)
 
 
+def overview_in_words(results: Results) -> str:
+    """Return the steps of the overview."""
+    condition = "score2" if results.has("score2") else results.conditions[0]
+    cards = overview_cards(results, condition)
+    return "Diagram of five steps. " + " ".join(
+        f"{number}. {card.heading}: {card.text}" for number, card in enumerate(cards, 1)
+    )
+
+
 # --- the little sketches, each _GLYPH pixels high ---
 
 

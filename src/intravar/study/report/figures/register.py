@@ -9,19 +9,8 @@ from functools import partial
 from markupsafe import Markup
 
 from intravar.documents.charts import Drawing
-from intravar.study.report.figures import words
-from intravar.study.report.figures.continuum import CONDITION, continuum
-from intravar.study.report.figures.deltas import (
-    by_pass,
-    by_window,
-    condition_deltas,
-    cross_deltas,
-    size_grid,
-)
-from intravar.study.report.figures.groups import group_panels
-from intravar.study.report.figures.model_fit import calibration, fitted, residuals
-from intravar.study.report.figures.overview import overview
-from intravar.study.report.figures.recovery import has_recovery, recovery, recovery_in_words
+from intravar.study.report.figures import deltas, groups, model_fit, recovery
+from intravar.study.report.figures.overview import overview, overview_in_words
 from intravar.study.report.stored_results import Results
 
 
@@ -82,8 +71,8 @@ def _panels(name: str, title: str, tables: tuple[str, ...]) -> Figure:
         title,
         _PANELS_READING,
         lambda results: results.has(name) and bool(results.rate_methods),
-        partial(group_panels, condition=name),
-        partial(words.panels_in_words, condition=name),
+        partial(groups.group_panels, condition=name),
+        partial(groups.panels_in_words, condition=name),
         tables,
         name,
         first_draw=True,
@@ -106,7 +95,7 @@ FIGURES: tuple[Figure, ...] = (
         "(3) is how often a physician would decide differently for two eligible patients.",
         lambda results: True,
         overview,
-        words.overview_in_words,
+        overview_in_words,
     ),
     _panels("score2", "SCORE2: five groups of physicians", ("score2_groups", "rank_correlations")),
     Figure(
@@ -114,11 +103,11 @@ FIGURES: tuple[Figure, ...] = (
         "A continuum of physicians",
         "Each mark is a physician. On the dashed line the estimate equals the true discordance; "
         "ρ says how well the order is kept, whatever the scale.",
-        lambda results: results.has(CONDITION),
-        continuum,
-        words.continuum_in_words,
+        lambda results: results.has(recovery.CONDITION),
+        recovery.continuum,
+        recovery.continuum_in_words,
         ("continuum",),
-        CONDITION,
+        recovery.CONDITION,
         first_draw=True,
     ),
     Figure(
@@ -128,10 +117,10 @@ FIGURES: tuple[Figure, ...] = (
         "the thick tick is their median. Right of the dashed line a method overestimates.",
         lambda results: (
             _has_rates("cross_experiment")(results)
-            and condition_deltas(results)["condition"].n_unique() > 1
+            and deltas.condition_deltas(results)["condition"].n_unique() > 1
         ),
-        cross_deltas,
-        words.cross_in_words,
+        deltas.cross_deltas,
+        deltas.cross_in_words,
         ("cross_experiment", "condition_deltas"),
         first_draw=True,
     ),
@@ -141,8 +130,8 @@ FIGURES: tuple[Figure, ...] = (
         "The more covariates a rule has, the farther right. Bars are 95 % intervals; a short grey "
         "dash is the paper's figure.",
         _has_rates("window_size"),
-        by_window,
-        partial(words.cells_in_words, table="window_size"),
+        deltas.by_window,
+        partial(deltas.cells_in_words, table="window_size"),
         ("window_size",),
     ),
     Figure(
@@ -152,8 +141,8 @@ FIGURES: tuple[Figure, ...] = (
         "patients, so the two marks of a method should lie close together. Bars are 95 % "
         "intervals; a short grey dash is the paper's figure.",
         _has_rates("passes"),
-        by_pass,
-        partial(words.cells_in_words, table="passes"),
+        deltas.by_pass,
+        partial(deltas.cells_in_words, table="passes"),
         ("passes",),
     ),
     Figure(
@@ -162,8 +151,8 @@ FIGURES: tuple[Figure, ...] = (
         "One panel per number of physicians; within it, more patients to the right. Bars are 95 % "
         "intervals over cohorts.",
         _has_rates("grid"),
-        size_grid,
-        words.grid_in_words,
+        deltas.size_grid,
+        deltas.grid_in_words,
         ("grid",),
     ),
     Figure(
@@ -172,9 +161,9 @@ FIGURES: tuple[Figure, ...] = (
         "Each row is a condition; those of the stress family break one assumption each. The "
         "upright tick is the oracle, who knows who was eligible; the farther left of it a mark "
         "lies, the less a method's order of physicians can be trusted there.",
-        has_recovery,
-        recovery,
-        recovery_in_words,
+        recovery.has_recovery,
+        recovery.recovery,
+        recovery.recovery_in_words,
         (
             "recovery_trust",
             "recovery_spearman",
@@ -194,9 +183,9 @@ FIGURES: tuple[Figure, ...] = (
         "Pearson residuals of the mixed model",
         "A residual is how far a decision lies from the fitted probability, in standard "
         "deviations; physicians with many far out score high. The outer bins hold all beyond.",
-        lambda results: bool(fitted(results, "residuals")),
-        residuals,
-        words.residuals_in_words,
+        lambda results: bool(model_fit.fitted(results, "residuals")),
+        model_fit.residuals,
+        model_fit.residuals_in_words,
         ("glmm_groups",),
         first_draw=True,
     ),
@@ -205,9 +194,9 @@ FIGURES: tuple[Figure, ...] = (
         "Calibration of the mixed model",
         "On the dashed line as many are decided for as the model says; the bars below say how many "
         "patients stand behind each mark.",
-        lambda results: bool(fitted(results, "calibration")),
-        calibration,
-        words.calibration_in_words,
+        lambda results: bool(model_fit.fitted(results, "calibration")),
+        model_fit.calibration,
+        model_fit.calibration_in_words,
         first_draw=True,
     ),
 )
