@@ -183,7 +183,9 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     else:
         title = words.fill("Every {decider} with the 95 % interval")
         order = "the most consistent first" if data.ranked else "in the order of names"
-        why = "" if data.ranked else " The data do not support a ranking."
+        why = "" if data.ranked else " Too little is known of each to rank them."
+        if decision.verdict in UNRANKED:
+            why = " The data do not support a ranking."
         reading = f"{capital(order)}.{why} {left_out}"
         told = words.fill(
             "{n}, {order}, each with the estimate, its 95 % interval and the value pulled towards "
