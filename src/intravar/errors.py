@@ -1,7 +1,8 @@
-"""What goes wrong because of the input, as opposed to a defect of the software."""
+"""What goes wrong because of the input or the machine, as opposed to a defect of the software."""
 
 from __future__ import annotations
 
+import errno
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,22 @@ _FLAGS = {"most": "--pairs", "labels": "--label", "random_state": "--seed"}
 _LISTS = ("covariates", "exclude", "after", "categorical", "methods")
 # Marks that no name and no value of a user holds.
 IN_ROW = "\ue005"
+#: What the machine may lack, in plain words.
+_MACHINE = {
+    errno.ENOSPC: "no space is left on the disk; make room or write elsewhere",
+    errno.EFBIG: "the file would be larger than the system allows",
+    errno.EROFS: "the disk can only be read; write elsewhere",
+    errno.EIO: "the disk or the network failed (input/output error)",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n) or use fewer --workers",
+    errno.ENFILE: "too many files are open on this machine",
+    errno.ENOMEM: "there is not enough memory; use fewer --workers or less data",
+}
+# Windows has no quotas of this kind.
+if hasattr(errno, "EDQUOT"):
+    _MACHINE[errno.EDQUOT] = "your quota of disk space is used up; make room or write elsewhere"
+
+#: How libraries in other languages word an error of the system.
+_FOREIGN = re.compile(r"\(os error (\d+)\)")
 _OPTION = re.compile("\ue000([a-z_]+)(?:\ue001([^\ue002]*))?\ue002")
 
 
@@ -130,3 +147,34 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, remedy: str) -> 
     nearest = get_close_matches(name.lower(), list(known), n=1, cutoff=NEAR)
     guess = f"; did you mean '{nearest[0]}'?" if nearest else ""
     return InputError(f"unknown {kind} '{name}'{guess} ({remedy})")
+
+
+def machine_fault(error: BaseException) -> str | None:
+    """Say what the machine lacks, if that is what an error or one of its causes is about.
+
+    Examples
+    --------
+    >>> machine_fault(OSError(28, "No space left on device"))
+    'no space is left on the disk; make room or write elsewhere'
+    >>> machine_fault(RuntimeError("write failed: File too large (os error 27)"))
+    'the file would be larger than the system allows'
+    >>> machine_fault(ZeroDivisionError()) is None
+    True
+    """
+    seen: BaseException | None = error
+    for _ in range(10):  # a chain of causes may be a ring
+        if seen is None:
+            return None
+        if words := _said_of_machine(seen):
+            return words
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
+def _said_of_machine(error: BaseException) -> str | None:
+    if isinstance(error, MemoryError):
+        return _MACHINE[errno.ENOMEM]
+    if isinstance(error, OSError):
+        return _MACHINE.get(error.errno or 0)
+    foreign = _FOREIGN.search(str(error))
+    return _MACHINE.get(int(foreign[1])) if foreign else None

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from intravar.errors import InputError
-from intravar.faults import machine_fault
+from intravar.errors import InputError, machine_fault
 
 #: Whether this system can keep a file to its owner by permissions of the file itself.
 KNOWS_OWNERS = os.name == "posix"

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import intravar
 from intravar import Measurement
-from intravar.cli.explain import _print_cases
+from intravar.cli.stored import _print_cases
 from intravar.wording import USUAL
 
 pytestmark = pytest.mark.usefixtures("learned_once")

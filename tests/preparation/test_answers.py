@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from intravar import InputError, check
-from intravar.preparation.columns.identifiers import identifier
 from intravar.preparation.columns.kinds import understand
+from intravar.preparation.columns.roles import identifier
 from intravar.preparation.decisions import code_decision
-from intravar.preparation.physician_names import physician_names
+from intravar.preparation.physicians import physician_names
 from intravar.publication.checks import column_rows
 
 NAN = float("nan")
@@ -145,7 +145,7 @@ def test_physicians_that_differ_by_little_are_counted_and_not_named() -> None:
 def test_what_a_physician_cannot_be() -> None:
     with pytest.raises(InputError, match="more than 15 digits stored as floating point"):
         names([1e20, 1e20 + 1e5])
-    with pytest.raises(InputError, match=r"\(the physician\) is List"):
+    with pytest.raises(InputError, match=r"\(who decided\) is List"):
         names([["a"], ["b"]])
     with pytest.raises(InputError, match="is missing in every row"):
         names([None, NAN])

@@ -61,7 +61,7 @@ def test_a_date_after_the_decision() -> None:
         closed=pl.Series([day + timedelta(days=at % 40 - 3) for at, day in enumerate(seen)]),
     )
     lines = asked(table, date="seen").leak_lines()
-    assert lines == ["closed: lies after the date of the decision in 90% of patients"]
+    assert lines == ["closed: lies after the date of the decision in 90% of rows"]
 
 
 def test_what_only_a_decision_explains() -> None:

@@ -100,6 +100,6 @@ def test_the_date_compares_nobody() -> None:
     assert found.period.names == ("2023", "2024")
     uses = {each.column: each.use for each in found.columns}
     assert uses["seen"] == "date"
-    for name, words in (("date", "which is the physician"), ("by", "which is the physician")):
+    for name, words in (("date", "which is the one who decided"), ("by", "which is the one who")):
         with pytest.raises(InputError, match=words):
             intravar.check(dated, **asked, **{name: "physician"})

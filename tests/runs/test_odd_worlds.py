@@ -9,13 +9,12 @@ import pytest
 
 from intravar.errors import InputError
 from intravar.estimators.evidence import no_differences
-from intravar.preparation.census import as_measured, rows_of, take_census
 from intravar.preparation.check import Check, checked
-from intravar.preparation.drawing import part_by_lot
+from intravar.preparation.sample import as_measured, part_by_lot, rows_of, take_census
 from intravar.request import Request
 from intravar.runs.readings import SCHEMA, BucketRead, Others
 from intravar.runs.store import Parts
-from intravar.sources.scanning import ROW, Scanned
+from intravar.sources.reading import ROW, Scanned
 
 ASKED: dict[str, Any] = {"physician": "doctor", "decision": "statin", "sample": 1_000}
 

@@ -109,7 +109,7 @@ def test_words_for_odd_files(tmp_path: Path, data: str | bytes, words: str) -> N
 
 
 def test_a_gzip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("intravar.sources.packed.HARMLESS", 1_000_000)
+    monkeypatch.setattr("intravar.sources.paths.HARMLESS", 1_000_000)
     with pytest.raises(InputError, match="unpacks to more than 300 times its size, as no table"):
         read(tmp_path, gzip.compress(b"a,b\n" + b"0" * 20_000_000), "t.csv.gz")
 

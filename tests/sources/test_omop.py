@@ -99,7 +99,7 @@ def test_archives_that_unpack_without_end(tmp_path: Path, monkeypatch: pytest.Mo
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("person.csv", "person_id\n" + "0" * 5_000_000)
         packed.writestr("drug_exposure.csv", "person_id\n" + "0" * 5_000_000)
-    monkeypatch.setattr("intravar.sources.packed.HARMLESS", 1000)
+    monkeypatch.setattr("intravar.sources.paths.HARMLESS", 1000)
     with pytest.raises(InputError, match="unpacks to more than 300 times its size"):
         omop_patients(archive, drug=[DRUG])
 

@@ -15,9 +15,8 @@ import intravar
 from every_source import WRITERS, as_postgresql
 from intravar import InputError, Request
 from intravar.sources import read_source
-from intravar.sources.columns.forms import forms_of_large
-from intravar.sources.columns.plain import plain_table
-from intravar.sources.scanning import ROW, only, scan_source
+from intravar.sources.columns.plain import forms_of_large, plain_table
+from intravar.sources.reading import ROW, only, scan_source
 from intravar.sources.selection import belongs
 from intravar.where import (
     Combined,
@@ -172,7 +171,7 @@ def test_a_number_beyond_all_is_larger_than_all() -> None:
         ("seen = 5", "it holds dates"),
         ("smoker = 'yes'", "it holds true and false"),
         ("took > 5", "duration"),
-        ("age > 1000", "no patient"),
+        ("age > 1000", "no row of"),
     ],
 )
 def test_what_cannot_be_compared_is_said(expression: str, words: str) -> None:

@@ -10,12 +10,11 @@ import pytest
 
 from every_source import WRITERS, as_postgresql
 from intravar.errors import InputError
-from intravar.preparation.census import take_census
 from intravar.preparation.check import checked
-from intravar.preparation.drawing import draw
+from intravar.preparation.sample import draw, take_census
 from intravar.request import Request
-from intravar.sources import read_source, scanning
-from intravar.sources.scanning import ROW, scan_source
+from intravar.sources import read_source, reading
+from intravar.sources.reading import ROW, scan_source
 from postgres import server
 
 
@@ -49,7 +48,7 @@ def counted(lazy: Any) -> list[tuple[Any, ...]]:
 def test_the_same_from_every_source(
     kind: str, table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(scanning, "AT_A_TIME", 90)
+    monkeypatch.setattr(reading, "AT_A_TIME", 90)
     expected = [
         *table.group_by("doctor").agg(pl.len(), pl.col("drug").sum()).sort("doctor").iter_rows()
     ]

@@ -22,7 +22,7 @@ from typing import Any
 from intravar.errors import InputError
 
 #: Answers that are kept, so that a screen that is shown again need not ask again.
-MOST_KEPT = 30
+MOST_KEPT = 200
 DIED = (
     "the process that reads tables has ended, most likely because there was not enough memory; "
     "close other programs or choose a smaller table, then try again (its log is {log})"
@@ -138,7 +138,7 @@ def serve() -> None:
     """Answer questions from standard input until it closes."""
     from intravar.app import tasks
     from intravar.defects import defect_lines
-    from intravar.faults import machine_fault
+    from intravar.errors import machine_fault
 
     # What a library prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

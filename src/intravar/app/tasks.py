@@ -15,7 +15,7 @@ from intravar.app.guess import at_first_sight
 from intravar.preparation.check import folder_for_now
 from intravar.request import Request
 from intravar.review.store import read_stored
-from intravar.sources.scanning import ROW, scan_source
+from intravar.sources.reading import ROW, scan_source
 from intravar.writing import make_private_folder, whole_file
 
 #: The table of the example, as in the README.

@@ -1,9 +1,7 @@
 from .commands import app
-from .endings import say
-from .entry import main
-from .progress import StudyProgress
+from .endings import main, say
+from .progress import StepLines, StepProgress, StudyProgress
 from .screen import Console, Table, Text, escape
-from .steps import StepLines, StepProgress
 
 __all__ = [
     "Console",

@@ -20,11 +20,6 @@ WITHOUT_EXTRA = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command("app")(run)
-
-
 def run(
     folders: Annotated[
         list[Path] | None,

@@ -37,12 +37,6 @@ RESAMPLING_WARNING = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("methods")(methods)
-    app.command("benchmark")(benchmark)
-
-
 def methods(as_json: Json = False) -> None:
     """List the methods."""
     rows = [

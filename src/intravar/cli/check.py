@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 MOST_NAMED = 10
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command("check")(check)
-
-
 @options.of_request("methods", "random_state", "min_reliability")
 def check(
     source: options.Input,

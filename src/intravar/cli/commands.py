@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -14,15 +14,12 @@ from intravar.cli import (
     app_command,
     benchmark,
     check,
-    compare,
     endings,
-    explain,
     measure,
     omop,
-    report,
     review,
-    sheet,
     simulation,
+    stored,
 )
 from intravar.version import __version__
 
@@ -60,17 +57,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-simulation.register(app)
-benchmark.register(app)
-check.register(app)
-measure.register(app)
-explain.register(app)
-compare.register(app)
-omop.register(app)
-report.register(app)
-sheet.register(app)
-app_command.register(app)
-review.register(app)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "conditions": simulation.conditions,
+    "simulate": simulation.simulate,
+    "oracle": simulation.oracle,
+    "methods": benchmark.methods,
+    "benchmark": benchmark.benchmark,
+    "check": check.check,
+    "measure": measure.measure,
+    "explain": stored.explain,
+    "compare": stored.compare,
+    "omop": omop.omop,
+    "report": stored.report,
+    "sheet": stored.sheet,
+    "app": app_command.run,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(_command)
+app.add_typer(review.group, name="review")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""How a command ends: in what words and with which exit code, whatever ended it.
+"""Where the command begins and how it ends: in what words and with which exit code.
 
 0 all went well; 2 the input or the machine, with what to do about it; 3 a study in which some
 methods failed; 4 a measurement in which nobody can be reported one by one; 1 a defect of intravar;
@@ -14,12 +14,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
+from intravar import cli
 from intravar.defects import defect_lines
-from intravar.errors import InputError
-from intravar.faults import machine_fault
+from intravar.errors import InputError, machine_fault
 from intravar.printable import printable
+from intravar.version import __version__
 
 BAD_INPUT, DEFECT = 2, 1
 NOBODY_REPORTABLE = 4
@@ -160,3 +161,13 @@ def _signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words == ["--version"]:
+        # Before typer, which loads a validation library to learn that this is a switch.
+        sys.exit(run(lambda: print(f"intravar {__version__}")))
+    # typer words its own usage errors and leaves with 2; what it does not know comes to us.
+    sys.exit(run(lambda: cli.app(args=words, prog_name="intravar")))

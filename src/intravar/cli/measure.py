@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from intravar.cli.steps import StepLines, StepProgress
+    from intravar.cli.progress import StepLines, StepProgress
     from intravar.documents.blocks import Table
     from intravar.measurement.result import Measurement
     from intravar.publication import Decision, Joint, Published
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
 NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict."
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command("measure")(measure)
 
 
 @options.of_request()

@@ -18,11 +18,6 @@ from intravar.request import SMALLEST_CELL
 from intravar.writing import checked_target, make_private, privacy_words, whole_file
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command("omop")(omop)
-
-
 def omop(
     source: Annotated[
         str,

@@ -1,17 +1,172 @@
-"""How a study goes on, shown in a terminal or in plain lines."""
+"""How work goes on: a bar in a terminal, plain lines elsewhere, JSON for a program."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
 
 if TYPE_CHECKING:
     from intravar.study.benchmark.units import Unit, UnitResult
+
+
+def left_by_parts(begun: tuple[int, float], done: int, total: int) -> float | None:
+    """Return the seconds that are left, from the parts done since one was first counted."""
+    first, since = begun
+    if done <= first or total <= first:
+        return None
+    return (time.monotonic() - since) * (total - done) / (done - first)
+
+
+class StepLines:
+    """Tells the program that started this how it goes on; ends when that program does.
+
+    Every line on standard error is a JSON object. When standard input closes, this is as Ctrl-C:
+    whoever holds the other end asks for the end, or is gone.
+    """
+
+    def __init__(self) -> None:
+        self._parts: tuple[int, float] | None = None
+
+    def __enter__(self) -> StepLines:
+        threading.Thread(target=_interrupt_when_closed, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def step(self, words: str, seconds: float | None = None) -> None:
+        """See :class:`intravar.measurement.measure.Listener`."""
+        self._parts = None
+        _line(step=words, seconds=seconds)
+
+    def part(self, done: int, total: int) -> None:
+        """See :class:`intravar.measurement.measure.Listener`."""
+        self._parts = self._parts or (done, time.monotonic())
+        _line(done=done, total=total, left=left_by_parts(self._parts, done, total))
+
+    def note(self, words: str) -> None:
+        """See :class:`intravar.measurement.measure.Listener`."""
+        _line(note=words)
+
+
+def _line(**told: Any) -> None:
+    print(json.dumps(told), file=sys.stderr, flush=True)
+
+
+def _interrupt_when_closed() -> None:
+    # Below Python's own buffer, whose lock a thread must not hold when the process ends.
+    while os.read(0, 1024):
+        pass
+    signal.raise_signal(signal.SIGINT)
+
+
+class StepProgress:
+    """Shows the step that runs, how long it has taken and how long it should.
+
+    Parameters
+    ----------
+    console
+        Where to show it; a terminal gets a line that moves, anything else one line per step.
+    every
+        Whether short steps make a plain line too.
+    """
+
+    def __init__(self, console: Console, *, every: bool = False) -> None:
+        self._console = console
+        self._every = every
+        self._words = ""
+        self._started = self._begun = time.monotonic()
+        self._expected: float | None = None
+        self._parts: tuple[int, float] | None = None
+        self._done = ""
+        self._live: Live | None = None
+
+    def __enter__(self) -> StepProgress:
+        if self._console.is_terminal:
+            self._live = Live(
+                get_renderable=self._line,
+                console=self._console,
+                refresh_per_second=4,
+                transient=True,
+            )
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._finish()
+        if self._live is not None:
+            self._live.stop()
+
+    def step(self, words: str, seconds: float | None = None) -> None:
+        """See :class:`intravar.measurement.measure.Listener`.
+
+        Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
+        """
+        self._finish()
+        self._words, self._expected, self._begun = words, seconds, time.monotonic()
+        self._parts, self._done = None, ""
+        if self._live is None and (seconds is not None or self._every):
+            about = f" (about {_time(seconds)})" if seconds and seconds >= 10 else ""
+            self._console.print(f"{words}{about} ...", markup=False, highlight=False)
+
+    def part(self, done: int, total: int) -> None:
+        """See :class:`intravar.measurement.measure.Listener`.
+
+        What parts have taken tells the time that is left better than any estimate.
+        """
+        if self._parts is None:
+            self._parts = (done, time.monotonic())
+        self._done = f"{done} of {total} parts"
+        if (left := left_by_parts(self._parts, done, total)) is not None:
+            self._done += f", about {_time(left)} left"
+        if self._live is None and (self._every or done == total or _worth_a_line(done, total)):
+            self._console.print(f"  {self._done}", markup=False, highlight=False)
+
+    def note(self, words: str) -> None:
+        """See :class:`intravar.measurement.measure.Listener`."""
+        self._console.print(Text(words, style="bold red"))
+
+    def _finish(self) -> None:
+        if self._words and self._live is not None:
+            took = _time(time.monotonic() - self._begun)
+            self._console.print(Text(f"  done: {self._words} ({took})", style="dim"))
+        self._words = ""
+
+    def _line(self) -> Text:
+        now = time.monotonic()
+        so_far = now - self._begun
+        spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(now * 8) % 10]
+        text = f"{spinner} {self._words}: {_time(so_far)}"
+        if self._done:
+            text += f", {self._done}"
+        elif self._expected and self._expected >= 5:
+            share = min(so_far / self._expected, 0.99)
+            filled = round(12 * share)
+            text += f" of about {_time(self._expected)} {'━' * filled}{'╌' * (12 - filled)}"
+        return Text(text, no_wrap=True, overflow="ellipsis")
+
+
+def _worth_a_line(done: int, total: int) -> bool:
+    """Tell whether a tenth of all parts more is done."""
+    return 10 * done // total > 10 * (done - 1) // total
+
+
+def _time(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
+
 
 #: Seconds between two plain lines.
 PLAIN_EVERY = 15.0

@@ -23,15 +23,6 @@ HOW = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    group = typer.Typer(help=f"Blind review of pairs of patients. {HOW}", no_args_is_help=True)
-    group.command("plan")(plan)
-    group.command("draw")(draw)
-    group.command("read")(read)
-    app.add_typer(group, name="review")
-
-
 def plan(folder: Folder, as_json: Json = False) -> None:
     """Print how wide the interval would be for 30, 60, 120 and 240 pairs."""
     found = review.plan(folder)
@@ -159,3 +150,8 @@ def _as_json(found: Review) -> dict[str, Any]:
         "agreement": None if found.agreement is None else asdict(found.agreement),
         "physicians": found.physicians.to_dicts(),
     }
+
+
+group = typer.Typer(help=f"Blind review of pairs of patients. {HOW}", no_args_is_help=True)
+for command in (plan, draw, read):
+    group.command(command.__name__)(command)

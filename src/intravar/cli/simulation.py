@@ -28,13 +28,6 @@ Seed = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("conditions")(conditions)
-    app.command("simulate")(simulate)
-    app.command("oracle")(oracle)
-
-
 def conditions(
     everything: Annotated[
         bool, typer.Option("--all", help="List the grid of sizes and the other families as well.")

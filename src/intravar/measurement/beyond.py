@@ -15,7 +15,7 @@ from intravar.measurement.cases.pairs import AlikeScale
 from intravar.measurement.result import BeyondCases, Fitted
 from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond, Check
-from intravar.preparation.panels import Panels
+from intravar.preparation.physicians import Panels
 from intravar.preparation.prepare import Prepared
 from intravar.runs.buckets import read_others
 from intravar.runs.readings import Others, panel_table, with_n_apart

@@ -27,7 +27,7 @@ from intravar.measurement.columns import typed
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import DETERMINED
 from intravar.observed import Observed
-from intravar.preparation.panels import too_small
+from intravar.preparation.physicians import too_small
 from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
 from intravar.wording import USUAL, Sentence, Words
@@ -223,6 +223,7 @@ def result_table(
         **vars(assessed),
         **_around_the_range(scores, assessed),
     }
+    columns["shrunken"] = np.clip(columns["shrunken"], columns["low"], columns["high"])
     for name in RANKS:
         columns[name] = np.where(unsure, np.nan, columns[name])
     if ranged:

@@ -25,7 +25,7 @@ from intravar.preparation.check import may_go_in_parts
 from intravar.request import Request
 from intravar.runs.settings import RunSettings
 from intravar.sources import read_source
-from intravar.sources.scanning import scan_source
+from intravar.sources.reading import scan_source
 
 if TYPE_CHECKING:
     from intravar.measurement.measure import Listener

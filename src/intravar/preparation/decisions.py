@@ -10,7 +10,7 @@ from difflib import get_close_matches
 import polars as pl
 
 from intravar.errors import IN_ROW, NEAR, InputError, RowError, option
-from intravar.preparation.columns.sentinels import CODES, said_of, sentinels
+from intravar.preparation.columns.kinds import CODES, said_of, sentinels
 from intravar.sources.columns.plain import plain_column, typed_texts
 from intravar.text import MISSING, clean_texts, shortened
 

@@ -13,15 +13,15 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.observed import Observed
 from intravar.panels import in_content_order
-from intravar.preparation.census import NOBODY, UNDECIDED
 from intravar.preparation.columns.kinds import Column, without_blanks
 from intravar.preparation.columns.leaks import Leak, columns_that_say_the_same, find_leaks
 from intravar.preparation.columns.roles import Roles
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.duplicates import AGAIN, COPIES
 from intravar.preparation.periods import Dealt, by_level, by_period
-from intravar.preparation.physician_names import physician_names
+from intravar.preparation.physicians import physician_names
 from intravar.preparation.recipe import INCOMPLETE, Learned, Portion, Recipe, learn_recipe
+from intravar.preparation.sample import NOBODY, UNDECIDED
 from intravar.request import Missing, Repeated
 from intravar.text import shortened
 from intravar.wording import Sentence

@@ -21,8 +21,7 @@ from intravar.preparation.columns.kinds import Column, Kind, understand, underst
 from intravar.preparation.columns.roles import Roles
 from intravar.preparation.duplicates import CopyRule, each_once, learn_copies
 from intravar.request import Missing, Repeated
-from intravar.sources.columns.forms import Forms
-from intravar.sources.columns.plain import plain_table
+from intravar.sources.columns.plain import Forms, plain_table
 from intravar.wording import Sentence
 
 _UNUSABLE = ("constant", "empty", "identifier", "other")

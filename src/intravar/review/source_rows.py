@@ -16,7 +16,7 @@ import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
 from intravar.measurement.cases.tables import typed
-from intravar.preparation.physician_names import physician_names
+from intravar.preparation.physicians import physician_names
 from intravar.request import Request
 from intravar.sources import read_source
 from intravar.text import clean_name

@@ -20,10 +20,9 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError
 from intravar.estimators import METHODS, CommonEstimator
 from intravar.estimators.base import Size
-from intravar.preparation.census import CODE, Census
 from intravar.preparation.check import Beyond, Check
 from intravar.preparation.cost import memory_of_learning
-from intravar.preparation.drawing import Drawn, most_read, part_by_lot
+from intravar.preparation.sample import CODE, Census, Drawn, most_read, part_by_lot
 from intravar.processes import WorkLostError
 from intravar.runs.engines import make_engine
 from intravar.runs.limits import Limits, Load, parse_memory, within
@@ -31,7 +30,7 @@ from intravar.runs.readings import BucketTask, Look, Others, read_bucket
 from intravar.runs.settings import RunSettings
 from intravar.runs.software import fingerprint
 from intravar.runs.store import Parts
-from intravar.sources.scanning import OWN
+from intravar.sources.reading import OWN
 from intravar.text import first_line
 
 #: Sections of a request that results depend on.

@@ -15,9 +15,9 @@ from intravar.errors import counted_among
 from intravar.estimators.base import Estimator, Reader
 from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
-from intravar.preparation.census import CODE, DECIDED
 from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe
-from intravar.sources.scanning import ROW
+from intravar.preparation.sample import CODE, DECIDED
+from intravar.sources.reading import ROW
 
 #: Finds cases, and the patients in them, in a bucket: evidence, patients, rows of the source.
 Look: TypeAlias = Callable[[Evidence, Portion, IntArray], tuple[pl.DataFrame, pl.DataFrame]]

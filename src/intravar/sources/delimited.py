@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.packed import GZIP_MAGIC, read_bytes
+from intravar.sources.paths import GZIP_MAGIC, read_bytes
 from intravar.text import checked_names, clean_name, first_line, shortened
 
 SEPARATORS = (",", ";", "\t", "|")

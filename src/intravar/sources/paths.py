@@ -1,7 +1,11 @@
-"""Paths that a user named: whether something is there, and what to say if not."""
+"""Files that a user named: whether they are there, and what is packed in them."""
 
 from __future__ import annotations
 
+import gzip
+import io
+import zipfile
+import zlib
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -40,3 +44,71 @@ def _nearby(path: Path) -> str:
         return ""
     nearest = get_close_matches(path.name, names, n=1, cutoff=NEAR)
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
+
+
+GZIP_MAGIC = b"\x1f\x8b"
+#: No table shrinks to a smaller part of itself than one in this many.
+LARGEST_RATIO = 300
+#: Below this many bytes it does not matter.
+HARMLESS = 256 * 2**20
+_STEP = 2**22
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file, unpacked if it is gzipped."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from error
+    return _gunzip(path, data) if data.startswith(GZIP_MAGIC) else data
+
+
+def _gunzip(path: Path, data: bytes) -> bytes:
+    largest = max(HARMLESS, LARGEST_RATIO * len(data))
+    unpacked = bytearray()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while step := file.read(_STEP):
+                unpacked += step
+                if len(unpacked) > largest:
+                    raise InputError(_bomb(str(path)))
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"'{path}' is not a whole gzip file ({error}); was its copy cut short?"
+        ) from error
+    return bytes(unpacked)
+
+
+def read_member(archive: zipfile.ZipFile, member: str) -> bytes:
+    """Return the bytes of a file in a zip archive."""
+    entry = archive.getinfo(member)
+    if entry.file_size > max(HARMLESS, LARGEST_RATIO * entry.compress_size):
+        raise InputError(_bomb(f"{archive.filename}: {member}"))
+    try:
+        return archive.read(entry)
+    except RuntimeError as error:  # also the class of a compression that Python does not know
+        raise InputError(
+            f"'{member}' in '{archive.filename}' cannot be unpacked ({error}); unpack the archive "
+            "yourself and give the folder"
+        ) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        raise InputError(
+            f"'{member}' in '{archive.filename}' is damaged ({error}); was its copy cut short?"
+        ) from error
+
+
+def open_zip(path: Path) -> zipfile.ZipFile:
+    """Open a zip archive."""
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+        raise InputError(
+            f"'{path}' is not a whole zip archive ({error}); was its copy cut short?"
+        ) from error
+
+
+def _bomb(name: str) -> str:
+    return (
+        f"'{name}' unpacks to more than {LARGEST_RATIO} times its size, as no table does; unpack "
+        "it yourself if you trust it"
+    )

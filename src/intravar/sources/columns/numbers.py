@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 if TYPE_CHECKING:
-    from intravar.sources.columns.forms import Habits
+    from intravar.sources.columns.plain import Habits
 
 Sign = Literal[".", ","]
 

@@ -16,8 +16,7 @@ import polars as pl
 from intravar.errors import InputError, option
 from intravar.sources.databases.base import Database, database_kind, open_database, quoted
 from intravar.sources.databases.urls import without_password
-from intravar.sources.packed import open_zip, read_member
-from intravar.sources.paths import existing
+from intravar.sources.paths import existing, open_zip, read_member
 from intravar.text import MISSING, first_line
 
 #: Folders that macOS adds to archives; their files are not tables.

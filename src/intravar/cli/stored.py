@@ -1,0 +1,294 @@
+"""The commands on stored results: explain, compare, report and sheet."""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import intravar
+from intravar import cli, documents, publication
+from intravar.cli.options import Json
+from intravar.errors import InputError
+from intravar.study import report as study_report
+from intravar.writing import checked_target, privacy_words, whole_file, write_private
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+
+    from intravar.publication import Decision
+    from intravar.publication.compare import Comparison
+    from intravar.wording import Words
+
+
+def explain(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What 'intravar measure --out' wrote.")
+    ],
+    physician: Annotated[
+        str | None,
+        typer.Option("--physician", help="Pseudonym, or name. Default: the rule of all."),
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--pairs", help="Cases to show, the most telling first.")
+    ] = 5,
+    decision: Annotated[
+        str | None, typer.Option("--decision", help="Which one, where several were measured.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write them to this CSV file instead.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the decisions behind a physician's score, or the rule the data suggest.
+
+    The decisions that surprised most stand beside patients alike who were decided the other way.
+    They are patient-level data, are read from the private folder beside DIR and are never part of
+    the report unless it was asked for.
+    """
+    path, _ = publication.measurement_folders(folder)
+    if out is not None:
+        checked_target(out)
+    published = publication.read_published(path)
+    listed = [each.decision for each in published.decisions]
+    found = published.decisions[publication.chosen_decision(listed, decision)]
+    words, console = published.words, cli.Console(highlight=False)
+    if physician is None:
+        if as_json:
+            typer.echo(json.dumps(publication.plain(found.rule), indent=1))
+        else:
+            _print_rule(console, found, words)
+        return
+    with words.in_errors():
+        table = intravar.explain(folder, physician, most=most, decision=decision)
+    warning = publication.WARNING
+    if out is not None:
+        with whole_file(out) as beside:
+            write_private(beside, f"# {warning}\n{publication.safe_csv(table)}".encode())
+        typer.echo("\n".join([warning, *filter(None, [privacy_words(out)]), str(out)]), err=True)
+    elif as_json:
+        typer.echo(json.dumps({"warning": warning, "pairs": table.to_dicts()}, indent=1))
+    else:
+        _print_cases(console, table, found.decision, words)
+
+
+def _print_rule(console: Console, decision: Decision, words: Words) -> None:
+    rule, positive = decision.rule, words.decision or decision.decision
+    console.print("What the decisions depend on (loss of AUC when shuffled):")
+    largest = max((row.importance for row in rule.importance), default=0.0) or 1.0
+    for row in rule.importance[:8]:
+        bar = "█" * round(20 * max(0.0, row.importance) / largest)
+        console.print(cli.Text(f"  {row.importance:6.3f} {bar} {words.label(row.covariate)}"))
+    console.print()
+    console.print(cli.Text(f"A short tree, by the share of '{positive}':"))
+    leaves = cli.Table.grid(padding=(0, 2))
+    leaves.add_column(justify="right", no_wrap=True)
+    leaves.add_column(overflow="fold")
+    for leaf in rule.tree:
+        leaves.add_row(leaf.words, cli.Text(leaf.when))
+    console.print(leaves)
+    console.print()
+    told = "It describes what the {deciders} did on the whole, not what is right."
+    console.print(cli.Text(words.fill(told)))
+
+
+def _print_cases(console: Console, table: pl.DataFrame, decision: str, words: Words) -> None:
+    console.print(cli.Text(publication.WARNING, style="bold red"))
+    if not table.height:
+        console.print(cli.Text(publication.NO_CASES))
+    most = 2 if console.width < 80 else 3
+    for case in publication.cases_shown(table, decision, words, most):
+        console.print()
+        console.print(cli.Text(case.heading))
+        if case.alone:
+            console.print(cli.Text(publication.NOBODY_ALIKE))
+        shown = cli.Table(box=None, pad_edge=False)
+        for head in case.heads:
+            shown.add_column(cli.Text(head), overflow="fold")
+        for row in case.rows:
+            shown.add_row(*(cli.Text(cell) for cell in row))
+        if shown.row_count:
+            console.print(shown)
+        if case.same:
+            console.print(cli.Text(f"the same: {', '.join(case.same)}"), style="dim")
+
+
+#: Physicians that are printed, those who changed most first; all are in the JSON.
+MOST_PRINTED = 20
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="DIR1", help="An earlier measurement.")],
+    second: Annotated[Path, typer.Argument(metavar="DIR2", help="A later one.")],
+    as_json: Json = False,
+) -> None:
+    """Compare two stored measurements: what changed from the first to the second.
+
+    Physicians are matched by the names in both private folders. Where these are not at hand they
+    meet by pseudonym: measure the second time with --key and the key.json of the first. Several
+    decisions are compared one after the other.
+    """
+    found = {
+        name: intravar.compare(first, second, decision=name)
+        for name in publication.decisions_in_both(first, second)
+    }
+    if as_json:
+        told = {name: _plain(change) for name, change in found.items()}
+        typer.echo(json.dumps(told.get(None, told), indent=1))
+        return
+    console = cli.Console(highlight=False)
+    for name, change in found.items():
+        if name is not None:
+            console.print(cli.Text(f"{name}:", style="bold"))
+        _print(console, change)
+
+
+def _plain(found: Comparison) -> dict[str, Any]:
+    return {
+        "group": found.group,
+        "noise": found.noise.to_dicts(),
+        "physicians": found.physicians.to_dicts(),
+        "notes": list(found.notes),
+    }
+
+
+def _print(console: Console, found: Comparison) -> None:
+    for line in found.lines():
+        console.print(cli.Text(line))
+    if not found.physicians.height:
+        return
+    table = cli.Table(box=None, pad_edge=False)
+    table.add_column("physician", overflow="fold", min_width=9)
+    for name in ("first", "second", "change", "95 %", "probability"):
+        table.add_column(name, justify="right", no_wrap=True)
+    rows = found.physicians.sort("probability", descending=True, nulls_last=True)
+    for row in rows.head(MOST_PRINTED).iter_rows(named=True):
+        table.add_row(
+            str(row["physician"]),
+            f"{row['first']:.3f}",
+            f"{row['second']:.3f}",
+            f"{row['change']:+.3f}",
+            f"[{row['low']:+.2f}, {row['high']:+.2f}]",
+            f"{row['probability']:.2f}",
+        )
+    console.print()
+    console.print(table)
+    if rows.height > MOST_PRINTED:
+        console.print(cli.Text(f"... and {rows.height - MOST_PRINTED:,} more, with --json"))
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that `benchmark` or `measure` wrote.", metavar="DIR")
+    ],
+    open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    formats: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="With commas between: html, svg, png, pdf, latex of a study; html, pdf, xlsx, "
+            "docx of a measurement.",
+        ),
+    ] = "html",
+    paper: Annotated[
+        str, typer.Option("--paper", help="Of a measurement's PDF: a4 or letter.")
+    ] = "a4",
+    as_json: Json = False,
+) -> None:
+    """Make the report again from stored results, as page or as files; nothing is run.
+
+    Of a measurement it reads what was published, never the private folder.
+    """
+    if publication.is_published(folder):
+        written = documents.write_files(folder, formats, paper)
+    else:
+        written = study_report.write_report(folder, formats)
+    if as_json:
+        typer.echo(json.dumps([str(path) for path in written]))
+    else:
+        for path in written:
+            cli.say(path)
+    if open_it:
+        for path in (path for path in written if path.name == "report.html"):
+            webbrowser.open(path.resolve().as_uri())
+
+
+WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
+
+
+def sheet(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What 'intravar measure --out' wrote.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the sheets; needed but with --exact.")
+    ] = None,
+    physician: Annotated[
+        str | None, typer.Option("--physician", help="Whose sheet: pseudonym, or name.")
+    ] = None,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="A sheet for every physician with a figure.")
+    ] = False,
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="html, pdf, or both with a comma. Default: both that can be made."
+        ),
+    ] = None,
+    names: Annotated[
+        bool,
+        typer.Option("--names", help="Print names, from the private folder; FOLDER is private."),
+    ] = False,
+    cases: Annotated[
+        bool,
+        typer.Option("--cases", help="Add surprising decisions; patient-level, FOLDER is private."),
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Exact figures where a range is published; into the private folder."
+        ),
+    ] = False,
+    paper: Annotated[str, typer.Option("--paper", help="a4 or letter.")] = "a4",
+    as_json: Json = False,
+) -> None:
+    """Write one printable page per physician, for that physician alone.
+
+    Own figure among unnamed peers, what it does not mean, space for a comment. Files are named by
+    pseudonym, or by name where names are shown; sheets.csv lists them for a mail merge, key.xlsx in
+    the private folder tells who is who.
+    """
+    if (physician is None) == (not everybody):
+        raise InputError("name one with --physician, or ask for everybody's sheet with --all")
+    asked = _formats(formats)
+    written = documents.write_sheets(
+        folder,
+        out,
+        physician=physician,
+        formats=asked,
+        names=names,
+        cases=cases,
+        exact=exact,
+        paper=paper,
+    )
+    if as_json:
+        typer.echo(json.dumps([str(path) for path in written.files]))
+    else:
+        for path in written.files:
+            cli.say(path)
+    if formats is None and "pdf" not in asked:
+        cli.say(WITHOUT_PDF, err=True)
+    if cases:
+        cli.say(publication.WARNING, err=True)
+    if written.private and (words := privacy_words(written.files[0].parent)):
+        cli.say(words, err=True)
+
+
+def _formats(asked: str | None) -> list[str]:
+    if asked is not None:
+        return documents.parse_formats(asked, documents.SHEET_FORMATS)
+    return [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]
