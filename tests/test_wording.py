@@ -104,6 +104,37 @@ def test_a_file_gives_the_words_back(tmp_path: Path) -> None:
     assert Words.of(request.as_dict()["words"]) == request.words
 
 
+WORDS = """
+decider_word = "hospital,hospitals"
+case_word = "stay,stays"
+title = "Ours"
+[labels]
+age = "age of the patient"
+elsewhere = "not in this table"
+"""
+
+
+def test_an_institution_keeps_its_words_in_a_file(table: Any, tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text(WORDS, "utf-8")
+    kept = tmp_path / "words.toml"
+    found = intravar.check(table, **BASE, words=kept, title="This one", labels={"sbp": "pressure"})
+    words = found.request.words
+    assert (words.deciders, words.cases, words.title) == ("hospitals", "stays", "This one")
+    assert words.labels == (("age", "age of the patient"), ("sbp", "pressure"))
+    table.write_csv(tmp_path / "t.csv")
+    study = tmp_path / "study.toml"
+    columns = 'source = "t.csv"\n[columns]\nphysician = "physician"\ndecision = "decision"\n'
+    study.write_text(f'{columns}[words]\nfile = "words.toml"\ncase_word = "visit,visits"\n')
+    words = read_request(study)[1].words
+    assert (words.deciders, words.cases, words.title) == ("hospitals", "visits", "Ours")
+    asked = ["--physician", "physician", "--decision", "decision", "--words", str(kept)]
+    said = CliRunner().invoke(app, ["check", str(tmp_path / "t.csv"), *asked])
+    assert "5 hospitals" in said.output
+    kept.write_text("decider = 'judge'")
+    with pytest.raises(InputError, match="unknown entry of .words. 'decider'.*words.toml"):
+        intravar.check(table, **BASE, words=kept)
+
+
 def test_a_label_for_no_column_is_refused(table: Any) -> None:
     with pytest.raises(InputError, match="there is no column 'agee'; did you mean 'age'"):
         intravar.check(table, **BASE, labels={"agee": "age"})

@@ -40,6 +40,8 @@ MATTERS = 0.02
 LEAST_SAMPLE = 1_000
 
 SUFFIX = ".toml"
+#: Entry of `[words]` that names a file of words which an institution keeps.
+FILE = "file"
 #: Words that are given for one and for several.
 _PAIRS = ("decider_word", "case_word")
 #: What fields were called before; old files and programs still say so.
@@ -364,8 +366,41 @@ def _labels(name: str, value: Any) -> Labels:
         column, label = pair
         if not (isinstance(column, str) and isinstance(label, str) and column.strip()):
             raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
-        found[column.strip()] = label.strip()
+        found[column.strip()] = label if isinstance(label, SharedLabel) else label.strip()
     return tuple(found.items())
+
+
+class SharedLabel(str):
+    """A label of a file that several tables share: a table may lack the column."""
+
+
+def read_words(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the words that an institution keeps in a file: the fields of a `[words]` section.
+
+    Parameters
+    ----------
+    path
+        A TOML file with `decider_word`, `case_word`, `decision_word`, `title` and `[labels]`.
+    """
+    found = _flat({"words": _read_toml(path)}, path)
+    labels = _labels("labels", found.pop("labels", ()))
+    return found | {"labels": tuple((name, SharedLabel(text)) for name, text in labels)}
+
+
+def _with_file(path: str | os.PathLike[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields, and those of a file of words where they are not given."""
+    words = read_words(path)
+    labels = dict(words.pop("labels")) | dict(_labels("labels", given.get("labels", ())))
+    return words | given | ({"labels": tuple(labels.items())} if labels else {})
+
+
+def _read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"'{path}' is not a TOML file: {error}") from error
 
 
 def is_request_file(source: Any) -> bool:
@@ -383,18 +418,18 @@ def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Req
     **changes
         Fields that take the place of the file's.
     """
-    try:
-        stored = tomllib.loads(Path(path).read_text("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"'{path}' is not a TOML file: {error}") from error
+    stored = _read_toml(path)
     source = stored.pop("source", None)
     if not isinstance(source, str) or not source:
         raise InputError(f"'{path}' has no source; add a line: source = \"patients.csv\"")
     if "://" not in source:
         source = str(Path(path).parent / source)
-    return source, Request(**(_flat(stored, path) | changes))
+    words = stored.get("words")
+    shared = words.pop(FILE, None) if isinstance(words, dict) else None
+    given = _flat(stored, path) | changes
+    if shared is not None:
+        given = _with_file(Path(path).parent / str(shared), given)
+    return source, Request(**given)
 
 
 def request_of(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> Request:
@@ -424,17 +459,22 @@ def requested(
 ) -> tuple[Any, Request]:
     """Return source and request: of a file if the source is one, changed by the options.
 
-    Options that are None are not given; fields go by their old names, too.
+    Options that are None are not given; fields go by their old names, too. `words` names a file of
+    words, see :func:`read_words`.
     """
     known = [each.name for each in fields(Request)]
     given: dict[str, Any] = {}
     for name, value in options.items():
+        if name == "words":
+            continue
         if name in _OLD_NAMES:
             warn_of(name, _OLD_NAMES[name], above=3)
         elif name not in known:
             raise TypeError(str(unknown_name("argument", name, known, remedy="see Request")))
         if value is not None:
             given[_OLD_NAMES.get(name, name)] = value
+    if (shared := options.get("words")) is not None:
+        given = _with_file(shared, given)
     if request is not None:
         return source, replace(request, **given)
     if is_request_file(source):

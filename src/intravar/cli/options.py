@@ -51,6 +51,22 @@ Memory = Annotated[
 ]
 
 
+_WORDS = inspect.Parameter(
+    "words",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        Path | None,
+        typer.Option(
+            "--words",
+            help="File of words and labels that an institution keeps (words.toml).",
+            show_default=False,
+            rich_help_panel="Words",
+        ),
+    ],
+)
+
+
 def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the fields of a request as options.
 
@@ -70,7 +86,8 @@ def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., 
             for name, each in own.items()
             if name not in ("source", "request")
         ]
-        shown = [own["source"], *(_option(each) for each in asked.values()), *others]
+        options = [*(_option(each) for each in asked.values()), _WORDS]
+        shown = [own["source"], *options, *others]
 
         @wraps(command)
         def wrapped(source: str, **given: Any) -> None:
@@ -80,7 +97,7 @@ def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., 
                 for name, value in values.items()
                 if value not in (None, [])
             }
-            found, request = requested(source, None, options)
+            found, request = requested(source, None, options | {"words": given.pop("words")})
             command(source=found, request=request, **given)
 
         wrapped.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]

@@ -39,7 +39,7 @@ from intravar.preparation.sample import (
     sampled_rows,
     take_census,
 )
-from intravar.request import Request, requested
+from intravar.request import Request, SharedLabel, requested
 from intravar.sources import Source, read_source
 from intravar.sources.columns.plain import Forms, TextForm, forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
@@ -218,7 +218,7 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
     )
     if in_parts and read.table.height > request.sample:
         found = _of_large(_scanned(read), replace(request, where=None), method)
-        return replace(_accounted(found, read), request=request)
+        return replace(_accounted(found, read), request=_with_labels(request, found))
     rows = _source_rows(read)
     with counted_among(rows):
         found = _of_table(read.table, request, method, read.name, read.notes)
@@ -258,9 +258,11 @@ def _of_table(
     part: float = 1.0,
 ) -> Check:
     """Look at a table that is held in memory, or at so large a part of one."""
-    for label, _ in request.labels:
-        if label not in table.columns:
-            raise missing_column(label, table.columns)
+    for column, label in request.labels:
+        if column not in table.columns and not isinstance(label, SharedLabel):
+            raise missing_column(column, table.columns)
+    labels = tuple(each for each in request.labels if each[0] in table.columns)
+    request = replace(request, labels=labels)
     prepared = prepare(table, request, part=part)
     return Check(
         request,
@@ -327,7 +329,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     panels = Panels.of(census.named, census.n_patients, census.n_for, request.min_panel)
     if drawn.whole.all() and len(drawn.codes) == len(census.named):
         # Everybody is in the sample: there is nobody else to read.
-        return replace(found, request=request, prepared=prepared)
+        return replace(found, request=_with_labels(request, found), prepared=prepared)
     observed = prepared.observed
     size, beyond = Size.of(observed), Beyond(census, drawn, found.prepared.dropped)
     of_one = most_read(size.n_covariates)
@@ -345,13 +347,18 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         )
     return replace(
         found,
-        request=request,
+        request=_with_labels(request, found),
         notes=(*found.notes, *notes),
         prepared=prepared,
         panels=panels,
         cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
         beyond=beyond,
     )
+
+
+def _with_labels(request: Request, found: Check) -> Request:
+    """Return a request with the labels of columns that the table has."""
+    return replace(request, labels=found.request.labels)
 
 
 def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
