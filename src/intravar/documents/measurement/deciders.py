@@ -361,7 +361,7 @@ def funnel(decision: Decision, words: Words) -> Block | None:
     who = "nobody does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
     told = words.fill(
         "Does any {decider} differ by more than chance and the usual spread (about {spread:.0f} of "
-        "100) allow? By limits beyond which 2 of 1,000 would lie, {who}.",
+        "100) allow? By limits that 2 of 1,000 would cross by chance, {who}.",
         spread=100 * data.limits.between,
         who=who,
     )

@@ -32,7 +32,7 @@ def importance(decision: Decision, words: Words) -> Block | None:
         return Paragraph(f"Decisions depend on these about equally: {listed}.")
     title = "What the decisions depend on"
     told = "How much worse decisions are predicted when a column is shuffled, the longest first."
-    words_for = f"{told} {listed}."
+    words_for = f"{told} In this order: {listed}."
     return charted(
         "importance",
         title,
