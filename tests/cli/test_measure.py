@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 import intravar
 from intravar.measurement.columns import COLUMNS as RESULT
+from intravar.publication.files import files_of
+from made_published import made_published
 from omop_writer import DRUG, covariates_of, write_csv_folder
 from own_tables import COLUMNS, FAST, Run, refused
 
@@ -240,3 +243,43 @@ def test_as_a_program(table: pl.DataFrame, here: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "can be measured" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["report"], ["sheet", "--all", "--out", "sheets"], ["explain"], ["compare", "out"]],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize(("field", "value"), [("group", "x"), ("verdict", 3), ("rule", [1])])
+def test_a_field_of_another_type_is_refused(
+    run: Run, here: Path, command: list[str], field: str, value: object
+) -> None:
+    """A summary that somebody changed is refused in words; nothing is called a defect."""
+    request = intravar.Request(physician="doctor", decision="statin")
+    Path("out").mkdir()
+    for name, content in files_of(made_published(["P-1", "P-2"], request)).items():
+        (Path("out") / name).write_bytes(content)
+    summary = json.loads(Path("out/summary.json").read_text("utf-8"))
+    summary["decisions"][0][field] = value
+    Path("out/summary.json").write_text(json.dumps(summary), "utf-8")
+    words = refused(run, command[0], "out", *command[1:])
+    assert "summary.json" in words
+    assert field in words
+
+
+def test_several_decisions_do_not_tell_how_many_miss_one(run: Run, table: pl.DataFrame) -> None:
+    """Counts of one decision beside those of another give small numbers away by subtraction."""
+    row = pl.int_range(pl.len())
+    table.with_columns(
+        other=pl.when(row >= 37).then(1 - pl.col("decision")),
+        age=pl.when(row < 860).then(pl.col("age")),
+    ).write_csv("two.csv")
+    columns = ["--physician", "physician", "--decision", "decision,other"]
+    outcome = run("check", "two.csv", *columns)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "some rows because" in outcome.out
+    told = run("check", "two.csv", *columns, "--json").out
+    for text in (outcome.out, told):
+        assert not re.search(r"(?<![\d.])(37|40|863)(?![\d.])", text)
+    alone = run("check", "two.csv", *columns[:3], "other").out
+    assert "37 rows because" in alone

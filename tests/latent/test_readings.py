@@ -17,8 +17,9 @@ from intravar.latent.personal.limits_kernel import weigh_panel
 from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
 from intravar.latent.personal.weights import ChainSettings, CommonWeights
 from intravar.latent.rates_kernel import Given, read_panels
-from intravar.latent.rule_learners import BoostedTrees, SplineLogit, Task
+from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit, Task
 from intravar.latent.shared_rule import learn_shared
+from intravar.learning.bins import binned
 from intravar.learning.boosted_trees import LARGEST_SCORE, Rates
 from intravar.panels import PanelDecisions
 from latent.made import panels_of
@@ -42,11 +43,11 @@ def learned(learner, random, n=300):
 def test_kept_trees_give_the_very_scores_of_the_boosting(seed, depth, trees):
     x, found = learned(BoostedTrees(trees=trees, depth=depth), np.random.default_rng(seed))
     kept = found.kept
-    seen = kept.view.look(x)
-    np.testing.assert_array_equal(kept.logit(seen), found.logit)
+    bins = binned(x, kept.edges, MISSING_BIN)
+    np.testing.assert_array_equal(kept.logit(x, {}), found.logit)
     for i in (0, 1, len(x) - 1):
-        expected = literal.score_by_trees(seen[i], kept.trees, LARGEST_SCORE)
-        assert kept.logit(seen[i : i + 1])[0] == expected == found.logit[i]
+        expected = literal.score_by_trees(bins[i], kept.trees, LARGEST_SCORE)
+        assert kept.logit(x[i : i + 1], {})[0] == expected == found.logit[i]
 
 
 @settings(max_examples=8, deadline=None)
@@ -54,15 +55,15 @@ def test_kept_trees_give_the_very_scores_of_the_boosting(seed, depth, trees):
 def test_kept_splines_give_the_scores_of_the_fit(seed):
     x, found = learned(SplineLogit(iterations=10), np.random.default_rng(seed))
     kept = found.kept
-    np.testing.assert_allclose(kept.logit(x), found.logit, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(kept.logit(x, {}), found.logit, rtol=1e-9, atol=1e-9)
     far = np.vstack([x[:3], np.full((1, x.shape[1]), 1e20), np.full((1, x.shape[1]), np.nan)])
     expected = [
-        kept.coefficients[0] + literal.spline_row(row, kept.view.terms) @ kept.coefficients[1:]
+        kept.coefficients[0] + literal.spline_row(row, kept.terms) @ kept.coefficients[1:]
         for row in far
     ]
-    np.testing.assert_allclose(kept.logit(far), expected, rtol=1e-9, atol=1e-9)
-    alone = [kept.logit(row[None])[0] for row in far]
-    np.testing.assert_array_equal(kept.logit(far), alone)
+    np.testing.assert_allclose(kept.logit(far, {}), expected, rtol=1e-9, atol=1e-9)
+    alone = [kept.logit(row[None], {})[0] for row in far]
+    np.testing.assert_array_equal(kept.logit(far, {}), alone)
 
 
 def common(n_shifts, score):

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar import InputError, check
+from intravar import InputError, Request, check
 from intravar.preparation.columns.roles import assign_roles
 from intravar.preparation.duplicates import (
     AGAIN,
@@ -36,7 +36,9 @@ def coarse(n: int = 600, n_physicians: int = 6) -> pl.DataFrame:
 
 
 def found(table: pl.DataFrame, patient: str | None = None) -> RepeatedRows:
-    roles = assign_roles(table.columns, physician="physician", decision="decision", patient=patient)
+    roles = assign_roles(
+        table.columns, Request(physician="physician", decision="decision", patient=patient)
+    )
     return find_repeated_rows(table, roles, learn_copies(table, roles)[0])
 
 

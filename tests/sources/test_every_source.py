@@ -19,8 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from every_source import WRITERS, Writer, as_frame, as_postgresql
-from intravar import InputError
-from intravar.preparation.columns.roles import assign_roles
+from intravar import InputError, Request
 from intravar.preparation.prepare import Prepared, prepare
 from intravar.sources import read_source
 from intravar.text import clean_name
@@ -150,13 +149,13 @@ def prepared(made: Made, writer: Writer, folder: Path) -> Prepared | str:
     try:
         kept = (made.physician, made.decision, *made.categorical)
         read = read_source(source, as_text=kept, **reading)
-        roles = assign_roles(
-            read.table.columns,
+        request = Request(
             physician=made.physician,
             decision=made.decision,
             categorical=made.categorical,
+            **made.options,
         )
-        return prepare(read.table, roles, **made.options)
+        return prepare(read.table, request)
     except InputError as error:
         return str(error)
 

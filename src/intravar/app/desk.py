@@ -23,7 +23,7 @@ from intravar.errors import InputError
 from intravar.writing import make_private_folder
 
 #: Seconds after which a screen says that something is still being done.
-PATIENCE = 0.2
+PATIENCE = 0.1
 #: Tables whose choices are remembered, and tasks whose answer is.
 MOST_KEPT = 50
 

@@ -22,7 +22,7 @@ from typing import Any
 from intravar.errors import InputError
 
 #: Answers that are kept, so that a screen that is shown again need not ask again.
-MOST_KEPT = 30
+MOST_KEPT = 200
 DIED = (
     "the process that reads tables has ended, most likely because there was not enough memory; "
     "close other programs or choose a smaller table, then try again (its log is {log})"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -87,7 +88,7 @@ class KeptSharedRule:
     def logit(self, X: FloatArray) -> FloatArray:
         """Return the mean logit of g, every patient's from their own covariates alone."""
         total = np.zeros(len(X))
-        seen: dict[int, object] = {}
+        seen: dict[int, Any] = {}
         for fold in self.folds:
             total += fold.intercept
             for rule, slope in fold.parts:
@@ -96,10 +97,7 @@ class KeptSharedRule:
                         "a learner of LatentRule keeps no rule for other physicians; give "
                         "LearnedRule its `kept`, or leave `learners` as they are"
                     )
-                at = id(rule.view)
-                if at not in seen:
-                    seen[at] = rule.view.look(X)
-                total += slope * rule.logit(seen[at])
+                total += slope * rule.logit(X, seen)
         return np.asarray(total / len(self.folds))
 
 

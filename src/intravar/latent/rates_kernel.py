@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.latent.calibration import EDGE
 
 HIGH_CELLS = 80
@@ -32,7 +32,7 @@ FLUSH, FEW = 1e-200, 4
 
 
 class Given(NamedTuple):
-    """What all panels have in common; a tuple, because compiled code takes it.
+    """What all panels have in common.
 
     Attributes
     ----------
@@ -86,10 +86,12 @@ class PanelGrid(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _most_likely_rates(yes, no, g, given):  # type: ignore[no-untyped-def]
+def _most_likely_rates(yes, no, g, means, strength):  # type: ignore[no-untyped-def]
     """EM under the priors that peak at the means; the likelihood has one maximum."""
-    s, mean_high, mean_low = given.strength, given.means[0], given.means[1]
-    n_yes, n_all = yes.sum(), yes.sum() + no.sum()
+    n_yes, n_all = 0, 0
+    for b in range(g.size):
+        n_yes += yes[b]
+        n_all += yes[b] + no[b]
     share = np.log((n_yes + 1.0) / (n_all - n_yes + 1.0))
     high, low = 1.0 / (1.0 + np.exp(-share - 1.0)), 1.0 / (1.0 + np.exp(1.0 - share))
     for _ in range(MOST_STEPS):
@@ -100,8 +102,10 @@ def _most_likely_rates(yes, no, g, given):  # type: ignore[no-untyped-def]
             k += yes[b] * g[b] * high / q
             n += no[b] * g[b] * (1.0 - high) / (1.0 - q)
         n += k
-        new_high = min(max((k + s * mean_high) / (n + s), EDGE), 1.0 - EDGE)
-        new_low = min(max((n_yes - k + s * mean_low) / (n_all - n + s), EDGE), 1.0 - EDGE)
+        new_high = (k + strength * means[0]) / (n + strength)
+        new_low = (n_yes - k + strength * means[1]) / (n_all - n + strength)
+        new_high = min(max(new_high, EDGE), 1.0 - EDGE)
+        new_low = min(max(new_low, EDGE), 1.0 - EDGE)
         change = max(abs(new_high - high), abs(new_low - low))
         high, low = new_high, new_low
         if change < SMALL:
@@ -136,170 +140,137 @@ def _log_likelihood(yes, no, g, high, low):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _edges(count, g, rates, weight):  # type: ignore[no-untyped-def]
-    """Return edges of the cells of both rates, as wide as the panel's counts ask for."""
-    ends = np.empty((2, 2))
-    ends[:, 0], ends[:, 1] = 1.0, 0.0
-    for u in range(weight.size):
-        if weight[u] <= LEAST_WEIGHT:
-            continue
-        high, low = rates[u]
-        a, b, c = 0.0, 0.0, 0.0
-        for at in range(count.size):
-            q = low + (high - low) * g[u, at]
-            w = count[at] / max(q * (1.0 - q), 1e-4)
-            a += w * g[u, at] ** 2
-            b += w * g[u, at] * (1.0 - g[u, at])
-            c += w * (1.0 - g[u, at]) ** 2
-        information = (a - b**2 / max(c, 1e-9), c - b**2 / max(a, 1e-9))
+def _fit_shifts(yes, no, g, means, strength, rates, value):  # type: ignore[no-untyped-def]
+    """Fill in the most likely rates by shift, and their log posterior."""
+    for u in range(value.size):
+        high, low = _most_likely_rates(yes, no, g[u], means, strength)
+        rates[u, 0], rates[u, 1] = high, low
+        value[u] = _log_likelihood(yes, no, g[u], high, low)
         for which in range(2):
-            rate = rates[u, which]
-            effective = max(information[which], 1e-9) * max(rate * (1.0 - rate), 1e-4)
-            smooth = (rate * effective + 1.0) / (effective + 2.0)
-            reach = REACH * np.sqrt(smooth * (1.0 - smooth) / (effective + 1.0))
-            ends[which, 0] = min(ends[which, 0], max(rate - reach, 0.0))
-            ends[which, 1] = max(ends[which, 1], min(rate + reach, 1.0))
-    high_edge = ends[0, 0] + (ends[0, 1] - ends[0, 0]) * np.linspace(0, 1, HIGH_CELLS + 1)
-    low_edge = ends[1, 0] + (ends[1, 1] - ends[1, 0]) * np.linspace(0, 1, LOW_CELLS + 1)
-    return high_edge, low_edge
+            value[u] += strength * means[which] * np.log(rates[u, which])
+            value[u] += strength * (1.0 - means[which]) * np.log1p(-rates[u, which])
 
 
 @njit(cache=True, nogil=True)
-def _doubt(count, score, g, high, low, covariance):  # type: ignore[no-untyped-def]
+def _fill_grid(yes, no, g, high, low, grid):  # type: ignore[no-untyped-def]
+    for u in range(grid.shape[0]):
+        for a in range(high.size):
+            for c in range(low.size):
+                grid[u, a, c] = _log_likelihood(yes, no, g[u], high[a], low[c])
+
+
+def _cell_edges(count: IntArray, g: FloatArray, rates: FloatArray) -> list[FloatArray]:
+    """Return edges of the cells of both rates, as wide as the panel's counts ask for."""
+    high, low = rates[:, :1], rates[:, 1:]
+    q = low + (high - low) * g
+    w = count / np.maximum(q * (1.0 - q), 1e-4)
+    a, b = (w * g**2).sum(axis=1), (w * g * (1.0 - g)).sum(axis=1)
+    c = (w * (1.0 - g) ** 2).sum(axis=1)
+    parts = a - b**2 / np.maximum(c, 1e-9), c - b**2 / np.maximum(a, 1e-9)
+    information = np.maximum(np.column_stack(parts), 1e-9)
+    effective = information * np.maximum(rates * (1.0 - rates), 1e-4)
+    smooth = (rates * effective + 1.0) / (effective + 2.0)
+    reach = REACH * np.sqrt(smooth * (1.0 - smooth) / (effective + 1.0))
+    least = np.maximum(rates - reach, 0.0).min(axis=0)
+    most = np.minimum(rates + reach, 1.0).max(axis=0)
+    cells = (HIGH_CELLS, LOW_CELLS)
+    return [least[k] + (most[k] - least[k]) * np.linspace(0, 1, cells[k] + 1) for k in range(2)]
+
+
+def _doubt(
+    count: IntArray, score: FloatArray, g: FloatArray, rates: FloatArray, covariance: FloatArray
+) -> float:
     """Return how far p_high would follow intercept and slope of the map, times their doubt."""
-    own = np.zeros((2, 2))
-    cross = np.zeros((2, 2))
-    for b in range(count.size):
-        q = min(max(low + (high - low) * g[b], 1e-4), 1.0 - 1e-4)
-        w = count[b] / (q * (1.0 - q))
-        bend = (high - low) * g[b] * (1.0 - g[b])
-        slopes = (g[b], 1.0 - g[b])
-        for a in range(2):
-            for c in range(2):
-                own[a, c] += w * slopes[a] * slopes[c]
-            cross[a, 0] += w * slopes[a] * bend
-            cross[a, 1] += w * slopes[a] * bend * score[b]
-    for a, rate in enumerate((high, low)):
-        rate = min(max(rate, 1e-3), 1.0 - 1e-3)
-        own[a, a] += STRENGTH / (rate * (1.0 - rate))
+    high, low = rates
+    q = np.clip(low + (high - low) * g, 1e-4, 1.0 - 1e-4)
+    w = count / (q * (1.0 - q))
+    slopes = np.stack([g, 1.0 - g])
+    bends = (high - low) * g * (1.0 - g) * np.stack([np.ones_like(score), score])
+    own = (w * slopes[:, None] * slopes).sum(axis=-1)
+    cross = (w * slopes[:, None] * bends).sum(axis=-1)
+    inner = np.clip(rates, 1e-3, 1.0 - 1e-3)
+    own += np.diag(STRENGTH / (inner * (1.0 - inner)))
     determinant = own[0, 0] * own[1, 1] - own[0, 1] * own[1, 0]
-    variance = 0.0
-    reply = np.empty(2)
-    for c in range(2):
-        reply[c] = (own[1, 1] * cross[0, c] - own[0, 1] * cross[1, c]) / determinant
-    for a in range(2):
-        for c in range(2):
-            variance += reply[a] * covariance[a, c] * reply[c]
-    return SCORES_TOO * np.sqrt(max(variance, 0.0))
+    reply = (own[1, 1] * cross[0] - own[0, 1] * cross[1]) / determinant
+    variance = (reply[:, None] * covariance * reply).sum()
+    return float(SCORES_TOO * np.sqrt(max(variance, 0.0)))
 
 
-@njit(cache=True, nogil=True)
-def posterior_mass(joint, high, low, laws):  # type: ignore[no-untyped-def]
+def posterior_mass(
+    joint: FloatArray, high: FloatArray, low: FloatArray, laws: FloatArray
+) -> FloatArray:
     """Return the posterior mass; cells of a grid are equally wide."""
     of_high = (laws[0] - 1.0) * np.log(high) + (laws[1] - 1.0) * np.log1p(-high)
     of_low = (laws[2] - 1.0) * np.log(low) + (laws[3] - 1.0) * np.log1p(-low)
-    top = -np.inf
-    for u in range(joint.shape[0]):
-        for a in range(high.size):
-            for c in range(low.size):
-                top = max(top, joint[u, a, c] + of_high[a] + of_low[c])
-    out = np.empty(joint.shape)
-    total = 0.0
-    for u in range(joint.shape[0]):
-        for a in range(high.size):
-            for c in range(low.size):
-                mass = np.exp(joint[u, a, c] + of_high[a] + of_low[c] - top)
-                out[u, a, c] = mass
-                total += mass
-    return out / total
+    value = joint + of_high[:, None] + of_low
+    mass: FloatArray = np.exp(value - value.max())
+    mass /= mass.sum()
+    return mass
 
 
-@njit(cache=True, nogil=True)
-def panel_grid(place, y, given):  # type: ignore[no-untyped-def]
+def panel_grid(place: IntArray, y: IntArray, given: Given) -> PanelGrid:
     """Return how likely one panel's decisions are, given the score bin of every patient."""
-    counts = np.zeros((2, given.score.size), np.int64)
-    for i in range(y.size):
-        counts[y[i], place[i]] += 1
-    used = np.flatnonzero(counts[0] + counts[1])
-    no, yes, score = counts[0][used], counts[1][used], given.score[used]
+    n_bins, n_shifts = len(given.score), len(given.shifts)
+    no, yes = np.bincount(n_bins * y + place, minlength=2 * n_bins).reshape(2, n_bins)
+    used = np.flatnonzero(no + yes)
+    no, yes, score = no[used], yes[used], given.score[used]
     count = yes + no
-    n_shifts = given.shifts.size
-    g = np.empty((n_shifts, used.size))
-    rates = np.empty((n_shifts, 2))
-    joint = np.empty(n_shifts)
-    share = np.zeros(n_shifts)
-    for u in range(n_shifts):
-        for b in range(used.size):
-            eta = given.intercept + given.slope * score[b] + given.shifts[u]
-            g[u, b] = 1.0 / (1.0 + np.exp(-eta))
-            share[u] += count[b] * g[u, b]
-        share[u] /= max(count.sum(), 1)
-        high, low = _most_likely_rates(yes, no, g[u], given)
-        rates[u] = high, low
-        joint[u] = _log_likelihood(yes, no, g[u], high, low) + given.log_prior[u]
-        for rate, mean in ((high, given.means[0]), (low, given.means[1])):
-            joint[u] += given.strength * mean * np.log(rate)
-            joint[u] += given.strength * (1.0 - mean) * np.log1p(-rate)
+    eta = given.intercept + given.slope * score
+    g = 1.0 / (1.0 + np.exp(-eta - given.shifts[:, None]))
+    rates, joint = np.empty((n_shifts, 2)), np.empty(n_shifts)
+    _fit_shifts(yes, no, g, given.means, given.strength, rates, joint)
+    joint += given.log_prior
     weight = np.exp(joint - joint.max())
     weight /= weight.sum()
-    shift, mean_high, mean_low = 0.0, 0.0, 0.0
-    for u in range(n_shifts):
-        shift += weight[u] * given.shifts[u]
-        mean_high += weight[u] * rates[u, 0]
-        mean_low += weight[u] * rates[u, 1]
-    moved = 1.0 / (1.0 + np.exp(-given.intercept - given.slope * score - shift))
-    doubt = _doubt(count, score, moved, mean_high, mean_low, given.map_covariance)
-    high_edge, low_edge = _edges(count, g, rates, weight)
-    high, low = (high_edge[1:] + high_edge[:-1]) / 2, (low_edge[1:] + low_edge[:-1]) / 2
-    grid = np.full((n_shifts, high.size, low.size), -np.inf)
-    for u in range(n_shifts):
-        if weight[u] > LEAST_WEIGHT:
-            for a in range(high.size):
-                for c in range(low.size):
-                    value = _log_likelihood(yes, no, g[u], high[a], low[c])
-                    grid[u, a, c] = value + given.log_prior[u]
+    moved = 1.0 / (1.0 + np.exp(-eta - (weight * given.shifts).sum()))
+    mean_rates = (weight[:, None] * rates).sum(axis=0)
+    doubt = _doubt(count, score, moved, mean_rates, given.map_covariance)
+    likely = weight > LEAST_WEIGHT
+    high_edge, low_edge = _cell_edges(count, g[likely], rates[likely])
+    some = np.empty((int(likely.sum()), HIGH_CELLS, LOW_CELLS))
+    _fill_grid(yes, no, g[likely], middles(high_edge), middles(low_edge), some)
+    grid = np.full((n_shifts, HIGH_CELLS, LOW_CELLS), -np.inf)
+    grid[likely] = some + given.log_prior[likely, None, None]
+    share = (count * g).sum(axis=1) / max(count.sum(), 1)
     return PanelGrid(grid, high_edge, low_edge, share, doubt)
 
 
-@njit(cache=True, nogil=True)
-def likelihoods(place, y, first, given):  # type: ignore[no-untyped-def]
+def middles(edge: FloatArray) -> FloatArray:
+    """Return the middle of every cell."""
+    return (edge[1:] + edge[:-1]) / 2
+
+
+def likelihoods(
+    place: IntArray, y: IntArray, first: IntArray, given: Given
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return every panel's likelihood, shifts summed out, beside its largest, and the rates."""
-    n = first.size - 1
+    n = len(first) - 1
     out = np.zeros((n, HIGH_CELLS, LOW_CELLS))
     high, low = np.empty((n, HIGH_CELLS)), np.empty((n, LOW_CELLS))
     for j in range(n):
         part = slice(first[j], first[j + 1])
         read = panel_grid(place[part], y[part], given)
-        high[j] = (read.high_edge[1:] + read.high_edge[:-1]) / 2
-        low[j] = (read.low_edge[1:] + read.low_edge[:-1]) / 2
-        top = read.grid.max()
-        for u in range(given.shifts.size):
-            out[j] += np.exp(read.grid[u] - top)
+        high[j], low[j] = middles(read.high_edge), middles(read.low_edge)
+        out[j] = np.exp(read.grid - read.grid.max()).sum(axis=0)
     return out, high, low
 
 
-@njit(cache=True, nogil=True)
-def read_panels(place, y, first, given):  # type: ignore[no-untyped-def]
+def read_panels(
+    place: IntArray, y: IntArray, first: IntArray, given: Given
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Read every panel; return mean rates and shifts, masses of p_high with edges, and doubts."""
-    n = first.size - 1
+    n = len(first) - 1
     means, doubt = np.zeros((n, 3)), np.empty(n)
     mass, weak = np.zeros((n, HIGH_CELLS)), np.zeros((n, HIGH_CELLS))
     edge = np.empty((n, HIGH_CELLS + 1))
     for j in range(n):
         part = slice(first[j], first[j + 1])
         read = panel_grid(place[part], y[part], given)
-        high = (read.high_edge[1:] + read.high_edge[:-1]) / 2
-        low = (read.low_edge[1:] + read.low_edge[:-1]) / 2
+        high, low = middles(read.high_edge), middles(read.low_edge)
         weight = posterior_mass(read.grid, high, low, given.laws)
-        weak_weight = posterior_mass(read.grid, high, low, given.weak)
         edge[j], doubt[j] = read.high_edge, read.doubt
-        for u in range(given.shifts.size):
-            for a in range(HIGH_CELLS):
-                for c in range(LOW_CELLS):
-                    mass[j, a] += weight[u, a, c]
-                    weak[j, a] += weak_weight[u, a, c]
-                    means[j, 1] += weight[u, a, c] * low[c]
-                    means[j, 2] += weight[u, a, c] * given.shifts[u]
-        for a in range(HIGH_CELLS):
-            means[j, 0] += mass[j, a] * high[a]
+        mass[j] = weight.sum(axis=(0, 2))
+        weak[j] = posterior_mass(read.grid, high, low, given.weak).sum(axis=(0, 2))
+        by_low, by_shift = weight.sum(axis=(0, 1)), weight.sum(axis=(1, 2))
+        means[j] = (mass[j] * high).sum(), (by_low * low).sum(), (by_shift * given.shifts).sum()
     return means, mass, weak, edge, doubt

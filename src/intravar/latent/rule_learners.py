@@ -57,24 +57,11 @@ class Task:
     learn_rates: bool
 
 
-class View(Protocol):
-    """What a learner sees of covariates, as the ones it was prepared on taught it."""
-
-    def look(self, X: FloatArray) -> Any:
-        """Return what it sees of these patients."""
-        ...
-
-
 class KeptRule(Protocol):
     """A learned rule that gives any patients their logit g, each by their own covariates alone."""
 
-    @property
-    def view(self) -> View:
-        """How it looks at covariates; rules of one preparation share it."""
-        ...
-
-    def logit(self, seen: Any) -> FloatArray:
-        """Return logit g, given what the view returned."""
+    def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
+        """Return logit g; what rules of one preparation look at is kept in `seen` for the next."""
         ...
 
 
@@ -130,32 +117,27 @@ class BoostedTrees:
 
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Bin the covariates."""
-        view = _Edges(bin_edges(X, MOST_BINS))
-        return _PreparedTrees(self, view.look(X), view)
-
-
-@dataclass(frozen=True)
-class _Edges:
-    edges: list[FloatArray]
-
-    def look(self, X: FloatArray) -> Bins:
-        return binned(X, self.edges, MISSING_BIN)
+        edges = bin_edges(X, MOST_BINS)
+        return _PreparedTrees(self, binned(X, edges, MISSING_BIN), edges)
 
 
 @dataclass(frozen=True)
 class _KeptTrees:
-    view: _Edges
+    edges: list[FloatArray]
     trees: Trees
 
-    def logit(self, seen: Bins) -> FloatArray:
-        return self.trees.scores(seen)
+    def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
+        at = id(self.edges)
+        if at not in seen:
+            seen[at] = binned(X, self.edges, MISSING_BIN)
+        return self.trees.scores(seen[at])
 
 
 @dataclass
 class _PreparedTrees:
     learner: BoostedTrees
     bins: Bins
-    view: _Edges
+    edges: list[FloatArray]
 
     def learn(self, task: Task) -> LearnedRule:
         learner = self.learner
@@ -175,7 +157,7 @@ class _PreparedTrees:
         grown, rates = grow_trees(
             self.bins[rows], decided.y[rows], decided.physician[rows], task.rates, growth
         )
-        return LearnedRule(grown.scores(self.bins), rates, _KeptTrees(self.view, grown))
+        return LearnedRule(grown.scores(self.bins), rates, _KeptTrees(self.edges, grown))
 
 
 @dataclass
@@ -207,32 +189,27 @@ class SplineLogit:
         if X.shape[1] > MOST_SEEN:
             return _PreparedOfMany(self, X, coarse_bins(X))
         basis, terms = spline_basis(X, self.knots, self.max_products)
-        return _PreparedSplines(self, basis, _Terms(terms))
-
-
-@dataclass(frozen=True)
-class _Terms:
-    terms: SplineTerms
-    seen: IntArray | None = None
-
-    def look(self, X: FloatArray) -> FloatArray:
-        return X if self.seen is None else np.ascontiguousarray(X[:, self.seen])
+        return _PreparedSplines(self, basis, terms)
 
 
 @dataclass(frozen=True)
 class _KeptSplines:
-    view: _Terms
+    terms: SplineTerms
+    columns: IntArray | None
     coefficients: FloatArray
 
-    def logit(self, seen: FloatArray) -> FloatArray:
-        return np.asarray(spline_scores(seen, self.view.terms, self.coefficients))
+    def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
+        if self.columns is not None:
+            X = np.ascontiguousarray(X[:, self.columns])
+        return np.asarray(spline_scores(X, self.terms, self.coefficients))
 
 
 @dataclass
 class _PreparedSplines:
     learner: SplineLogit
     basis: FloatArray
-    view: _Terms
+    terms: SplineTerms
+    columns: IntArray | None = None
 
     def learn(self, task: Task) -> LearnedRule:
         learner = self.learner
@@ -247,7 +224,8 @@ class _PreparedSplines:
         steps = learner.pilot_iterations if task.learn_rates else learner.iterations
         coefficients, rates = fit_splines(objective, task.start, steps)
         logit = np.asarray(coefficients[0] + self.basis @ coefficients[1:])
-        return LearnedRule(logit, rates, _KeptSplines(self.view, coefficients))
+        kept = _KeptSplines(self.terms, self.columns, coefficients)
+        return LearnedRule(logit, rates, kept)
 
 
 @dataclass
@@ -262,4 +240,4 @@ class _PreparedOfMany:
         learner, decided = self.learner, task.decided
         seen = telling(self.bins, decided.y, task.rows, MOST_SPLINED, decided.physician)
         basis, terms = spline_basis(self.X[:, seen], learner.knots, learner.max_products)
-        return _PreparedSplines(learner, basis, _Terms(terms, seen)).learn(task)
+        return _PreparedSplines(learner, basis, terms, seen).learn(task)

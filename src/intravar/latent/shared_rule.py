@@ -25,6 +25,7 @@ from intravar.latent.rates_kernel import (
     Given,
     PanelGrid,
     likelihoods,
+    middles,
     panel_grid,
     posterior_mass,
     read_panels,
@@ -129,7 +130,7 @@ class SharedRule:
 
 def _discordance(read: PanelGrid, laws: FloatArray) -> tuple[PanelDiscordance, float]:
     """Return the posterior of share 2h(1 - h) + (1 - share) 2l(1 - l), and the mean share."""
-    high, low = ((edge[1:] + edge[:-1]) / 2 for edge in (read.high_edge, read.low_edge))
+    high, low = middles(read.high_edge), middles(read.low_edge)
     mass = posterior_mass(read.grid, high, low, laws)
     share = read.share[:, None, None]
     h, lo = high[None, :, None], low[None, None, :]

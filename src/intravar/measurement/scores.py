@@ -223,6 +223,7 @@ def result_table(
         **vars(assessed),
         **_around_the_range(scores, assessed),
     }
+    columns["shrunken"] = np.clip(columns["shrunken"], columns["low"], columns["high"])
     for name in RANKS:
         columns[name] = np.where(unsure, np.nan, columns[name])
     if ranged:

@@ -20,7 +20,7 @@ from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimat
 from intravar.estimators.base import CommonEstimator, Size
 from intravar.estimators.repeats import Repeats
 from intravar.preparation.columns.kinds import understand_as
-from intravar.preparation.columns.roles import assign_roles, missing_column
+from intravar.preparation.columns.roles import missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
 from intravar.preparation.duplicates import COPIES, CopyRule
 from intravar.preparation.periods import check_period
@@ -263,27 +263,7 @@ def _of_table(
             raise missing_column(column, table.columns)
     labels = tuple(each for each in request.labels if each[0] in table.columns)
     request = replace(request, labels=labels)
-    prepared = prepare(
-        table,
-        assign_roles(
-            table.columns,
-            physician=request.physician,
-            decision=request.decision,
-            covariates=request.covariates,
-            exclude=request.exclude,
-            after=request.after,
-            categorical=request.categorical,
-            patient=request.patient,
-            case=request.case,
-            date=request.date,
-            by=request.by,
-        ),
-        decision_positive=request.decision_positive,
-        missing=request.missing,
-        repeated=request.repeated,
-        period=request.period,
-        part=part,
-    )
+    prepared = prepare(table, request, part=part)
     return Check(
         request,
         name,

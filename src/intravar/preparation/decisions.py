@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import polars as pl
 
-from intravar.errors import IN_ROW, NEAR, InputError, RowError, option
+from intravar.errors import IN_ROW, InputError, RowError, did_you_mean, option
 from intravar.preparation.columns.kinds import CODES, said_of, sentinels
 from intravar.sources.columns.plain import plain_column, typed_texts
 from intravar.text import MISSING, clean_texts, shortened
@@ -200,8 +199,7 @@ def _equal_to(texts: pl.Series, wanted: str, positive: str) -> pl.Series:
         return coded
     values = texts.drop_nulls().unique().sort().to_list()
     asked = positive.strip()
-    nearest = get_close_matches(asked, values, n=1, cutoff=NEAR)
-    guess = f"; did you mean '{nearest[0]}'?" if nearest else "."
+    guess = did_you_mean(asked, values) or "."
     shown = ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
     raise InputError(f"column '{texts.name}' never has the value '{asked}'{guess} It has {shown}")
 

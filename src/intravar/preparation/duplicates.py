@@ -7,6 +7,7 @@ columns many are, and copies must be told from them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,9 +120,10 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
     Examples
     --------
     >>> from intravar.preparation.columns.roles import assign_roles
+    >>> from intravar.request import Request
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
-    >>> roles = assign_roles(table.columns, physician="doctor", decision="drug")
+    >>> roles = assign_roles(table.columns, Request(physician="doctor", decision="drug"))
     >>> found = find_repeated_rows(table, roles, None)
     >>> found.group.tolist(), found.n_again
     ([0, 0, 1], 1)
@@ -236,7 +238,8 @@ def learn_copies(
     # A case seen twice and decided alike gives equal rows: with cases named, none is a copy.
     if table.height < 2 or roles.case is not None:
         return None, ""
-    described = _of_patients(table, described, roles.physician)
+    same = same_within([table[name] for name in described], table[roles.physician])
+    described = [name for name, one in zip(described, same, strict=True) if not one]
     if not described:
         return None, ""
     patient = _numbered(table, described)
@@ -323,22 +326,20 @@ def _describes(column: pl.Series, part: float) -> bool:
     return bool(len(present)) and not identifier(column, present, part)
 
 
-def _of_patients(table: pl.DataFrame, names: list[str], physician: str) -> list[str]:
-    """Leave out what is the same for all patients of each physician: it describes the physician."""
-    if not names or table[physician].n_unique() < 2:
-        return names
-    keys = [f"key {place}" for place in range(len(names))]
-    distinct = (
-        table.select(
-            pl.col(physician).alias("physician"),
-            *(pl.col(name).alias(key) for name, key in zip(names, keys, strict=True)),
-        )
-        .group_by("physician")
-        .agg(pl.col(keys).n_unique())
-        .select(pl.col(keys).max())
-        .row(0)
-    )
-    return [name for name, most in zip(names, distinct, strict=True) if most > 1]
+def same_within(columns: Sequence[pl.Series], physician: pl.Series) -> list[bool]:
+    """Tell which columns are the same for all rows of each physician: they describe physicians.
+
+    Examples
+    --------
+    >>> beds, age = pl.Series([9, 9, 5]), pl.Series([50, 61, 70])
+    >>> same_within([beds, age], pl.Series(["Ada", "Ada", "Bo"]))
+    [True, False]
+    """
+    if not columns or physician.n_unique() < 2:
+        return [False] * len(columns)
+    table = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    grouped = table.group_by(physician.alias("physician")).agg(pl.exclude("physician").n_unique())
+    return [grouped[str(place)].max() == 1 for place in range(len(columns))]
 
 
 def _numbered(table: pl.DataFrame, names: list[str]) -> IntArray:

@@ -13,8 +13,7 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
-from intravar.preparation.columns.kinds import without_blanks
-from intravar.text import shortened
+from intravar.text import clean_texts, shortened
 
 #: More strata than these nobody compares.
 MOST_STRATA = 24
@@ -86,7 +85,7 @@ def by_level(column: pl.Series) -> Dealt:
     """
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
         raise InputError(f"column '{column.name}' is {column.dtype}; {option('by')} takes levels")
-    known = without_blanks(column)
+    known = clean_texts(column)
     values = known.drop_nulls().unique().sort()
     if len(values) > MOST_STRATA:
         raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,17 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.observed import Observed
 from intravar.panels import in_content_order
-from intravar.preparation.columns.kinds import Column, without_blanks
+from intravar.preparation.columns.kinds import Column
 from intravar.preparation.columns.leaks import Leak, columns_that_say_the_same, find_leaks
-from intravar.preparation.columns.roles import Roles
+from intravar.preparation.columns.roles import Roles, assign_roles
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.duplicates import AGAIN, COPIES
 from intravar.preparation.periods import Dealt, by_level, by_period
 from intravar.preparation.physicians import physician_names
 from intravar.preparation.recipe import INCOMPLETE, Learned, Portion, Recipe, learn_recipe
 from intravar.preparation.sample import NOBODY, UNDECIDED
-from intravar.request import Missing, Repeated
-from intravar.text import shortened
+from intravar.request import Missing, Request
+from intravar.text import clean_texts, shortened
 from intravar.wording import Sentence
 
 #: A table is said to be thinned if it loses more rows than this share to copies.
@@ -130,45 +130,30 @@ class Prepared:
         return tuple(dict.fromkeys(self.origin))
 
 
-def prepare(
-    table: pl.DataFrame,
-    roles: Roles,
-    *,
-    decision_positive: str | None = None,
-    missing: Missing = "indicator",
-    repeated: Repeated = "once",
-    as_pandas: bool = False,
-    period: str | None = None,
-    part: float = 1.0,
-) -> Prepared:
+def prepare(table: pl.DataFrame, request: Request, *, part: float = 1.0) -> Prepared:
     """Prepare a table; every row and column that is lost is accounted for.
 
     Parameters
     ----------
-    table, roles
-        The table and what its columns are.
-    decision_positive
-        The value of the decision that counts as 1.
-    missing
-        What to do about missing covariates: "indicator", "drop" or "impute".
-    repeated
-        Whether copies of rows and patients who come again count once, or all.
-    as_pandas
-        Whether results go back as frames of pandas.
-    period
-        What periods to deal the patients into, if there is a date.
+    table
+        As read.
+    request
+        What its columns are, and what is done about missing values and repeated rows.
     part
         The share of a larger table's rows that these are.
     """
+    roles, missing = assign_roles(table.columns, request), request.missing
     physician, said = physician_names(table[roles.physician])
-    coded = code_decision(table[roles.decision], decision_positive)
+    coded = code_decision(table[roles.decision], request.decision_positive)
     rows, dropped = _rows_with_both(physician, coded)
     cases = None if roles.case is None else _cases(table[roles.case], physician, coded, rows)
     decided = table.with_columns(
         physician.alias(roles.physician), coded.values.alias(roles.decision)
     )[rows]
     with counted_among(rows):
-        learned = learn_recipe(decided, roles, missing=missing, repeated=repeated, part=part)
+        learned = learn_recipe(
+            decided, roles, missing=missing, repeated=request.repeated, part=part
+        )
         portion = learned.recipe.apply(decided) if learned.recipe.kinds else None
     _check_left(portion, learned, decided, dropped)
     assert portion is not None
@@ -178,7 +163,7 @@ def prepare(
     dropped |= portion.dropped
     notes = learned.aside | {roles.physician: said, roles.decision: coded.note}
     return Prepared(
-        observed=replace(observed, as_pandas=as_pandas),
+        observed=observed,
         rows=rows,
         raw=portion.raw[order],
         origin=portion.origin,
@@ -199,7 +184,9 @@ def prepare(
         n_rows=table.height,
         cases=cases,
         by=None if roles.by is None else by_level(table[roles.by][rows]),
-        period=None if roles.date is None else by_period(table[roles.date][rows], period or "year"),
+        period=None
+        if roles.date is None
+        else by_period(table[roles.date][rows], request.period or "year"),
         recipe=learned.recipe,
         about_copies=learned.about_copies,
     )
@@ -218,7 +205,7 @@ def _cases(
         raise InputError(
             f"column '{case.name}' (the case) is {case.dtype}; a case is a name or a number"
         )
-    named = without_blanks(case.cast(pl.String))[rows]
+    named = clean_texts(case.cast(pl.String))[rows]
     if named.null_count() == len(named):
         raise InputError(f"column '{case.name}' (the case) is missing in every row")
     return pl.DataFrame(
@@ -268,7 +255,7 @@ def _reports(
     in_use = {column.name for column in portion.columns}
     reports = []
     for name in table.columns:
-        counts: tuple[int, int | None] = (without_blanks(table[name]).null_count(), None)
+        counts: tuple[int, int | None] = (clean_texts(table[name]).null_count(), None)
         if name in every:
             counts = (every[name].values.null_count(), table[name].n_unique())
         if name in in_use:
@@ -284,19 +271,16 @@ def _reports(
 
 
 def _use(name: str, roles: Roles) -> str:
-    if name == roles.physician:
-        return "physician"
-    if name == roles.decision:
-        return "decision"
-    if name == roles.date:
-        return "date"
-    if name in roles.after:
-        return "after the decision"
-    if name == roles.case:
-        return "case"
-    if name == roles.patient:
-        return "patient"
-    return "excluded" if name in roles.excluded else "not chosen"
+    uses = {
+        "physician": (roles.physician,),
+        "decision": (roles.decision,),
+        "date": (roles.date,),
+        "after the decision": roles.after,
+        "case": (roles.case,),
+        "patient": (roles.patient,),
+        "excluded": roles.excluded,
+    }
+    return next((use for use, names in uses.items() if name in names), "not chosen")
 
 
 def _note(column: Column, portion: Portion) -> str:

@@ -19,7 +19,7 @@ from intravar.observed import Observed
 from intravar.preparation.columns.encoding import Coding, complete_rows, encode_with, learn_codings
 from intravar.preparation.columns.kinds import Column, Kind, understand, understand_as
 from intravar.preparation.columns.roles import Roles
-from intravar.preparation.duplicates import CopyRule, each_once, learn_copies
+from intravar.preparation.duplicates import CopyRule, each_once, learn_copies, same_within
 from intravar.request import Missing, Repeated
 from intravar.sources.columns.plain import Forms, plain_table
 from intravar.wording import Sentence
@@ -183,7 +183,13 @@ def learn_recipe(
     with counted_among(rows):
         every = _understand(table[rows], roles, part)
     usable = [column for column in every.values() if column.kind not in _UNUSABLE]
-    usable, aside = _apart_from_physician(usable, table[roles.physician][rows])
+    who, aside = table[roles.physician][rows], {}
+    if who.n_unique() < len(who):
+        same = same_within([column.values for column in usable], who)
+        aside = {
+            column.name: WITHIN_PHYSICIAN for column, one in zip(usable, same, strict=True) if one
+        }
+        usable = [column for column in usable if column.name not in aside]
     complete = complete_rows(usable) if missing == "drop" and usable else rows[:0]
     if complete.any():
         usable, constant = _not_constant([each.taken(complete) for each in usable])
@@ -207,22 +213,6 @@ def _understand(table: pl.DataFrame, roles: Roles, part: float) -> dict[str, Col
         for name in TRUTH_COLUMNS:
             every[name] = Column(name, "other", table[name], "the truth of a simulated cohort")
     return every
-
-
-def _apart_from_physician(
-    columns: list[Column], physician: pl.Series
-) -> tuple[list[Column], dict[str, str]]:
-    """Set aside what describes the physician and not the patient."""
-    if physician.n_unique() < 2 or physician.n_unique() == len(physician):
-        return columns, {}
-    table = pl.DataFrame([column.values.alias(str(n)) for n, column in enumerate(columns)])
-    grouped = table.group_by(physician.alias("physician")).agg(pl.exclude("physician").n_unique())
-    same = {
-        column.name: WITHIN_PHYSICIAN
-        for n, column in enumerate(columns)
-        if grouped[str(n)].max() == 1
-    }
-    return [column for column in columns if column.name not in same], same
 
 
 def _not_constant(columns: list[Column]) -> tuple[list[Column], dict[str, str]]:

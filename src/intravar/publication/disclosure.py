@@ -22,9 +22,10 @@ from intravar.publication.checks import published_check, published_leaks
 from intravar.publication.diagnostics import hidden_repeats, shown_diagnostics, shown_repeats
 from intravar.publication.findings import published_location, published_unrecorded
 from intravar.publication.folders import shown_source
-from intravar.publication.group import published_group, shown_group
+from intravar.publication.group import FINE, published_group, shown_group, step_over_all
 from intravar.publication.hiding import (
     HiddenAcross,
+    coarse,
     fraction,
     hidden_across,
     hidden_parts,
@@ -265,11 +266,15 @@ def _group(
 
 
 def _share(measurement: Measurement, published: ShownScores) -> float | None:
-    """Return the share decided for among the physicians whose scores are shown.
+    """Return the share decided for of everybody, or where patients are few of those shown.
 
-    With rates per physician beside it, that of all would tell the decisions of a hidden one.
+    With rates per physician beside it, the exact share of all would tell the decisions of a hidden
+    one; rounded to what two dozen patients move it does not.
     """
     scores = measurement.main.scores
+    step = step_over_all(measurement)
+    if step <= FINE and (whole := int(scores.n_patients.sum())):
+        return coarse(int(scores.n_for.sum()) / whole, max(step, 0.01))
     decided_for = int(scores.n_for[published.measured].sum())
     n = int(scores.n_patients[published.measured].sum())
     if not n or not part_is_safe(decided_for, n, measurement.request.smallest_cell):

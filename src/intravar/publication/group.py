@@ -96,8 +96,7 @@ def _known(scores: Scores, evidence: Evidence, published: ShownScores, smallest:
     for at, band in enumerate(published.bands):
         if band is not None:
             value[at], low[at], high[at] = band.middle, band.low, band.high
-            chance = 2 * band.middle * (1 - 2 * band.middle) / size[at]
-            error[at] = math.sqrt(chance + (band.high - band.low) ** 2 / 12)
+            error[at] = band.error(float(size[at]))
     return _Known(value, error, low, high, size)
 
 
@@ -121,6 +120,9 @@ def _joined(
 
 #: Digits of what is told of everybody, hidden physicians included.
 GROUP_DIGITS = 2
+#: Up to this step figures over all patients are told of everybody; with a coarser one, of fewer
+#: patients, they follow from what may be told of each.
+FINE = 0.02
 _ENDS = ("value", "low", "high")
 
 
@@ -149,20 +151,30 @@ def published_group(
     alike = with_rates(measurement.main.scores.take(measured))
     whole = group if measurement.group is None else measurement.group
     spread = _spread(group, whole, measurement.request.matters)
+    mean = _mean(measurement, group, whole, digits)
     return Group(
-        **{name: fraction(getattr(group, name), digits) for name in ("discordance", "low", "high")},
+        **mean,
         **{name: fraction(value, 3) for name, value in spread.items()},
         differences=whole.differences,
         matters=measurement.request.matters,
         needed=None if whole.needed is None else two_digits(whole.needed),
         explained=_explained(measurement, whole),
-        noise=None
-        if measurement.components is None
-        else _noise(measurement, measurement.components),
+        noise=_noise(measurement, mean["discordance"]),
         repeats=_repeats(measurement, digits),
         with_rate=None if alike is None else fraction(alike[0], 1),
         with_half=None if alike is None else fraction(alike[1], 1),
     )
+
+
+def _mean(
+    measurement: Measurement, group: MeasuredGroup, whole: MeasuredGroup, digits: int
+) -> dict[str, float | None]:
+    """Return the mean over everybody with its interval, or as far as it may be told."""
+    names = ("discordance", "low", "high")
+    step = step_over_all(measurement)
+    if step > FINE:
+        return {name: fraction(getattr(group, name), digits) for name in names}
+    return {name: coarse(getattr(whole, name), max(step, 10.0**-digits)) for name in names}
 
 
 def _spread(group: MeasuredGroup, whole: MeasuredGroup, matters: float) -> dict[str, float]:
@@ -191,18 +203,41 @@ def _explained(measurement: Measurement, whole: MeasuredGroup) -> Figure | None:
     return Figure(*(coarse(max(end, 0.0), step) for end in (found.share, found.low, found.high)))
 
 
-def _noise(measurement: Measurement, noise: MeasuredNoise) -> Noise:
-    return published_noise(noise, step_over_all(measurement))
-
-
-def published_noise(noise: MeasuredNoise, step: float) -> Noise:
-    """Return the parts of noise, rounded to a step."""
-    return Noise(
-        **{
-            row["component"]: Figure(*(coarse(row[name], step) for name in _ENDS))
-            for row in noise.table.iter_rows(named=True)
-        }
+def _noise(measurement: Measurement, bound: float | None) -> Noise | None:
+    if measurement.components is None:
+        return None
+    limit = measurement.main.evidence.upper_limit
+    return published_noise(
+        measurement.components, step_over_all(measurement), bound if limit else None
     )
+
+
+def published_noise(noise: MeasuredNoise, step: float, bound: float | None = None) -> Noise:
+    """Return the parts of noise, rounded once: as shares of pairs, which are twice as large.
+
+    Parameters
+    ----------
+    noise
+        As it was found.
+    step
+        To which shares of pairs are rounded.
+    bound
+        The figure of all, as it is told: occasion is the same thing.
+    """
+    step = max(step, 0.01) if step > 1e-6 else step
+    parts = {
+        row["component"]: Figure(*(_half(coarse(2 * row[name], step)) for name in _ENDS))
+        for row in noise.table.iter_rows(named=True)
+    }
+    if bound is not None:
+        parts["occasion"] = replace(parts["occasion"], value=_half(bound))
+    values = [parts[name].value for name in ("level", "pattern", "occasion")]
+    whole = None if None in values else round(sum(value or 0.0 for value in values), 6)
+    return Noise(**{**parts, "system": replace(parts["system"], value=whole)})
+
+
+def _half(value: float | None) -> float | None:
+    return None if value is None else round(value / 2, 6)
 
 
 def _repeats(measurement: Measurement, digits: int) -> SelfContradiction | None:

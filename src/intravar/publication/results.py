@@ -25,6 +25,14 @@ _FIXED = "fixed words of the method"
 _SHOWN = "of the physicians whose scores are shown"
 _PSEUDONYM = "a pseudonym under a secret key, unless names were asked for; rows in its order"
 _GROUP = "from shown scores and bands, two digits; of small panels one rounded number"
+_MEAN = (
+    "over all patients, rounded to what two dozen of them move; with fewer than 1,200 patients "
+    "from shown scores and bands, two digits"
+)
+_SHARE = (
+    "over all patients, rounded to what two dozen of them move; with fewer than 1,200, two digits, "
+    "of the physicians whose scores are shown"
+)
 _NOISE = "over all patients, rounded to what two dozen of them move"
 _ALL = "over all physicians, two digits"
 _LEVELS = (
@@ -244,9 +252,9 @@ class Group:
         Rank correlation of scores with rates, and with the distance of rates from one half.
     """
 
-    discordance: Annotated[float | None, _GROUP]
-    low: Annotated[float | None, _GROUP]
-    high: Annotated[float | None, _GROUP]
+    discordance: Annotated[float | None, _MEAN]
+    low: Annotated[float | None, _MEAN]
+    high: Annotated[float | None, _MEAN]
     spread: Annotated[float | None, _GROUP]
     spread_low: Annotated[float | None, _GROUP]
     spread_high: Annotated[float | None, _GROUP]
@@ -533,7 +541,7 @@ class Check:
     min_panel: Annotated[int, _ASKED]
     smallest_cell: Annotated[int, _ASKED]
     decision: DecisionColumn
-    decision_share: Annotated[float | None, f"two digits, {_SHOWN}"]
+    decision_share: Annotated[float | None, _SHARE]
     covariates: Annotated[tuple[str, ...], _COLUMN]
     columns: tuple[Column, ...]
     missing_policy: Annotated[str, _ASKED]

@@ -1,8 +1,8 @@
 """What may be published of scores: nothing from which a small count could be worked out.
 
-Uncertainty across physicians, ranks and totals are computed again from the rows that are shown
-alone. Whoever knows the method therefore learns nothing about a hidden row from them beyond that
-it is hidden. Numbers are rounded on top of it.
+Uncertainty across physicians and ranks are computed again from the scores that are shown, and from
+the middles of bands. Whoever knows the method therefore learns nothing about a hidden row from them
+beyond its band. Numbers are rounded on top of it.
 
 A hidden score is told as a band. There are two, and they overlap: at most 0.25, and 0.10 or more.
 A score between is told as the one or the other by a secret of the physician's own, drawn from the
@@ -26,6 +26,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import (
     Evidence,
 )
+from intravar.inference import Interval
 from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.scores import Scores, result_table
 from intravar.preparation.physicians import too_small
@@ -125,6 +126,11 @@ class Band:
     def middle(self) -> float:
         """What stands for the score where all are counted together."""
         return (self.low + self.high) / 2
+
+    def error(self, n_patients: float) -> float:
+        """How far the score may lie from the middle: chance, and the width of the band."""
+        chance = 2 * self.middle * (1 - 2 * self.middle) / n_patients
+        return math.sqrt(chance + (self.high - self.low) ** 2 / 12)
 
 
 def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | None:
@@ -239,16 +245,17 @@ def shown_scores(
             rate=hidden.rate | other.rate,
         )
     measured = np.flatnonzero(~hidden.score & (hidden.least >= min_panel))
+    bands = _bands(scores, evidence, hidden, smallest_cell, min_panel, secrets)
+    banded = np.array([at for at, band in enumerate(bands) if band is not None], dtype=np.int64)
     results = result_table(
-        scores.take(measured),
+        _with_bands(scores, bands, hidden, min_panel).take(np.append(measured, banded)),
         min_panel=min_panel,
         min_reliability=min_reliability,
         determined=scores.determined,
-    )
+    ).head(len(measured))
     if smallest_cell > 1:
         results = rounded(results)
     visible = dict(zip(measured.tolist(), results.iter_rows(named=True), strict=True))
-    bands = _bands(scores, evidence, hidden, smallest_cell, min_panel, secrets)
     rows = []
     for position, name in enumerate(scores.physician.to_list()):
         n = int(scores.n_patients[position])
@@ -309,6 +316,20 @@ def _bands(
         score, secret = float(scores.discordance[at]), float(secrets[at])
         found.append(band_of(score, secret, float(trials[at]), reach))
     return tuple(found)
+
+
+def _with_bands(
+    scores: Scores, bands: Iterable[Band | None], hidden: HiddenParts, min_panel: int
+) -> Scores:
+    """Return scores in which a band counts by its middle: what is told of others knows no more."""
+    value, n = scores.discordance.copy(), scores.n_patients.copy()
+    low, high, error = (end.copy() for end in scores.interval)
+    for at, band in enumerate(bands):
+        if band is not None:
+            n[at] = max(FEWEST_PATIENTS, min_panel) if hidden.size[at] else n[at]
+            value[at], low[at], high[at] = band.middle, band.low, band.high
+            error[at] = band.error(float(n[at]))
+    return replace(scores, discordance=value, n_patients=n, interval=Interval(low, high, error))
 
 
 def _table(rows: list[dict[str, object]], physician: pl.DataType) -> pl.DataFrame:

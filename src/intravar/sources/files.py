@@ -12,7 +12,7 @@ import polars as pl
 from intravar.errors import InputError, option
 from intravar.sources.delimited import read_text
 from intravar.sources.paths import existing, unreadable
-from intravar.text import checked_names, clean_name, shortened
+from intravar.text import checked_names, clean_name, first_line
 
 PARQUET_MAGIC = b"PAR1"
 EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
@@ -165,9 +165,8 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path, hive_partitioning=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        reason = shortened((str(error).splitlines() or ["?"])[0], 100)
         raise InputError(
-            f"'{path}' is not a whole Parquet file ({reason}); was its copy cut short?"
+            f"'{path}' is not a whole Parquet file ({first_line(error)}); was its copy cut short?"
         ) from error
 
 
@@ -205,8 +204,7 @@ def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]
     except InputError:
         raise
     except Exception as error:  # the library raises classes of its own for every defect of a file
-        reason = shortened((str(error).splitlines() or ["?"])[0], 100)
-        raise InputError(f"'{path}' is not a readable workbook ({reason})") from error
+        raise InputError(f"'{path}' is not a readable workbook ({first_line(error)})") from error
     others = len(book.sheet_names) - 1
     note = f"sheet '{sheet}'" + (f" ({others} other sheets not read)" if others else "")
     return table, [note]

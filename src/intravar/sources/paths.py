@@ -6,10 +6,9 @@ import gzip
 import io
 import zipfile
 import zlib
-from difflib import get_close_matches
 from pathlib import Path
 
-from intravar.errors import NEAR, InputError
+from intravar.errors import InputError, did_you_mean
 from intravar.sources.databases.urls import without_password
 from intravar.text import shortened
 
@@ -42,8 +41,7 @@ def _nearby(path: Path) -> str:
         names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
         return ""
-    nearest = get_close_matches(path.name, names, n=1, cutoff=NEAR)
-    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+    return did_you_mean(path.name, names)
 
 
 GZIP_MAGIC = b"\x1f\x8b"

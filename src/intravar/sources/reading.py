@@ -34,7 +34,7 @@ from intravar.sources.databases.urls import without_password
 from intravar.sources.delimited import scan_text
 from intravar.sources.files import read_file, scan_parquet
 from intravar.sources.selection import belongs
-from intravar.text import checked_names, checked_shape, clean_name, shortened
+from intravar.text import checked_names, checked_shape, clean_name, first_line
 from intravar.where import Population, columns_of, parse_population
 
 #: How the names begin of columns that are added to the rows of a large table.
@@ -318,8 +318,7 @@ def _frame(source: Any) -> pl.DataFrame:
 
 
 def _unreadable(error: Exception) -> InputError:
-    reason = shortened((str(error).splitlines() or [type(error).__name__])[0], 120)
-    return InputError(f"the frame cannot be read: {reason}")
+    return InputError(f"the frame cannot be read: {first_line(error)}")
 
 
 def _series(name: str, column: Any) -> pl.Series:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 FURTHER = tuple(f"{DECISION}_{number}" for number in range(2, MOST_DECISIONS + 1))
 _RESERVED = (PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS)
 _FORMATS = (".parquet", ".csv")
-
-
-def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    array = np.array(values, dtype=dtype)
-    array.setflags(write=False)
-    return array
 
 
 class KnownRule(Protocol):
@@ -83,24 +77,22 @@ class Truth:
     def __post_init__(self) -> None:
         if self.share is None:
             object.__setattr__(self, "share", self.eligible)
-        for name, dtype in [
-            ("eligible", np.bool_),
-            ("p_high", np.float64),
-            ("p_low", np.float64),
-            ("group", np.int16),
-            ("share", np.float64),
-        ]:
-            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
-        if self.outcomes is not None:
-            object.__setattr__(self, "outcomes", _frozen(self.outcomes, np.float64))
-        rows = ("p_high", "p_low", "group", "share")
-        for name in (*rows, "outcomes") if self.outcomes is not None else rows:
-            if len(getattr(self, name)) != len(self.eligible):
+        kinds = {"eligible": np.bool_, "group": np.int16}
+        for name in self._arrays:
+            values: npt.NDArray[Any] = np.array(getattr(self, name), kinds.get(name, np.float64))
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+            if len(values) != len(self.eligible):
                 raise InputError(f"'{name}' and 'eligible' differ in length; give one per patient")
         for name in ("p_high", "p_low", "share"):
             values = getattr(self, name)
             if not np.all((values >= 0) & (values <= 1)):
                 raise InputError(f"column '{name}' has a value outside 0 to 1")
+
+    @property
+    def _arrays(self) -> list[str]:
+        """Names of what has one entry per patient, `eligible` first."""
+        return [name for name, value in vars(self).items() if name != "rule" and value is not None]
 
     @property
     def d_star(self) -> npt.NDArray[np.float64]:
@@ -124,15 +116,7 @@ class Truth:
 
     def take(self, rows: npt.NDArray[np.int64]) -> Truth:
         """Return the truth of some of the patients."""
-        return Truth(
-            self.eligible[rows],
-            self.p_high[rows],
-            self.p_low[rows],
-            self.group[rows],
-            self.rule,
-            self.share[rows],
-            None if self.outcomes is None else self.outcomes[rows],
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in self._arrays})
 
     @property
     def share_eligible(self) -> float:
@@ -326,15 +310,10 @@ class Cohort:
             *self._further.get_columns(),
         ]
         if truth:
-            known = self._known_truth()
-            group = pl.Series("group", known.group)
-            columns += [
-                pl.Series("eligible", known.eligible),
-                pl.Series("p_high", known.p_high),
-                pl.Series("p_low", known.p_low),
-                pl.Series("d_star", known.d_star),
-                group.set(group == 0, None),
-            ]
+            if self.truth is None:
+                raise InputError("this cohort has no truth to write; it was not simulated")
+            columns += [pl.Series(name, getattr(self.truth, name)) for name in TRUTH_COLUMNS]
+            columns[-1] = columns[-1].set(columns[-1] == 0, None)  # nobody is in group 0
         return self._covariates.with_columns(columns)
 
     def to_pandas(self, *, truth: bool = False) -> pd.DataFrame:
@@ -371,12 +350,12 @@ class Cohort:
             )
         truth = None
         if present:
-            truth = Truth(
-                _truth_column(table, "eligible", pl.Boolean).to_numpy(),
-                _truth_column(table, "p_high", pl.Float64).to_numpy(),
-                _truth_column(table, "p_low", pl.Float64).to_numpy(),
-                _truth_column(table, "group", pl.Int16).to_numpy(),
-            )
+            kinds = {"eligible": pl.Boolean, "group": pl.Int16}
+            columns = {each: kinds.get(each, pl.Float64) for each in needed}
+            known: dict[str, Any] = {
+                each: _truth_column(table, each, kind).to_numpy() for each, kind in columns.items()
+            }
+            truth = Truth(**known)
         others = [column for column in FURTHER if column in table.columns]
         covariates = table.select(pl.exclude(PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS))
         further = table.select(others) if others else None
@@ -400,11 +379,6 @@ class Cohort:
             first = str(error).splitlines()[0]
             raise InputError(f"'{file}' is not a readable {suffix[1:]} table: {first}") from error
         return cls.from_polars(table, name=file.stem)
-
-    def _known_truth(self) -> Truth:
-        if self.truth is None:
-            raise InputError("this cohort has no truth to write; it was not simulated")
-        return self.truth
 
 
 def _known_format(path: str | os.PathLike[str]) -> str:

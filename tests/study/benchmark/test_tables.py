@@ -6,13 +6,12 @@ import pytest
 from scipy.stats import spearmanr
 
 from intravar.study.benchmark.published import printed_cell, printed_spearman
-from intravar.study.benchmark.score_table import SCORE_SCHEMA, current_scores
-from intravar.study.benchmark.store import Part, Store
+from intravar.study.benchmark.score_table import SCORE_SCHEMA
 from intravar.study.simulation import conditions_of
 from intravar.study.tables import build_tables
 from intravar.study.tables.cells import cell, percentile_interval, row_median
 from intravar.study.tables.grids import markdown, shown_interval, text_grid
-from intravar.study.tables.ranks import spearman
+from intravar.study.tables.recovery import spearman
 
 METHODS = ("oracle", "euclidean", "learned-weights", "glmm", "constant")
 
@@ -137,28 +136,6 @@ def test_first_draw_is_kept_beside_the_mean():
     found = tables["copula_correlations"].filter(method="euclidean", column="glmm")
     assert found["first"].item() == pytest.approx(rho)
     assert "glmm" not in tables["condition_deltas"]["method"].to_list()
-
-
-def test_scores_of_earlier_versions_are_read_as_of_today():
-    now = invented(["score2"])
-    old = now.rename({"oracle": "truth"}).drop("delta", "low", "high")
-    read = current_scores(old)
-    assert read.columns == list(SCORE_SCHEMA)
-    assert read.equals(now)
-    assert current_scores(now).equals(now)
-
-
-def test_parts_of_earlier_versions_join_those_of_today(tmp_path):
-    frames = {"old": invented(["copula"]), "new": invented(["score2"])}
-    parts = []
-    for name, frame in frames.items():
-        stored = frame.rename({"oracle": "truth"}).drop("delta") if name == "old" else frame
-        stored.write_parquet(tmp_path / f"{name}.parquet")
-        record = {"condition": name, "replicate": 0, "runs": [], "details": {}}
-        parts.append(Part(name, record, tmp_path / f"{name}.parquet"))
-    scores, _, _ = Store(tmp_path).gather(parts)
-    order = ["condition", "replicate", "method", "physician"]
-    assert scores.equals(pl.concat(frames.values()).sort(order))
 
 
 def test_windows_and_passes(scores, tables):

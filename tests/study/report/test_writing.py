@@ -102,30 +102,6 @@ def test_bad_folders_get_one_line(
     assert not list(tmp_path.rglob("*.tex"))
 
 
-def test_results_without_intervals_are_read(tmp_path: Path) -> None:
-    folder = make_results(tmp_path / "results", methods=("euclidean", "glmm"))
-    scores = pl.read_parquet(folder / "scores.parquet").drop("low", "high")
-    scores.write_parquet(folder / "scores.parquet")
-    assert read_results(folder).scores["low"].null_count() == scores.height
-    assert write_report(folder) == [folder / "report.html"]
-
-
-def test_a_study_of_an_earlier_version_gives_the_same_report(tmp_path: Path) -> None:
-    conditions = ("score2", "continuous", "pass1-w1-p1", "pass1-w3-p4")
-    folder = make_results(tmp_path / "results", conditions, replicates=2)
-    write_report(folder)
-    now = (folder / "report.html").read_text("utf-8")
-    scores = pl.read_parquet(folder / "scores.parquet")
-    scores.rename({"oracle": "truth"}).drop("delta").write_parquet(folder / "scores.parquet")
-    for path in (folder / "tables").glob("*.parquet"):
-        table = pl.read_parquet(path)
-        table.drop("first", strict=False).write_parquet(path)
-    (folder / "tables" / "condition_deltas.parquet").unlink()
-    (folder / "tables" / "condition_errors.parquet").unlink()
-    write_report(folder)
-    assert (folder / "report.html").read_text("utf-8") == now
-
-
 def test_scores_without_the_oracle_are_refused(tmp_path: Path) -> None:
     folder = make_results(tmp_path / "results", methods=("euclidean",))
     scores = pl.read_parquet(folder / "scores.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from intravar.documents.charts.rows import row_plot
 from intravar.inference.funnel import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision
+from intravar.publication.scores import FEWEST_PATIENTS, Band
 from intravar.wording import Words, agree, capital
 
 #: Marks up to which each says its numbers by itself; beyond, the script reads them off the table.
@@ -347,9 +349,23 @@ def funnel_of(decision: Decision) -> Funnel | None:
     if not table.height:
         return None
     score, size = (table[name].to_numpy().astype(float) for name in ("discordance", f"n_{by}"))
-    error = (table["high"] - table["low"]).to_numpy() / (2 * INNER)
-    limits = funnel_limits(score, size, None if by == "pairs" else error)
+    if by == "pairs":
+        limits = funnel_limits(score, size, None)
+        return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
+    # The lower end of a limit says how far it may fall, and nothing of chance.
+    below = "discordance" if decision.claim == "at most" else "low"
+    width = INNER * (1 if below == "discordance" else 2)
+    error = (table["high"] - table[below]).to_numpy() / width
+    every = np.array([*zip(score, size, error, strict=True), *_banded(decision)]).T
+    limits = funnel_limits(*every)
     return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
+
+
+def _banded(decision: Decision) -> Iterator[tuple[float, float, float]]:
+    """Return middle, size and error of those with a band: limits are those of everybody."""
+    for row in decision.physicians.drop_nulls("band").iter_rows(named=True):
+        band, n = Band.of_text(row["band"]), float(row["n_patients"] or FEWEST_PATIENTS)
+        yield band.middle, n, band.error(n)
 
 
 def funnel(decision: Decision, words: Words) -> Block | None:

@@ -54,7 +54,7 @@ class NoiseShare(NamedTuple):
 def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
     """Return the parts of noise; none where it was not taken apart."""
     noise = None if decision.group is None else decision.group.noise
-    if noise is None:
+    if noise is None or decision.verdict == NOTHING:
         return []
     values = {name: getattr(noise, name).value for name in NOISE}
     if None in values.values():

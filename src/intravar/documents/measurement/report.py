@@ -60,6 +60,7 @@ _ORDER = (
     "physicians.identified_high",
     "verdict",
 )
+_FUNNEL = (*_SCORES, "physicians.n_pairs", "physicians.n_patients", "physicians.band", "claim")
 #: Every figure, and what makes it safe: what `publication/results.py` says of the fields it reads.
 FIGURES: tuple[Charted, ...] = (
     Charted("hundred-pairs", ("group",), group.hundred_pairs),
@@ -67,7 +68,7 @@ FIGURES: tuple[Charted, ...] = (
     Charted("dots", (*_ORDER, "physicians.n_pairs", "physicians.n_patients"), deciders.dots),
     Charted("physicians-picture", _ORDER, deciders.intervals),
     Charted("ends", _ORDER, deciders.order_ends),
-    Charted("funnel", (*_SCORES, "physicians.n_pairs", "physicians.n_patients"), deciders.funnel),
+    Charted("funnel", _FUNNEL, deciders.funnel),
     Charted("importance", ("rule",), rule.importance),
     Charted("love", ("diagnostics.love",), trust.love),
     Charted("distances", ("diagnostics.distances",), trust.distances),

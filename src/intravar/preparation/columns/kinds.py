@@ -12,7 +12,7 @@ from intravar.arrays import BoolArray, IntArray
 from intravar.errors import IN_ROW, InputError, RowError, option
 from intravar.preparation.columns.roles import FEW_ROWS, identifier
 from intravar.sources.columns.plain import as_names, plain_column, typed_texts
-from intravar.text import clean_texts, shortened, without_missing
+from intravar.text import shortened, without_missing
 
 #: Numbers that are written where a value is not known.
 CODES = (-1, -7, -8, -9, -77, -88, -99, -999, -9999, 9, 77, 88, 99, 777, 888, 999, 9999, 99999)
@@ -215,17 +215,6 @@ def _is_of(value: Any, kind: Kind) -> bool:
     if kind == "date":
         return alone.dtype.is_temporal()
     return alone.dtype.is_numeric() or alone.dtype == pl.Boolean
-
-
-def without_blanks(column: pl.Series) -> pl.Series:
-    """Return a column without spaces around its texts; a text of spaces alone is missing.
-
-    Examples
-    --------
-    >>> without_blanks(pl.Series("doctor", ["Ada ", " ", ""])).to_list()
-    ['Ada', None, None]
-    """
-    return clean_texts(column)
 
 
 def _number(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> Column:

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from intravar.arrays import FloatArray
 from intravar.preparation.columns.encoding import encode
 from intravar.preparation.columns.kinds import DAY, Column
+from intravar.preparation.columns.roles import in_words
 from intravar.seeds import stream
 
 #: A single column that ranks the decisions this well is hardly known before them.
@@ -49,7 +50,6 @@ _EARLIER_NAMES = re.compile(
     r"(?:[_\W]|$)",
     re.IGNORECASE,
 )
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _asked(
             return f"lies after the date of the decision in {share:.0%} of rows"
     if _named_like(column.name, decision_name):
         return f"its name contains the decision's, '{decision_name}'"
-    name = _CAMEL.sub("_", column.name)
+    name = in_words(column.name)
     found = _TELLING_NAMES.search(name)
     if found is not None and _EARLIER_NAMES.search(name) is None:
         return f"its name ('{found[1]}') suggests what came afterwards"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import polars as pl
 
-from intravar.errors import NEAR, InputError, option
+from intravar.errors import InputError, did_you_mean, option
+from intravar.request import Request
 from intravar.text import clean_name, shortened
 
 #: Below this many rows no column is taken for an identifier by its values.
@@ -44,7 +44,11 @@ _ANY = re.compile(
     r"|.*(?:Id|ID)|record|accession.*)$",
     re.IGNORECASE,
 )
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def in_words(name: str) -> str:
+    """Return a name with its words apart: nhsNo is nhs_No."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
 
 
 def names_patients(name: str) -> bool:
@@ -55,7 +59,7 @@ def names_patients(name: str) -> bool:
     >>> names_patients("patientId"), names_patients("person"), names_patients("postcode")
     (True, True, False)
     """
-    return _KNOWN_BY.search(_CAMEL.sub("_", name)) is not None
+    return _KNOWN_BY.search(in_words(name)) is not None
 
 
 def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
@@ -72,8 +76,7 @@ def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
     if column.dtype.is_float():
         return ""
     distinct = present.n_unique()
-    # nhsNo is nhs_No.
-    name = _CAMEL.sub("_", column.name)
+    name = in_words(column.name)
     if _PERSONAL.search(name) and distinct > min(FEW_ROWS, NAMED_SHARE * len(present)):
         return "its name says that it is an id"
     if len(present) < FEW_ROWS:
@@ -132,40 +135,26 @@ class Roles:
     by: str | None = None
 
 
-def assign_roles(
-    columns: Sequence[str],
-    *,
-    physician: str,
-    decision: str,
-    covariates: Iterable[str] | None = None,
-    exclude: Iterable[str] = (),
-    after: Iterable[str] = (),
-    categorical: Iterable[str] = (),
-    patient: str | None = None,
-    case: str | None = None,
-    date: str | None = None,
-    by: str | None = None,
-) -> Roles:
+def assign_roles(columns: Sequence[str], request: Request) -> Roles:
     """Give every column its role, or say which name is not in the table.
 
     Examples
     --------
-    >>> assign_roles(["doctor", "drug", "age"], physician="doctor", decision="drug").covariates
+    >>> request = Request(physician="doctor", decision="drug")
+    >>> assign_roles(["doctor", "drug", "age"], request).covariates
     ('age',)
     """
-    physician, decision = clean_name(physician), clean_name(decision)
-    named = {
-        "covariates": None if covariates is None else _names(covariates),
-        "exclude": _names(exclude),
-        "after": _names(after),
-        "categorical": _names(categorical),
-    }
-    case = None if case is None else clean_name(case)
-    patient = case if patient is None else clean_name(patient)
-    date = None if date is None else clean_name(date)
-    by = None if by is None else clean_name(by)
-    asked = (physician, decision, *(each for names in named.values() for each in names or ()))
-    for name in (*asked, *(name for name in (patient, case, date, by) if name is not None)):
+    physician, decision = clean_name(request.physician), clean_name(request.decision)
+    listed = None if request.covariates is None else _names(request.covariates)
+    after, excluded = _names(request.after), _names(request.exclude)
+    categorical = _names(request.categorical)
+    patient, case, date, by = (
+        None if name is None else clean_name(name)
+        for name in (request.patient, request.case, request.date, request.by)
+    )
+    patient = patient or case
+    named = (physician, decision, *(listed or ()), *excluded, *after, *categorical)
+    for name in (*named, *filter(None, (patient, case, date, by))):
         if name not in columns:
             raise missing_column(name, columns)
     if physician == decision:
@@ -176,39 +165,20 @@ def assign_roles(
             raise InputError(
                 f"{option(role)} names '{asked_for}', which is the {other}; name another"
             )
-    listed = named["covariates"]
     for name in listed or ():
         if name in (physician, decision):
             role = "physician" if name == physician else "decision"
             raise InputError(f"column '{name}' is the {role}; it cannot be a covariate as well")
-    left_out = {
-        physician,
-        decision,
-        *(named["exclude"] or ()),
-        *(named["after"] or ()),
-        patient,
-        case,
-        date,
-    }
-    candidates = columns if listed is None else listed
-    kept = tuple(name for name in candidates if name not in left_out)
+    left_out = {physician, decision, *excluded, *after, patient, case, date}
+    kept = tuple(name for name in (columns if listed is None else listed) if name not in left_out)
     if not kept:
         raise InputError(
             "no covariate is left to compare by; name some with "
             f"{option('covariates')} or exclude fewer"
         )
+    chosen = listed is not None
     return Roles(
-        physician,
-        decision,
-        kept,
-        listed is not None,
-        named["after"] or (),
-        named["exclude"] or (),
-        named["categorical"] or (),
-        patient,
-        case,
-        date,
-        by,
+        physician, decision, kept, chosen, after, excluded, categorical, patient, case, date, by
     )
 
 
@@ -219,9 +189,7 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
 
 def missing_column(name: str, columns: Sequence[str]) -> InputError:
     """Word the error for a column that is not there, with the nearest one that is."""
-    by_lower = {column.lower(): column for column in columns}
-    nearest = get_close_matches(name.lower(), by_lower, n=1, cutoff=NEAR)
-    guess = f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else "."
+    guess = did_you_mean(name, columns) or "."
     first = ", ".join(shortened(column, 30) for column in columns[:NAMED_COLUMNS])
     more = f" and {len(columns) - NAMED_COLUMNS} more" if len(columns) > NAMED_COLUMNS else ""
     return InputError(f"there is no column '{name}'{guess} The table has {first}{more}")

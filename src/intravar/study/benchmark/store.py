@@ -22,7 +22,7 @@ from intravar.errors import InputError
 from intravar.ledger import Ledger
 from intravar.runs.software import software_versions
 from intravar.runs.store import PartsFolder, locked
-from intravar.study.benchmark.score_table import SCORE_SCHEMA, current_scores
+from intravar.study.benchmark.score_table import SCORE_SCHEMA
 from intravar.study.benchmark.units import Unit, UnitResult
 from intravar.writing import make_folder, sweep
 
@@ -171,7 +171,7 @@ class Store:
         """Join parts to the scores, the runs and the details of the study."""
         order = ["condition", "replicate", "method", "physician"]
         try:
-            frames = [current_scores(pl.read_parquet(part.path)) for part in parts]
+            frames = [pl.read_parquet(part.path, columns=list(SCORE_SCHEMA)) for part in parts]
             scores = pl.concat(frames) if frames else pl.DataFrame(schema=SCORE_SCHEMA)
             return scores.sort(order), runs_table(parts).sort(order[:3]), _details(parts)
         except _UNREADABLE as error:

@@ -14,15 +14,18 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.estimators import METHODS
-from intravar.study.benchmark.score_table import ALWAYS_STORED, current_scores
+from intravar.study.benchmark.score_table import SCORE_SCHEMA
 from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import CONSTANT, ORACLE
 from intravar.study.simulation.conditions import Condition, all_conditions
-from intravar.study.tables import CELL_SCHEMA, TITLES, build_tables
+from intravar.study.tables import CELL_SCHEMA, TITLES
 from intravar.study.tables.grids import Grid, make_grid
 
 #: What a folder must hold to be the results of a study.
-_NEEDED = ("manifest.json", "details.json", "scores.parquet", "runs.parquet")
+_NEEDED = (
+    *("manifest.json", "details.json", "scores.parquet", "runs.parquet"),
+    "tables/condition_deltas.parquet",
+)
 
 
 @dataclass(frozen=True)
@@ -232,7 +235,8 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
             f"'{where}' does not hold the results of a study: {', '.join(missing)} missing; "
             "name the folder that 'intravar benchmark' wrote"
         )
-    scores = _scores(where / "scores.parquet")
+    scores = _frame(where / "scores.parquet", SCORE_SCHEMA)
+    tables = {name: where / "tables" / f"{name}.parquet" for name in TITLES}
     runs = _frame(where / "runs.parquet", RUN_SCHEMA)
     if scores.is_empty():
         raise InputError(f"'{where}' holds no scores yet; run 'intravar benchmark' again")
@@ -242,24 +246,8 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
         _json(where / "details.json"),
         scores,
         runs,
-        _tables(where / "tables", scores, runs),
+        {name: _frame(path, ()) for name, path in tables.items() if path.is_file()},
     )
-
-
-def _scores(path: Path) -> pl.DataFrame:
-    scores = _frame(path, ALWAYS_STORED)
-    if not {"oracle", "truth"} & set(scores.columns):
-        raise _lacks(path, ["oracle"])
-    return current_scores(scores)
-
-
-def _tables(folder: Path, scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    if not (folder / "condition_deltas.parquet").is_file():
-        # Stored before tables held all that figures show: made from the scores once more, by the
-        # one function that makes them.
-        return build_tables(scores, runs)
-    paths = {name: folder / f"{name}.parquet" for name in TITLES}
-    return {name: _frame(path, ()) for name, path in paths.items() if path.is_file()}
 
 
 def _frame(path: Path, needed: Iterable[str]) -> pl.DataFrame:

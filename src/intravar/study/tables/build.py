@@ -17,11 +17,12 @@ from intravar.study.tables.deltas import (
     pass_table,
     window_table,
 )
-from intravar.study.tables.ranks import continuum_table, correlation_table
 from intravar.study.tables.recovery import (
     COMPARABLE_MEASURES,
     MEASURES,
     comparable_table,
+    continuum_table,
+    correlation_table,
     per_draw,
     recovery_table,
     trust_table,

@@ -211,8 +211,8 @@ def summary_cell(
 
 
 def is_cells(table: pl.DataFrame) -> bool:
-    """Say whether a table is made of cells; those stored by earlier versions have fewer columns."""
-    return {"column", "value", "published"} <= set(table.columns)
+    """Say whether a table is made of cells."""
+    return CELL_SCHEMA.keys() <= set(table.columns)
 
 
 def cells_table(cells: list[dict[str, Any]]) -> pl.DataFrame:

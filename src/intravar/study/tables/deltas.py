@@ -29,7 +29,7 @@ from intravar.study.tables.cells import (
     standard_error,
     summary_cell,
 )
-from intravar.study.tables.ranks import spearman_cell
+from intravar.study.tables.recovery import spearman_cell
 
 GROUPS = (1, 2, 3, 4, 5)
 #: The columns of the cross-experiment table, and half a unit of their last printed decimal.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from intravar.documents.charts import Drawing, label_lines
 from intravar.study.benchmark.units import ORACLE
@@ -62,7 +60,7 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
     rows = results.of(condition, [ORACLE])
     patients, physicians = rows["n_patients"].sum(), rows.height
     cohort = results.cohort_details(condition)
-    eligible, decided_for = cohort.get("share_eligible"), decided_for_share(cohort)
+    eligible, decided_for = (cohort.get(f"share_{what}") for what in ("eligible", "decided_for"))
     levels = sorted(rows["d_star"].drop_nulls().to_list())
     spread = f"D* from {levels[0]:.2f} to {levels[-1]:.2f}" if levels else "each with their own D*"
     return [
@@ -92,12 +90,6 @@ def overview_cards(results: Results, condition: str) -> list[Card]:
             "pairs",
         ),
     ]
-
-
-def decided_for_share(cohort: Mapping[str, Any]) -> float | None:
-    """Return the share decided for; studies of an earlier version called it otherwise."""
-    share: float | None = cohort.get("share_decided_for", cohort.get("share_prescribed"))
-    return share
 
 
 def _card_words(drawing: Drawing, heading: str, lines: list[str], left: float, top: float) -> None:
@@ -162,7 +154,7 @@ def _eligible(drawing: Drawing, results: Results, condition: str, at: Place) -> 
 
 
 def _decisions(drawing: Drawing, results: Results, condition: str, at: Place) -> None:
-    share = float(decided_for_share(results.cohort_details(condition)) or 0.5)
+    share = float(results.cohort_details(condition).get("share_decided_for") or 0.5)
     _dot_field(drawing, at, share, scattered=True)
 
 
