@@ -166,7 +166,7 @@ def test_report_makes_files_and_sheet_a_page_for_each(
     assert [Path(path).suffix for path in json.loads(one.out)] == [".html", ".pdf"]
     assert one.err.startswith("CASE-LEVEL: ")
     assert "P01" in Path(json.loads(one.out)[0]).read_text("utf-8")
-    monkeypatch.setattr("intravar.documents.packages.find_spec", lambda _name: None)
+    monkeypatch.setattr("intravar.documents.typesetting.find_spec", lambda _name: None)
     page = run("sheet", "out", "--physician", "P01", "--out", "page")
     assert page.out.endswith(".html\n")
     assert page.err == 'no PDF: get it with pip install "intravar[files]"\n'
