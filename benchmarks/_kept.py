@@ -20,7 +20,7 @@ from intravar.estimators import METHODS, Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
 from intravar.measurement.beyond import with_everybody
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.grounds import gain_over_limits, raw_scores, rule_strength
+from intravar.measurement.grounds import gain_over_limits, rule_strength
 from intravar.measurement.halves import compare_halves
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
@@ -93,7 +93,7 @@ def collected(case: Case, method: str) -> dict[str, Any]:
         "low": _finite(scores.interval.low),
         "high": _finite(scores.interval.high),
         "error": _finite(scores.interval.standard_error),
-        "raw": None if found.beyond is not None else _finite(raw_scores(evidence, observed)),
+        "raw": None if evidence.raw is None else _finite(evidence.raw),
         "halves": None if halves is None else asdict(halves),
         "strength": _finite(rule_strength(evidence, observed, rule)),
         "case_mix": float(case_mix(observed, probability)),

@@ -52,6 +52,7 @@ class Quick(Estimator):
         # As many yes-or-no trials as would be as sure.
         trials = size * np.clip(mean * (1 - mean) / np.maximum(spread, 1e-9), 1.0, 50.0)
         ends = share_interval(mean * trials, trials)
+        self._mean = mean
         self.score_ = np.minimum(2 * mean, 0.5)
         self.reason_ = [None] * n
         self._ends = Interval(
@@ -66,7 +67,7 @@ class Quick(Estimator):
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""
         nobody = np.full(len(observed.physicians), np.nan)
-        return Predictions(self.predicted_, self.pooled_, nobody, nobody)
+        return Predictions(self.predicted_, self.pooled_, nobody, nobody, raw=2 * self._mean)
 
 
 def _own_rules(z: FloatArray, y: FloatArray, code: IntArray, n: int) -> tuple[FloatArray, ...]:

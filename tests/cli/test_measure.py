@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 import intravar
 from intravar.measurement.columns import COLUMNS as RESULT
+from intravar.preparation import cost
+from intravar.publication.files import files_of
+from made_published import made_published
 from omop_writer import DRUG, covariates_of, write_csv_folder
 from own_tables import COLUMNS, FAST, Run, refused
 
@@ -162,7 +166,7 @@ def test_report_makes_files_and_sheet_a_page_for_each(
     assert [Path(path).suffix for path in json.loads(one.out)] == [".html", ".pdf"]
     assert one.err.startswith("CASE-LEVEL: ")
     assert "P01" in Path(json.loads(one.out)[0]).read_text("utf-8")
-    monkeypatch.setattr("intravar.documents.packages.find_spec", lambda _name: None)
+    monkeypatch.setattr("intravar.documents.typesetting.find_spec", lambda _name: None)
     page = run("sheet", "out", "--physician", "P01", "--out", "page")
     assert page.out.endswith(".html\n")
     assert page.err == 'no PDF: get it with pip install "intravar[files]"\n'
@@ -240,3 +244,55 @@ def test_as_a_program(table: pl.DataFrame, here: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "can be measured" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["report"], ["sheet", "--all", "--out", "sheets"], ["explain"], ["compare", "out"]],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize(("field", "value"), [("group", "x"), ("verdict", 3), ("rule", [1])])
+def test_a_field_of_another_type_is_refused(
+    run: Run, here: Path, command: list[str], field: str, value: object
+) -> None:
+    """A summary that somebody changed is refused in words; nothing is called a defect."""
+    request = intravar.Request(physician="doctor", decision="statin")
+    Path("out").mkdir()
+    for name, content in files_of(made_published(["P-1", "P-2"], request)).items():
+        (Path("out") / name).write_bytes(content)
+    summary = json.loads(Path("out/summary.json").read_text("utf-8"))
+    summary["decisions"][0][field] = value
+    Path("out/summary.json").write_text(json.dumps(summary), "utf-8")
+    words = refused(run, command[0], "out", *command[1:])
+    assert "summary.json" in words
+    assert field in words
+
+
+def test_several_decisions_do_not_tell_how_many_miss_one(run: Run, table: pl.DataFrame) -> None:
+    """Counts of one decision beside those of another give small numbers away by subtraction."""
+    row = pl.int_range(pl.len())
+    table.with_columns(
+        other=pl.when(row >= 37).then(1 - pl.col("decision")),
+        age=pl.when(row < 860).then(pl.col("age")),
+    ).write_csv("two.csv")
+    columns = ["--physician", "physician", "--decision", "decision,other"]
+    outcome = run("check", "two.csv", *columns)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "some rows because" in outcome.out
+    told = run("check", "two.csv", *columns, "--json").out
+    for text in (outcome.out, told):
+        assert not re.search(r"(?<![\d.])(37|40|863)(?![\d.])", text)
+    alone = run("check", "two.csv", *columns[:3], "other").out
+    assert "37 rows because" in alone
+
+
+def test_the_forecast_is_that_of_this_machine(
+    run: Run, table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("check", "patients.csv", *COLUMNS)
+    seconds = []
+    for pace in (1.0, 3.0):
+        monkeypatch.setattr(cost, "pace", lambda pace=pace: pace)
+        seconds.append(json.loads(run(*asked, "--json").out)["estimated_seconds"])
+        assert f"will take about {round(seconds[-1])} s" in run(*asked).out
+    assert seconds[1] == pytest.approx(3 * seconds[0], abs=0.2)

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import intravar
 from intravar.errors import InputError
-from intravar.estimators import METHODS, make_estimator, predictability
+from intravar.estimators import DESCRIBED, METHODS, PAPER_METHODS, make_estimator, predictability
 from intravar.estimators.matching import MatchingEstimator
 from intravar.latent.rule_learners import SplineLogit
 
@@ -379,3 +379,8 @@ def test_integer_physicians_keep_their_order():
     model = intravar.estimators.Euclidean().fit(x, y, np.repeat([10, 9, 2], 10))
     assert model.physicians_.tolist() == [2, 9, 10]
     assert model.profile_.schema["physician"] == pl.Int64
+
+
+def test_methods_are_listed_under_their_own_names():
+    assert [DESCRIBED[name].name for name in DESCRIBED] == list(DESCRIBED)
+    assert set(PAPER_METHODS) < set(METHODS) < set(DESCRIBED)

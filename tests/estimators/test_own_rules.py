@@ -167,7 +167,7 @@ def test_edge_cases(case):
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="no patients"):
+    with pytest.raises(InputError, match="no rows"):
         quick().fit(np.empty((0, 2)), [], [])
     with pytest.raises(InputError, match="personal_rules is 'x'"):
         quick(personal_rules="x").fit(np.ones((3, 1)), [0, 1, 0], ["a", "a", "b"])

@@ -8,9 +8,10 @@ from benchmarks._worlds import World
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intravar.estimators.evidence import Predictions
 from intravar.estimators.rate import Rate
 from intravar.inference.group import any_two, explained_of_all, explained_of_each, group_of
-from intravar.measurement.grounds import concluded, raw_scores, rule_strength
+from intravar.measurement.grounds import concluded, rule_strength
 from intravar.measurement.halves import compare_halves
 from intravar.measurement.rule import location_of
 from intravar.measurement.scores import scores_of
@@ -88,10 +89,25 @@ def test_many_rows_and_a_trace_of_a_rule_bear_no_ranks() -> None:
         scores_of(model, evidence, observed),
         compare_halves(model, observed, 0),
         rule_found=strength,
-        raw=raw_scores(evidence, observed),
+        raw=evidence.raw,
     )
     assert found.verdict.level in UNRANKED
     assert "explains hardly anything" in str(found.verdict)
+
+
+def test_scores_as_they_are_are_known_of_everybody() -> None:
+    """How much physicians differ is read off scores in which chance is not held back."""
+    none = np.empty(0)
+    sampled = Predictions(none, none, np.zeros(2), np.zeros(2), (None, None), raw=np.ones(2))
+    table = pl.DataFrame(
+        {
+            name: pl.Series(list(values), dtype=dtype)
+            for name, (values, dtype) in sampled.by_physician().items()
+        }
+    )
+    read = sampled.with_physicians(table.with_columns(raw=pl.Series([0.3, 0.4])))
+    assert read.raw is not None
+    assert read.raw.tolist() == [0.3, 0.4]
 
 
 def test_the_kind_of_patients_that_is_hard_is_found() -> None:

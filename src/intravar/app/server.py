@@ -11,7 +11,7 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from intravar.app import results, reviewing, tables
@@ -180,12 +180,16 @@ def serve(
 
 
 def start_demo(desk: Desk) -> str:
-    """Measure the example, unless it is there; return the screen that shows it."""
+    """Return the screen that shows the example, which is measured if it is not there."""
     out = desk.places.results / DEMO
     if (out / "report.html").is_file():
         return f"/result/{key_of(out)}"
+
+    def started(path: str) -> Response:
+        draft = desk.keep(Draft(Path(path), {"physician": "physician", "decision": "decision"}))
+        tables.start(desk, draft, out, 10.0)
+        return RedirectResponse("/run", 303)
+
     path = desk.places.tables() / tables.EXAMPLE_FILE
-    desk.helper.ask("example", path=str(path)).result()
-    draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
-    tables.start(desk, draft, out, 10.0)
-    return "/run"
+    made = desk.helper.ask("example", path=str(path))
+    return desk.begin("Making the example", made, started).headers["location"]

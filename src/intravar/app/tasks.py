@@ -61,17 +61,18 @@ def look(source: str, reading: Mapping[str, str], changed: float) -> dict[str, A
 
 def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[str, Any]]:
     """Return what a check finds, for each decision; nobody is named."""
-    told = []
-    for decision, alone in Request(**asked).of_each().items():
+    told, decisions = [], Request(**asked).of_each()
+    several = len(decisions) > 1
+    for decision, alone in decisions.items():
         found = intravar.check(source, alone)
         told.append(
-            publication.plain(publication.published_check(found))
+            publication.plain(publication.published_check(found, several=several))
             | {
                 "decision": decision,
-                "lines": publication.check_lines(found),
+                "lines": publication.check_lines(found, several=several),
                 "leak_lines": found.leak_lines(),
                 "cannot": publication.unmeasurable(found),
-                "time": found.cost.in_words(),
+                "time": found.cost.here().in_words(),
             }
         )
     return told

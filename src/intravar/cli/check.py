@@ -42,14 +42,17 @@ def check(
     secret = None if key is None else publication.read_key(key)
     console = cli.Console(highlight=False, quiet=quiet)
     told: dict[str, Any] = {}
-    for decision, alone in request.of_each().items():
+    decisions = request.of_each()
+    several = len(decisions) > 1
+    for decision, alone in decisions.items():
         found = intravar.check(source, alone)
         cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
-        told[decision] = publication.plain(publication.published_check(found)) | {
-            "not_measurable": cannot
+        told[decision] = publication.plain(publication.published_check(found, several=several)) | {
+            "not_measurable": cannot,
+            "estimated_seconds": round(found.cost.here().seconds, 1),
         }
         if not as_json:
-            _print_check(console, found, cannot)
+            _print_check(console, found, cannot, several)
             if verbose:
                 print_request(console, alone)
     if as_json:
@@ -57,23 +60,25 @@ def check(
         typer.echo(json.dumps(asked, indent=1, default=str))
 
 
-def _print_check(console: Console, found: Check, cannot: list[dict[str, Any]]) -> None:
-    _print_columns(console, found)
-    for line in publication.check_lines(found):
+def _print_check(
+    console: Console, found: Check, cannot: list[dict[str, Any]], several: bool
+) -> None:
+    _print_columns(console, found, several)
+    for line in publication.check_lines(found, several=several):
         console.print(line, markup=False, soft_wrap=False)
     words = found.request.words
     _print_unmeasurable(console, cannot, words)
     print_leaks(console, found.leak_lines(), words)
 
 
-def _print_columns(console: Console, found: Check) -> None:
+def _print_columns(console: Console, found: Check, several: bool) -> None:
     table = cli.Table(box=None, pad_edge=False)
     every = ["column", "use", "kind", "missing", "note"]
     names = ["column", "use", "missing"] if console.width < 70 else every
     for name in names:
         table.add_column(name, overflow="fold", justify="right" if name == "missing" else "left")
     leaking = {leak.column for leak in found.prepared.leaks}
-    for row in publication.column_rows(found):
+    for row in publication.column_rows(found, several=several):
         style = "bold red" if row.column in leaking else ""
         texts = {
             "column": row.column,

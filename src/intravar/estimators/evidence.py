@@ -92,6 +92,8 @@ class Evidence:
         Of pairs: the largest distance, and why patients are in no pair.
     differences
         Which covariates each physician weighs otherwise; None where nobody looked.
+    raw
+        Per physician: scores as they are, where others hold chance back.
     """
 
     events: ClassVar[str] = "decisions of one kind"
@@ -107,6 +109,7 @@ class Evidence:
     caliper: FloatArray | None = None
     attrition: pl.DataFrame | None = None
     differences: pl.DataFrame | None = None
+    raw: FloatArray | None = None
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
@@ -378,6 +381,9 @@ class Predictions(Evidence):
         Per physician: in what way the physician's rule differs.
     differences
         The same as a table, the surest first: physician, covariate, how it is weighed.
+    raw
+        Per physician: the score as it is, chance not held back; how much physicians differ is read
+        off it.
     """
 
     probability: FloatArray
@@ -386,6 +392,7 @@ class Predictions(Evidence):
     gain: FloatArray
     words: tuple[str | None, ...] = ()
     differences: pl.DataFrame = field(default_factory=no_differences)
+    raw: FloatArray | None = None
 
     compared = Sentence("pairs of {cases} alike in what is recorded")
     upper_limit = True
@@ -400,6 +407,10 @@ class Predictions(Evidence):
             "expected": (self.expected, pl.Float64()),
             "gain": (self.gain, pl.Float64()),
             "words": (self.words, pl.String()),
+            "raw": (
+                np.full(len(self.gain), np.nan) if self.raw is None else self.raw,
+                pl.Float64(),
+            ),
         }
 
     def with_physicians(self, known: pl.DataFrame) -> Predictions:
@@ -409,6 +420,7 @@ class Predictions(Evidence):
             expected=known["expected"].to_numpy(),
             gain=known["gain"].to_numpy(),
             words=tuple(known["words"].to_list()),
+            raw=known["raw"].to_numpy(),
         )
 
     def with_differences(self, differences: pl.DataFrame) -> Predictions:

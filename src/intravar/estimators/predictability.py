@@ -169,6 +169,7 @@ class Predictability(CommonEstimator):
             self.gain_,
             tuple(self.words_),
             self.differences_,
+            self._bound.raw,
         )
 
     @classmethod

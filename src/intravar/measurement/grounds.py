@@ -91,7 +91,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         others=[each.scores for each in others],
         over_limits=gain_over_limits(main.evidence, observed, check.request.random_state),
         matters=check.request.matters,
-        raw=None if check.beyond is not None else raw_scores(main.evidence, observed),
+        raw=main.evidence.raw,
     )
     judged = appraised.verdict
     said = tuple(check.request.words.said(reason) for reason in judged.reasons)
@@ -168,16 +168,6 @@ def concluded(
         over_limits,
     )
     return Appraisal(scores, halves, group, judge(grounds))
-
-
-def raw_scores(evidence: Evidence, observed: Observed) -> FloatArray | None:
-    """Return twice the squared error of every physician's predictions, as it is."""
-    if (predicted := evidence.predicted()) is None:
-        return None
-    n = len(observed.physicians)
-    loss = 2 * (observed.decision - predicted[0]) ** 2
-    size = np.bincount(observed.code, minlength=n)
-    return np.asarray(np.bincount(observed.code, loss, minlength=n) / np.maximum(size, 1))
 
 
 def _narrowed(halves: Halves) -> float:

@@ -24,8 +24,16 @@ MOST_DISTINCT = 100
 SOME = "some"
 
 
-def check_lines(check: Check) -> list[str]:
-    """Say in words what was found; no small count is given away."""
+def check_lines(check: Check, *, several: bool = False) -> list[str]:
+    """Say in words what was found; no small count is given away.
+
+    Parameters
+    ----------
+    check
+        With everything in it.
+    several
+        Whether other decisions are told beside it, see :func:`published_check`.
+    """
     smallest = check.request.smallest_cell
     n_physicians = check.panels.table.height
     total, hidden = _rounded_total(check)
@@ -40,13 +48,13 @@ def check_lines(check: Check) -> list[str]:
         *_panel_lines(check),
         _decision_line(check),
         f"{len(covariates)} covariates in use{coded}",
-        f"missing values: {_missing_line(check)}",
-        *(f"dropped: {line}" for line in _dropped_lines(check)),
+        f"missing values: {_missing_line(check, several=several)}",
+        *(f"dropped: {line}" for line in _dropped_lines(check, several=several)),
         *([check.prepared.about_copies] if check.prepared.about_copies else []),
         *check.same_lines(),
         f"{check.panels.n_measurable:,} of {n_physicians:,} {words.deciders} can be measured "
         f"({check.request.min_panel} {words.cases} or more)",
-        f"measuring with {check.method} will take {check.cost.in_words()}",
+        f"measuring with {check.method} will take {check.cost.here().in_words()}",
     ]
     return [*map(words.said, lines), *(f"read with {note}" for note in check.notes)]
 
