@@ -228,18 +228,11 @@ class Plot(Drawing):
         self.mark(self.place(*at), hint, kind, **look)
 
     def line(
-        self,
-        points: Sequence[tuple[float, float]],
-        kind: str = "line",
-        colour: str | None = None,
+        self, points: Sequence[tuple[float, float]], kind: str = "line", colour: str | None = None
     ) -> None:
         """Add a line through points."""
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in points)
-        self.add(
-            '<polyline {look} points="{text}"/>',
-            look=_look(kind, colour),
-            text=text,
-        )
+        self.add('<polyline {look} points="{text}"/>', look=_look(kind, colour), text=text)
 
     def interval(
         self,
@@ -264,11 +257,7 @@ class Plot(Drawing):
         """Add the area between two values at every place."""
         edge = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in points[::-1]]
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in edge)
-        self.add(
-            '<polygon {look} points="{text}"/>',
-            look=_look(kind, colour),
-            text=text,
-        )
+        self.add('<polygon {look} points="{text}"/>', look=_look(kind, colour), text=text)
 
     def bar(
         self,

@@ -8,15 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from intravar.documents.blocks import (
-    Block,
-    Figure,
-    Heading,
-    Paragraph,
-    Table,
-    charted,
-    plain_table,
-)
+from intravar.documents.blocks import Block, Figure, Heading, Paragraph, Table, charted, plain_table
 from intravar.documents.charts.dots import Dot, dot_plot
 from intravar.documents.charts.plot import Plot
 from intravar.documents.charts.rows import row_plot
