@@ -43,14 +43,11 @@ class Ledger:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._known = _read(self.folder / NAME)
+        self._known = read_listing(self.folder / NAME)
 
     def is_ours(self, name: str) -> bool:
         """Tell whether a file is there and is as we wrote it."""
-        try:
-            return name == NAME or checksum(self.folder / name) in self._known.get(name, ())
-        except OSError:
-            return False
+        return name == NAME or as_listed(self.folder / name, self._known.get(name, ()))
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse to go on if one of the files is there and is not ours.
@@ -106,6 +103,19 @@ class Ledger:
             beside.write_text(json.dumps({"what": _WHAT, "files": self._known}, indent=1), "utf-8")
 
 
+def as_listed(path: Path, digests: Iterable[str]) -> bool:
+    """Tell whether a file is there and holds what is listed of it."""
+    try:
+        return path.is_file() and checksum(path) in digests
+    except OSError:
+        return False
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 of what a file holds."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
@@ -114,18 +124,28 @@ def checksum(path: Path) -> str:
 
 def record_checksum(record: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a record that is kept as JSON."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+    return digest(json.dumps(record, sort_keys=True).encode())
 
 
-def _read(path: Path) -> dict[str, list[str]]:
-    """Return what a ledger says; one that cannot be understood proves nothing."""
+def read_listing(path: Path, what: str | None = None) -> dict[str, list[str]]:
+    """Return the files that a list names with their digests; a damaged list proves nothing.
+
+    Parameters
+    ----------
+    path
+        The list.
+    what
+        What the folder must hold by its list; anything by default.
+    """
     try:
-        files = json.loads(path.read_text("utf-8"))["files"]
+        found = json.loads(path.read_text("utf-8"))
+        if what is not None and found["what"] != what:
+            return {}
         return {
-            name: [str(digest) for digest in digests]
-            for name, digests in files.items()
+            name: [digests] if isinstance(digests, str) else [str(each) for each in digests]
+            for name, digests in found["files"].items()
             # A name that leads out of the folder is none that we wrote.
-            if isinstance(digests, list) and _stays_inside(name)
+            if isinstance(digests, str | list) and _stays_inside(name)
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}

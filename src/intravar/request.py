@@ -391,7 +391,7 @@ def _with_file(path: str | os.PathLike[str], given: Mapping[str, Any]) -> dict[s
     """Return fields, and those of a file of words where they are not given."""
     words = read_words(path)
     labels = dict(words.pop("labels")) | dict(_labels("labels", given.get("labels", ())))
-    return words | given | ({"labels": tuple(labels.items())} if labels else {})
+    return words | dict(given) | ({"labels": tuple(labels.items())} if labels else {})
 
 
 def _read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -212,8 +212,8 @@ def test_wrong_password_and_empty_query(
         )
         nothing = "SELECT 1 AS physician, 0 AS decision WHERE false"
         assert refused(run, "measure", url, *COLUMNS, "--query", nothing) == (
-            "the query returned no rows from postgresql://postgres@/postgres; there are no "
-            "patients to measure"
+            "the query returned no rows from postgresql://postgres@/postgres; there is nothing to "
+            "measure"
         )
         assert refused(run, "measure", url, *COLUMNS, "--query", "DROP TABLE x") == (
             'the query failed: syntax error at or near "DROP"; give one SELECT'

@@ -12,6 +12,7 @@ import pytest
 
 import intravar
 from intravar.measurement.columns import COLUMNS as RESULT
+from intravar.preparation import cost
 from intravar.publication.files import files_of
 from made_published import made_published
 from omop_writer import DRUG, covariates_of, write_csv_folder
@@ -165,7 +166,7 @@ def test_report_makes_files_and_sheet_a_page_for_each(
     assert [Path(path).suffix for path in json.loads(one.out)] == [".html", ".pdf"]
     assert one.err.startswith("CASE-LEVEL: ")
     assert "P01" in Path(json.loads(one.out)[0]).read_text("utf-8")
-    monkeypatch.setattr("intravar.documents.packages.find_spec", lambda _name: None)
+    monkeypatch.setattr("intravar.documents.typesetting.find_spec", lambda _name: None)
     page = run("sheet", "out", "--physician", "P01", "--out", "page")
     assert page.out.endswith(".html\n")
     assert page.err == 'no PDF: get it with pip install "intravar[files]"\n'
@@ -283,3 +284,15 @@ def test_several_decisions_do_not_tell_how_many_miss_one(run: Run, table: pl.Dat
         assert not re.search(r"(?<![\d.])(37|40|863)(?![\d.])", text)
     alone = run("check", "two.csv", *columns[:3], "other").out
     assert "37 rows because" in alone
+
+
+def test_the_forecast_is_that_of_this_machine(
+    run: Run, table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("check", "patients.csv", *COLUMNS)
+    seconds = []
+    for pace in (1.0, 3.0):
+        monkeypatch.setattr(cost, "pace", lambda pace=pace: pace)
+        seconds.append(json.loads(run(*asked, "--json").out)["estimated_seconds"])
+        assert f"will take about {round(seconds[-1])} s" in run(*asked).out
+    assert seconds[1] == pytest.approx(3 * seconds[0], abs=0.2)

@@ -16,7 +16,7 @@ import polars as pl
 import pypdf
 import pytest
 
-from intravar.documents import packages
+from intravar.documents import typesetting
 from intravar.documents.blocks import Document, Figure, Table, tables, walk
 from intravar.documents.charts.paper import style_on_paper
 from intravar.documents.files import MEASUREMENT_FORMATS, write_files
@@ -158,7 +158,7 @@ def test_without_the_extra_nothing_is_written(
 ) -> None:
     shutil.copytree(hostile, tmp_path / "copy")
     before = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}
-    monkeypatch.setattr(packages, "find_spec", lambda _name: None)
+    monkeypatch.setattr(typesetting, "find_spec", lambda _name: None)
     with pytest.raises(InputError, match=r'get it with: pip install "intravar\[files\]"'):
         write_files(tmp_path / "copy", ["html", form])
     after = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}

@@ -21,8 +21,7 @@ from intravar.documents.blocks import Document, Figure, KeyFigures, Note, Table,
 from intravar.documents.measurement.handover import write_measurement
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
-from intravar.documents.sheet.cases import surprising
-from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers
+from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers, surprising
 from intravar.documents.sheet.files import write_sheets
 from intravar.documents.sheet.sheet import sheet
 from intravar.documents.workbook import text_lines
@@ -340,7 +339,7 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
     ]
     cells = {"covariate": "age", "decided_for": "70", "difference": None}
     table = pl.DataFrame([row | cells | {"decided_against": None} for row in rows])
-    name = "intravar.documents.sheet.cases.explain"
+    name = "intravar.documents.sheet.figures.explain"
     monkeypatch.setattr(name, lambda *_args, **_most: table)
     made = [each for each in surprising(Path(), "P-1", "statin", USUAL) if isinstance(each, Table)]
     assert [case.caption for case in made] == [

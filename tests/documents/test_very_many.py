@@ -18,7 +18,7 @@ from intravar.documents.measurement.deciders import MOST_MARKS, NAMED_ENDS, funn
 from intravar.documents.measurement.handover import pages
 from intravar.documents.measurement.report import FIGURES
 from intravar.documents.measurement.table import decider_table
-from intravar.documents.packing import ROWS_AT_ONCE, packed_rows
+from intravar.documents.page import ROWS_AT_ONCE, packed_rows
 from intravar.publication.results import Decision, Published
 from intravar.wording import USUAL
 

@@ -119,7 +119,7 @@ def pairs() -> Pairs:
         (replace(SOUND, agreement=0.4), "upper limits and ranks", "same order"),
         (replace(SOUND, halves=replace(HALVES, fall=0.12)), "upper limits", "same order"),
         (replace(SOUND, halves=replace(HALVES, overlap=0.8)), "ranks only", "overlap for 80 %"),
-        (replace(SOUND, evidence=pairs()), "ranks only", "never alike"),
+        (replace(SOUND, evidence=pairs()), "ranks only", "never quite alike"),
         (replace(SOUND, evidence=rates()), "levels and ranks", "same order"),
         (replace(SOUND, evidence=rates(0.2)), "ranks only", "clear cases are missing"),
         (replace(SOUND, evidence=rates(follows=False)), "group only", "rules of their own"),

@@ -72,7 +72,7 @@ def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[st
                 "lines": publication.check_lines(found, several=several),
                 "leak_lines": found.leak_lines(),
                 "cannot": publication.unmeasurable(found),
-                "time": found.cost.in_words(),
+                "time": found.cost.here().in_words(),
             }
         )
     return told

@@ -48,7 +48,8 @@ def check(
         found = intravar.check(source, alone)
         cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
         told[decision] = publication.plain(publication.published_check(found, several=several)) | {
-            "not_measurable": cannot
+            "not_measurable": cannot,
+            "estimated_seconds": round(found.cost.here().seconds, 1),
         }
         if not as_json:
             _print_check(console, found, cannot, several)

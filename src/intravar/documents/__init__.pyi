@@ -2,9 +2,9 @@ from .files import MEASUREMENT_FORMATS, write_files
 from .measurement.handover import write_measurement
 from .measurement.joint import together_table
 from .measurement.table import decider_table
-from .packages import lacking, parse_formats
 from .sheet.files import SHEET_FORMATS, write_sheets
 from .terminal import as_rich
+from .typesetting import lacking, parse_formats
 
 __all__ = [
     "MEASUREMENT_FORMATS",

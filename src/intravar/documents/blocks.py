@@ -8,11 +8,13 @@ with sheets) the writer decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from markupsafe import Markup
+
+from intravar.documents.charts.plot import NARROW, WIDE, Drawing
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,57 @@ class Figure:
     svgs: Sequence[Markup]
     key: Sequence[tuple[str, str]] = ()
     half: bool = False
+
+
+def charted(
+    name: str,
+    title: str,
+    told: str,
+    plot: Callable[[int], Drawing],
+    *,
+    reading: str | None = None,
+    key: Sequence[tuple[str, str]] = (),
+    half: bool = False,
+    heading: str | None = None,
+) -> Figure:
+    """Return a chart in both widths.
+
+    Parameters
+    ----------
+    name, title, told, key, half
+        See :class:`Figure`; `told` are its words for those who cannot see it.
+    plot
+        Draws it in a width.
+    reading
+        How to read it; the same words by default.
+    heading
+        What stands over it; its title by default.
+    """
+    svgs = [plot(width).svg(title, told) for width in (WIDE, NARROW)]
+    over = title if heading is None else heading
+    return Figure(name, over, told, told if reading is None else reading, svgs, key, half)
+
+
+def hundred(value: float | None, missing: str = "–") -> str:
+    """Write a share as a number of 100.
+
+    Examples
+    --------
+    >>> hundred(0.214), hundred(None)
+    ('21', '–')
+    """
+    return missing if value is None else f"{100 * value:.0f}"
+
+
+def hundreds(low: float | None, high: float | None) -> str:
+    """Write the ends of an interval as numbers of 100.
+
+    Examples
+    --------
+    >>> hundreds(0.1, 0.25)
+    '10 to 25'
+    """
+    return "–" if low is None or high is None else f"{hundred(low)} to {hundred(high)}"
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from intravar.documents.blocks import Document
 from intravar.documents.measurement.handover import PAGE, pages
 from intravar.documents.measurement.report import report
-from intravar.documents.packages import check_packages, parse_formats
 from intravar.documents.pdf import paper_size
+from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.publication.files import read_published
 from intravar.publication.folders import add_files
 

@@ -1,14 +1,96 @@
-"""Write a document as a page: one HTML file that opens offline and fetches nothing."""
+"""Write a document as a page: one HTML file that opens offline and fetches nothing.
+
+The rows of a very long table are packed for a script that shows some at a time: every column is its
+different texts, the lowest value first, and which of them each row has. Sorting and searching go
+over all rows, and the page stays small.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from intravar.documents.blocks import Annex, Document, Heading, tables, walk
+from markupsafe import Markup
+
+from intravar.documents.blocks import Annex, Cell, Document, Heading, Table, tables, walk
+from intravar.documents.charts.bins import MOST_SINGLE
 from intravar.documents.colours import LOOKS
-from intravar.documents.html import render_html
-from intravar.documents.packing import ROWS_AT_ONCE, packed_rows, sort_value
+from intravar.documents.html import render_html, script_json
 from intravar.wording import USUAL, Words
+
+#: Rows that are shown at once where there are too many for all, and without a script.
+ROWS_AT_ONCE = 100
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def sort_value(cell: Cell) -> Any:
+    """Return what a cell is sorted by; "" where it holds nothing, None where by its text."""
+    if cell.text == "–":
+        return ""
+    return cell.value if cell.order is None else cell.order
+
+
+def packed_rows(table: Table) -> Markup | None:
+    """Return the rows as JSON for the page; None where there are few enough to stand in it."""
+    if len(table.rows) <= MOST_SINGLE:
+        return None
+    columns = zip(*(row.cells for row in table.rows), strict=True)
+    return script_json(
+        {
+            "n": len(table.rows),
+            "size": ROWS_AT_ONCE,
+            "who": packed_numbers([row.p or 0 for row in table.rows]),
+            "shown": packed_numbers([int(row.shown) for row in table.rows]),
+            "columns": [
+                {"name": column.name, "kind": column.kind, **packed_column(cells)}
+                for column, cells in zip(table.columns, columns, strict=True)
+            ],
+        }
+    )
+
+
+def packed_column(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Return the different texts of a column in order, from where on they are no value, and where.
+
+    Examples
+    --------
+    >>> packed_column([Cell("0.3", 0.3), Cell("–"), Cell("0.1", 0.1)])
+    {'texts': ['0.1', '0.3', '–'], 'empty': 2, 'digits': 1, 'at': '120'}
+    """
+    ordered = sorted({cell.text: _order(cell) for cell in cells}.items(), key=lambda each: each[1])
+    place = {text: at for at, (text, _) in enumerate(ordered)}
+    return {
+        "texts": list(place),
+        "empty": sum(not nothing for _, (nothing, *_) in ordered),
+        **packed_numbers([place[cell.text] for cell in cells]),
+    }
+
+
+def _order(cell: Cell) -> tuple[bool, bool, float, str, str]:
+    """Return what a text is sorted by: numbers, then words, then what is no value."""
+    value = sort_value(cell)
+    if isinstance(value, int | float):
+        return False, False, float(value), "", cell.text
+    return value == "", True, 0.0, cell.text.casefold(), cell.text
+
+
+def packed_numbers(numbers: Sequence[int]) -> dict[str, Any]:
+    """Return whole numbers in letters, so many for each; none where all are zero.
+
+    Examples
+    --------
+    >>> packed_numbers([0, 35, 36])
+    {'digits': 2, 'at': '000z10'}
+    """
+    digits, largest = 0, max(numbers, default=0)
+    while 36**digits <= largest:
+        digits += 1
+    return {"digits": digits, "at": "".join(_in_letters(number, digits) for number in numbers)}
+
+
+def _in_letters(number: int, digits: int) -> str:
+    return "".join(_LETTERS[number // 36**place % 36] for place in reversed(range(digits)))
+
 
 #: Rows up to which a table is printed with the page; a longer one has a page of its own.
 MOST_PRINTED = 40

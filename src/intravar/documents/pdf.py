@@ -79,14 +79,8 @@ def _plain_run(block: Block) -> list[dict[str, Any]]:
 
 
 def _plain(block: Block) -> dict[str, Any]:
-    if isinstance(block, Heading):
-        return {"kind": "heading", "text": block.text, "level": block.level}
-    if isinstance(block, Paragraph):
-        return {"kind": "paragraph", "text": block.text, "quiet": block.quiet}
-    if isinstance(block, Bullets):
-        return {"kind": "bullets", "items": list(block.items), "numbered": block.numbered}
-    if isinstance(block, KeyFigures):
-        return {"kind": "figures", "items": [list(item) for item in block.items]}
+    if isinstance(block, Heading | Paragraph | Bullets | KeyFigures):
+        return {"kind": type(block).__name__.lower(), **vars(block)}
     if isinstance(block, Note):
         look = LOOKS.get(block.look, LOOKS["care"]).light
         ground = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light

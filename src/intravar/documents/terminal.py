@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from intravar.documents.blocks import Table
-
-if TYPE_CHECKING:
-    from rich.table import Table as RichTable
 
 #: Rows that are printed, from both ends; files hold all.
 MOST_PRINTED = 24
@@ -34,9 +32,6 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
     >>> len(made.columns), left_out
     (2, [])
     """
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
     part = table.on("terminal")
     rows = [[cell.text for cell in row.cells] for row in part.rows if row.shown]
     wide = [

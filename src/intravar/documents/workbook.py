@@ -72,7 +72,8 @@ def text_lines(document: Document) -> Iterator[tuple[str, str]]:
         elif isinstance(block, Table):
             yield "", f"{block.caption} (sheet {block.name})".strip()
         elif isinstance(block, Figure):
-            yield block.title, f"{block.alternative} {block.reading}".strip()
+            more = "" if block.reading in block.alternative else block.reading
+            yield block.title, f"{block.alternative} {more}".strip()
 
 
 class _Writer:

@@ -39,7 +39,6 @@ from intravar.measurement.scores import (
     scores_of_repeats,
     seen_twice,
 )
-from intravar.measurement.several import measured_together
 from intravar.measurement.strata import course_of, subgroups
 from intravar.measurement.unrecorded import Unrecorded, unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
@@ -160,6 +159,9 @@ def measure(
     if n_jobs is not None:
         settings = replace(settings, n_jobs=n_jobs)
     if len(asked.decisions) > 1:
+        # Loaded where it is asked for: one decision needs nothing of it.
+        from intravar.measurement.several import measured_together
+
         return measured_together(place, asked, tell, settings, partial(measured, own=own))
     return measured(place, asked, tell, settings, own=own)
 

@@ -15,7 +15,6 @@ from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
 from intravar.estimators.repeats import Repeats
-from intravar.estimators.several import Several
 from intravar.frames import as_they_came, handed_back
 from intravar.inference.group import Group
 from intravar.measurement.columns import COLUMNS
@@ -30,6 +29,7 @@ from intravar.preparation.check import Check
 from intravar.request import Request
 
 if TYPE_CHECKING:
+    from intravar.estimators.several import Several
     from intravar.measurement.several import Together
 
 #: Physicians that are named when a measurement prints itself.

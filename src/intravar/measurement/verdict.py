@@ -323,7 +323,10 @@ def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
         )
     if evidence.caliper is not None:
         reasons.append(
-            Sentence("the level of a matching method leans: {cases} in a pair are never alike")
+            Sentence(
+                "a matching method gives biased figures: the two {cases} of a pair are never quite "
+                "alike"
+            )
         )
     if evidence.of_eligible:
         reasons += _undetermined(evidence)

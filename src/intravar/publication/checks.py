@@ -54,7 +54,7 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
         *check.same_lines(),
         f"{check.panels.n_measurable:,} of {n_physicians:,} {words.deciders} can be measured "
         f"({check.request.min_panel} {words.cases} or more)",
-        f"measuring with {check.method} will take {check.cost.in_words()}",
+        f"measuring with {check.method} will take {check.cost.here().in_words()}",
     ]
     return [*map(words.said, lines), *(f"read with {note}" for note in check.notes)]
 

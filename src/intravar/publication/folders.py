@@ -8,7 +8,6 @@ files with their digests; nothing that is not in such a list is ever replaced or
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from typing import Literal, NamedTuple
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option
+from intravar.ledger import as_listed, digest, read_listing
 from intravar.publication.files import read_asked
 from intravar.request import Request
 from intravar.writing import check_writable, whole_file, write_private
@@ -121,28 +121,12 @@ def _foreign(folder: Path, kind: Kind) -> list[str]:
     """Return what lies in a folder and was not written there, or was changed since."""
     if not folder.is_dir():
         return []
-    listed = _listing(folder, kind)
+    listed = read_listing(folder / LISTING, kind)
     return sorted(
         entry.name
         for entry in folder.iterdir()
-        if entry.name not in (LISTING, *LITTER)
-        and (not entry.is_file() or listed.get(entry.name) != _digest(entry.read_bytes()))
+        if entry.name not in (LISTING, *LITTER) and not as_listed(entry, listed.get(entry.name, ()))
     ) or ([] if listed or not (folder / LISTING).exists() else [LISTING])
-
-
-def _listing(folder: Path, kind: Kind) -> dict[str, str]:
-    try:
-        found = json.loads((folder / LISTING).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(found, dict) or found.get("what") != kind:
-        return {}
-    files = found.get("files")
-    return files if isinstance(files, dict) else {}
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _refuse_other_request(path: Path, request: Request, source: str) -> None:
@@ -211,13 +195,13 @@ def _alone(out: Path) -> Iterator[None]:
 
 def add_files(folder: Path, files: Mapping[str, bytes], kind: Kind = "measurement") -> None:
     """Write more files into a folder of a measurement, or the same ones again."""
-    listed = _listing(folder, kind)
+    listed = read_listing(folder / LISTING, kind)
     for name in files:  # all of them before the first is written
         present = folder / name
-        if present.exists() and listed.get(name) != _digest(present.read_bytes()):
+        if present.exists() and not as_listed(present, listed.get(name, ())):
             raise InputError(f"'{present}' was changed or is not of intravar; move it away")
     for name, content in files.items():
-        listed |= {name: _digest(content)}
+        listed |= {name: [digest(content)]}
         listing = _listed(kind, listed).encode()
         for target, written in ((folder / name, content), (folder / LISTING, listing)):
             with whole_file(target) as beside:
@@ -279,7 +263,7 @@ def _places(out: Path, token: str) -> tuple[Place, Place]:
 def _write_part(place: Place, files: Mapping[str, bytes]) -> None:
     private = place.kind == "private"
     place.part.mkdir(mode=0o700 if private else 0o755)
-    listed = {name: _digest(content) for name, content in files.items()}
+    listed = {name: [digest(content)] for name, content in files.items()}
     for name, content in {**files, LISTING: _listed(place.kind, listed).encode()}.items():
         if private:
             write_private(place.part / name, content)
@@ -287,5 +271,6 @@ def _write_part(place: Place, files: Mapping[str, bytes]) -> None:
             (place.part / name).write_bytes(content)
 
 
-def _listed(kind: Kind, files: Mapping[str, str]) -> str:
-    return json.dumps({"what": kind, "files": dict(files)}, indent=1, ensure_ascii=False)
+def _listed(kind: Kind, files: Mapping[str, list[str]]) -> str:
+    named = {name: found[0] for name, found in files.items()}
+    return json.dumps({"what": kind, "files": named}, indent=1, ensure_ascii=False)

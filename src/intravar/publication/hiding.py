@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -25,9 +25,11 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
-from intravar.measurement.several import Together
 from intravar.measurement.strata import Strata
 from intravar.request import SMALLEST_CELL
+
+if TYPE_CHECKING:
+    from intravar.measurement.several import Together
 
 
 def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:

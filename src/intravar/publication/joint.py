@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,12 +21,14 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
-from intravar.measurement.several import Together
 from intravar.outcomes import positions
 from intravar.publication.hiding import DIGITS, coarse, coarse_step, fraction, is_few
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair
 from intravar.publication.scores import Band
 from intravar.wording import USUAL, Words
+
+if TYPE_CHECKING:
+    from intravar.measurement.several import Together
 
 #: Figures of all patients are no finer than what so many of them move, nor coarser than this.
 MOVED, COARSEST = 24, 0.1

@@ -682,7 +682,7 @@ class ReviewAgreement:
 
 
 @dataclass(frozen=True)
-class Review:
+class Review(ReviewFigure):
     """What blind review of pairs found.
 
     Attributes
@@ -703,9 +703,6 @@ class Review:
         Figures of single deciders, by what they are called.
     """
 
-    discordance: Annotated[float, _REVIEWED]
-    low: Annotated[float, _REVIEWED]
-    high: Annotated[float, _REVIEWED]
     n_pairs: Annotated[int, "told in blocks of twenty or more"]
     record: Annotated[float, "two digits, over all pairs"]
     step: Annotated[float, "how far the figure was rounded"]

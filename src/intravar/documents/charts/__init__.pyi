@@ -1,9 +1,17 @@
 from .bins import histogram
-from .labels import label_lines, text_width
-from .panels import panels
 from .paper import on_paper
-from .plot import HEIGHT, NARROW, WIDE, Drawing, LegendEntry, Plot, round_ticks
-from .rows import RowPlot, bar_plot, row_plot
+from .plot import (
+    HEIGHT,
+    NARROW,
+    WIDE,
+    Drawing,
+    LegendEntry,
+    Plot,
+    label_lines,
+    round_ticks,
+    text_width,
+)
+from .rows import RowPlot, bar_plot, panels, row_plot
 
 __all__ = [
     "HEIGHT",

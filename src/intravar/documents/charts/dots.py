@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from intravar.documents.charts.labels import text_width
-from intravar.documents.charts.plot import BOTTOM, RIGHT, Plot
+from intravar.documents.charts.plot import BOTTOM, RIGHT, Plot, text_width
 from intravar.text import shortened
 
 #: Letters of a label at the most.

@@ -1,4 +1,4 @@
-"""Plots with a labelled row per name; a label is never cut, it takes more lines."""
+"""Plots with a labelled row per name, and several pictures in one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from intravar.documents.charts.labels import label_lines, text_width
-from intravar.documents.charts.plot import BOTTOM, RIGHT, TOP, WIDE, Plot
+from intravar.documents.charts.plot import (
+    BOTTOM,
+    RIGHT,
+    TOP,
+    WIDE,
+    Drawing,
+    Plot,
+    label_lines,
+    text_width,
+)
 
 #: Height of a row, and of a line of its label where that stands above the row's mark.
 ROW, LINE = 24, 16
@@ -91,3 +99,42 @@ def bar_plot(axis: str, rows: list[tuple[str, float]], width: int) -> RowPlot:
     for position, (name, value) in enumerate(rows, 1):
         plot.add_bar(position, value, f"{name}: {value:.3g}")
     return plot
+
+
+#: Pixels over a panel for its title.
+TITLE = 22
+
+
+def panels(drawings: Sequence[Drawing], columns: int, titles: Sequence[str] = ()) -> Drawing:
+    """Return one picture of several, so many in a row.
+
+    Parameters
+    ----------
+    drawings
+        From the left and the top.
+    columns
+        How many stand side by side.
+    titles
+        One for each of them, or none at all.
+
+    Examples
+    --------
+    >>> whole = panels([Drawing(100, 50), Drawing(100, 50), Drawing(100, 60)], 2)
+    >>> whole.width, whole.height
+    (200, 110)
+    """
+    whole, top = Drawing(0, 0), 0
+    room = TITLE if titles else 0
+    for first in range(0, len(drawings), columns):
+        left = 0
+        row = drawings[first : first + columns]
+        for place, drawing in enumerate(row, first):
+            if titles:
+                whole.write(titles[place], (left + drawing.width / 2, top + 10), "panel-title")
+            inner = Markup("").join(drawing.parts)
+            whole.add('<g transform="translate({a} {b})">{i}</g>', a=left, b=top + room, i=inner)
+            left += drawing.width
+        whole.width = max(whole.width, left)
+        top += room + max(drawing.height for drawing in row)
+    whole.height = top
+    return whole

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.documents.blocks import Block, Figure, Paragraph
+from intravar.documents.blocks import Block, Figure, Paragraph, charted
 from intravar.documents.charts.bins import (
     MOST_SINGLE,
     PlaneBin,
@@ -20,7 +20,7 @@ from intravar.documents.charts.bins import (
     shades_key,
 )
 from intravar.documents.charts.dots import Dot, dot_plot
-from intravar.documents.charts.plot import NARROW, WIDE, Plot
+from intravar.documents.charts.plot import NARROW, Plot
 from intravar.documents.charts.rows import row_plot
 from intravar.inference.funnel import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement.verdict import NOTHING, UNRANKED
@@ -130,10 +130,10 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     )
     title = words.fill("Every {decider} as a dot")
     if data.binned:
-        svgs = [_distribution(data, width, words).svg(title, told) for width in (WIDE, NARROW)]
         bars = (("fill", words.deciders), ("interval", "typical 95 % interval"))
-        return Figure(
-            "dots", words.fill("How many {deciders} have which figure"), told, "", svgs, bars
+        title = words.fill("How many {deciders} have which figure")
+        return charted(
+            "dots", title, told, lambda w: _distribution(data, w, words), reading="", key=bars
         )
     end = max(10.0, float(levels.max()) * 1.08)
     marks = [
@@ -146,12 +146,13 @@ def dots(decision: Decision, words: Words) -> Figure | None:
         )
         for row, level in zip(data.rows, levels.tolist(), strict=True)
     ]
-    svgs = [
-        dot_plot(marks, width, DISCORDANCE, ends=(0, end), step=max(end / 60, 0.5)).svg(title, told)
-        for width in (WIDE, NARROW)
-    ]
     key = (("point", words.decider), ("point out", "stands out")) if out else ()
-    return Figure("dots", title, told, "", svgs, key)
+    step = max(end / 60, 0.5)
+
+    def plot(width: int) -> Plot:
+        return dot_plot(marks, width, DISCORDANCE, ends=(0, end), step=step)
+
+    return charted("dots", title, told, plot, reading="", key=key)
 
 
 def intervals(decision: Decision, words: Words) -> Figure | None:
@@ -178,7 +179,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
             middle=middle,
             span=high - low,
         )
-        plots = [_distribution(data, width, words) for width in (WIDE, NARROW)]
+        draw = _distribution
         key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
     else:
         title = words.fill("Every {decider} with the 95 % interval")
@@ -193,10 +194,16 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
             n=words.counted(len(data.rows)),
             order=order,
         )
-        plots = [_each(data, width, words) for width in (WIDE, NARROW)]
+        draw = _each
         key = _each_key(data)
-    svgs = [plot.svg(title, told) for plot in plots]
-    return Figure("physicians-picture", title, told, reading.strip(), svgs, key)
+    return charted(
+        "physicians-picture",
+        title,
+        told,
+        lambda width: draw(data, width, words),
+        reading=reading.strip(),
+        key=key,
+    )
 
 
 def _each_key(data: Everyone) -> tuple[tuple[str, str], ...]:
@@ -273,8 +280,8 @@ def order_ends(decision: Decision, words: Words) -> Figure | None:
         "who comes first is a guess."
     )
     told = f"The most consistent first: {'; '.join(map(hint, rows))}."
-    svgs = [_plot_ends(rows, width).svg(title, told) for width in (WIDE, NARROW)]
-    return Figure("ends", title, told, reading, svgs, (("interval", "95 % interval"),))
+    key = (("interval", "95 % interval"),)
+    return charted("ends", title, told, lambda w: _plot_ends(rows, w), reading=reading, key=key)
 
 
 def _plot_ends(rows: list[dict[str, Any]], width: int) -> Plot:
@@ -370,7 +377,7 @@ def funnel(decision: Decision, words: Words) -> Block | None:
     who = "nobody does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
     told = words.fill(
         "Does any {decider} differ by more than chance and the usual spread (about {spread:.0f} of "
-        "100) allow? By limits beyond which 2 of 1,000 would lie, {who}.",
+        "100) allow? By limits that 2 of 1,000 would cross by chance, {who}.",
         spread=100 * data.limits.between,
         who=who,
     )
@@ -387,8 +394,7 @@ def funnel(decision: Decision, words: Words) -> Block | None:
     )
     if data.binned and n > MOST_MARKS:
         told += f" The {MOST_MARKS} farthest have a mark each; squares count the others."
-    svgs = [_plot_funnel(data, width, unit, words).svg(title, told) for width in (WIDE, NARROW)]
-    return Figure("funnel", title, told, told, svgs, key)
+    return charted("funnel", title, told, lambda w: _plot_funnel(data, w, unit, words), key=key)
 
 
 def _plot_funnel(data: Funnel, width: int, unit: str, words: Words) -> Plot:

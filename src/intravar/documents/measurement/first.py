@@ -14,7 +14,13 @@ from intravar.documents.measurement.deciders import (
     funnel_of,
     with_intervals,
 )
-from intravar.documents.measurement.group import NoiseShare, hundred_pairs, noise_bar, noise_parts
+from intravar.documents.measurement.group import (
+    NoiseShare,
+    hundred_pairs,
+    noise_bar,
+    noise_parts,
+    noise_sentence,
+)
 from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
@@ -86,7 +92,7 @@ def _by_record(decision: Decision, words: Words) -> tuple[str, str]:
         return "No figure can be given.", ""
     about = round(100 * group.discordance)
     told = f"Of 100 {decision.compared}, {decision.claim} {about} get different decisions"
-    same = words.fill("Two {cases} of the same {decider} each.")
+    same = words.fill("Both {cases} of a pair are of the same {decider}.")
     if group.low is None or group.high is None:
         return told, same
     low, high = round(100 * group.low), round(100 * group.high)
@@ -213,12 +219,7 @@ def _where_card(decision: Decision, words: Words) -> Card:
     blocks: list[Block] = []
     title = "Where the disagreement lies"
     if parts and picture is not None:
-        whole = sum(round(part.of_hundred) for part in parts)
-        told = words.fill(
-            "Of 100 {cases} seen by two {deciders}, about {whole} would be decided differently:",
-            whole=whole,
-        )
-        blocks += [Paragraph(told), picture]
+        blocks += [Paragraph(noise_sentence(parts, words)), picture]
     blocks += [Paragraph(line) for line in location_lines(decision.location, words)[:2]]
     important = _important(decision, words)
     if important:

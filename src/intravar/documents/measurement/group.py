@@ -65,6 +65,14 @@ def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
     ]
 
 
+def noise_sentence(parts: list[NoiseShare], words: Words) -> str:
+    """Say how many cases two deciders would decide differently; the parts follow."""
+    return words.fill(
+        "Of 100 {cases} seen by two {deciders}, about {whole} would be decided differently:",
+        whole=sum(round(part.of_hundred) for part in parts),
+    )
+
+
 def noise_bar(decision: Decision, words: Words) -> Figure | None:
     """Return the noise as one bar, in parts."""
     parts = noise_parts(decision, words)

@@ -11,8 +11,8 @@ import polars as pl
 
 from intravar.documents.blocks import Document, plain_table
 from intravar.documents.measurement.report import report, table_document
-from intravar.documents.packages import lacking
 from intravar.documents.page import as_html
+from intravar.documents.typesetting import lacking
 from intravar.documents.workbook import as_xlsx
 from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement

@@ -16,10 +16,13 @@ from intravar.documents.blocks import (
     Note,
     Paragraph,
     Table,
+    charted,
+    hundred,
+    hundreds,
     plain_table,
 )
 from intravar.documents.caveats import not_meant
-from intravar.documents.charts.plot import NARROW, WIDE, Plot
+from intravar.documents.charts.plot import Plot
 from intravar.documents.charts.rows import row_plot
 from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_figure
 from intravar.documents.sheet.sheet import COMMENT, NOT_COMPARED, TITLE
@@ -89,14 +92,6 @@ def _of_hundred(value: float | None, band: str | None) -> str:
     return Band.of_text(band).of_hundred if band else "–"
 
 
-def _hundred(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}"
-
-
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
@@ -115,8 +110,8 @@ def together_table(words: Words, joint: Joint) -> Table:
         [
             row.physician,
             _of_hundred(row.differ, row.band),
-            _interval(row.differ_low, row.differ_high),
-            _hundred(row.differ_apart),
+            hundreds(row.differ_low, row.differ_high),
+            hundred(row.differ_apart),
             _number(row.n_differences),
         ]
         for row in listed
@@ -138,9 +133,9 @@ def _each(words: Words, joint: Joint) -> Table:
             row.physician,
             words.label(row.decision),
             _of_hundred(row.discordance, row.band),
-            _interval(row.low, row.high),
-            _hundred(row.across),
-            _hundred(row.given),
+            hundreds(row.low, row.high),
+            hundred(row.across),
+            hundred(row.given),
         ]
         for row in rows_of(joint.by_physician, DecisionRow)
     ]
@@ -180,8 +175,8 @@ def _decisions_figure(words: Words, joint: Joint) -> list[Figure]:
         return []
     title = words.fill("How consistent all {deciders} together are in each decision")
     told = "; ".join(
-        f"{name}: {_hundred(value)}"
-        + ("" if given is None else f", given those before it {_hundred(given)}")
+        f"{name}: {hundred(value)}"
+        + ("" if given is None else f", given those before it {hundred(given)}")
         for name, value, given in rows
     )
 
@@ -196,9 +191,8 @@ def _decisions_figure(words: Words, joint: Joint) -> list[Figure]:
                 drawn.point((100 * given, at), "given those before it", "hollow")
         return drawn
 
-    svgs = [plot(width).svg(title, f"{told}.") for width in (WIDE, NARROW)]
     key = (("point", "by itself"), ("hollow", "given the decisions before it"))
-    return [Figure("order", title, f"{told}.", "", svgs, key)]
+    return [charted("order", title, f"{told}.", plot, reading="", key=key)]
 
 
 def _pairs_figure(words: Words, joint: Joint) -> list[Figure]:
@@ -213,18 +207,19 @@ def _pairs_figure(words: Words, joint: Joint) -> list[Figure]:
     names = [name for name, _ in rows]
     title = "Which decisions go together more than the record explains"
     told = "; ".join(f"{name}: {_number(row.correlation)}" for name, row in rows)
-    svgs = []
-    for width in (WIDE, NARROW):
-        plot = row_plot(names, 1.0, width, "correlation of what is left unexplained")
+
+    def plot(width: int) -> Plot:
+        drawn = row_plot(names, 1.0, width, "correlation of what is left unexplained")
         for position, (name, row) in enumerate(rows, 1):
-            at = plot.at(position)
+            at = drawn.at(position)
             low, high, value = (
                 max(end or 0.0, 0.0) for end in (row.low, row.high, row.correlation)
             )
-            plot.interval(at, low, high, upright=False)
-            plot.point((value, at), f"{name}: {_number(row.correlation)}")
-        svgs.append(plot.svg(title, f"{told}."))
-    return [Figure("pairs-picture", title, f"{told}.", "", svgs)]
+            drawn.interval(at, low, high, upright=False)
+            drawn.point((value, at), f"{name}: {_number(row.correlation)}")
+        return drawn
+
+    return [charted("pairs-picture", title, f"{told}.", plot, reading="")]
 
 
 def joint_sheet(
@@ -236,8 +231,8 @@ def joint_sheet(
     figure, sentence = _own_figure(row, len(published.decisions), words)
     number = row.n_differences
     facts = [
-        ("the figure of all together", _hundred(joint.differ)),
-        ("your figure, as if decisions did not look at each other", _hundred(row.differ_apart)),
+        ("the figure of all together", hundred(joint.differ)),
+        ("your figure, as if decisions did not look at each other", hundred(row.differ_apart)),
         ("decisions that differ, expected", "–" if number is None else f"{number:.2f}"),
     ]
     about = words.fill(
@@ -292,9 +287,7 @@ def _own_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, str
     """Return the joint figure in large letters, and the sentence that goes with it."""
     differ = f"get different decisions in at least one of {n_decisions}"
     if row.differ is not None:
-        value, low, high = (
-            _hundred(each) for each in (row.differ, row.differ_low, row.differ_high)
-        )
+        value, low, high = (hundred(each) for each in (row.differ, row.differ_low, row.differ_high))
         return f"at most about {value} of 100", words.fill(
             "Of 100 pairs of comparable {cases} of yours, at most about {value} {differ}; the 95 % "
             "interval goes from {low} to {high}.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from intravar.documents.blocks import Block, Figure, Paragraph
-from intravar.documents.charts.plot import NARROW, WIDE, Plot
+from intravar.documents.blocks import Block, Figure, Paragraph, charted
+from intravar.documents.charts.plot import NARROW, Plot
 from intravar.documents.charts.rows import bar_plot, row_plot
 from intravar.publication.results import Decision, Dependence
 from intravar.wording import Words
@@ -32,11 +32,15 @@ def importance(decision: Decision, words: Words) -> Block | None:
         return Paragraph(f"Decisions depend on these about equally: {listed}.")
     title = "What the decisions depend on"
     told = "How much worse decisions are predicted when a column is shuffled, the longest first."
-    svgs = [
-        bar_plot("loss of AUC", rows, width).svg(title, f"{told} {listed}.")
-        for width in (WIDE, NARROW)
-    ]
-    return Figure("importance", title, f"{told} {listed}.", told, svgs, half=True)
+    words_for = f"{told} In this order: {listed}."
+    return charted(
+        "importance",
+        title,
+        words_for,
+        lambda width: bar_plot("loss of AUC", rows, width),
+        reading=told,
+        half=True,
+    )
 
 
 class Course(NamedTuple):

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from intravar.documents.blocks import Block, Bullets, Figure, Heading, plain_table
-from intravar.documents.charts.plot import NARROW, WIDE, Plot
+from intravar.documents.blocks import (
+    Block,
+    Bullets,
+    Figure,
+    Heading,
+    charted,
+    hundred,
+    hundreds,
+    plain_table,
+)
+from intravar.documents.charts.plot import Plot
 from intravar.documents.charts.rows import row_plot
 from intravar.publication.results import Decision, Published, Strata
 from intravar.wording import Words
@@ -42,12 +51,18 @@ def _figure(part: Strata, name: str, title: str, words: Words) -> Figure:
         "On similar {cases}: as if as many were indicated everywhere, and {deciders} compared with "
         "themselves."
     )
-    svgs = [_plot(part, width, words).svg(title, alternative) for width in (WIDE, NARROW)]
     key = (
         ("hollow", "as it is"),
         ("point", words.fill("on similar {cases}, with its 95 % interval")),
     )
-    return Figure(f"strata-{name}", title, alternative, reading, svgs, key)
+    return charted(
+        f"strata-{name}",
+        title,
+        alternative,
+        lambda width: _plot(part, width, words),
+        reading=reading,
+        key=key,
+    )
 
 
 def _plot(part: Strata, width: int, words: Words) -> Plot:
@@ -83,8 +98,10 @@ def _table(part: Strata, sheet: str, column: str, words: Words) -> Block:
         [
             row.stratum,
             "–" if row.rate is None else f"{100 * row.rate:.0f} %",
-            *_with_interval(row.discordance, row.low, row.high),
-            *_with_interval(row.alike, row.alike_low, row.alike_high),
+            hundred(row.discordance),
+            hundreds(row.low, row.high),
+            hundred(row.alike),
+            hundreds(row.alike_low, row.alike_high),
         ]
         for row in part.strata
     ]
@@ -94,9 +111,3 @@ def _table(part: Strata, sheet: str, column: str, words: Words) -> Block:
         sheet=sheet,
     )
     return plain_table(sheet, caption, heads, rows, shares=(2, 1, 1, 1.2, 1.2, 1.2))
-
-
-def _with_interval(value: float | None, low: float | None, high: float | None) -> list[str]:
-    if value is None or low is None or high is None:
-        return ["–", "–"]
-    return [f"{100 * value:.0f}", f"{100 * low:.0f} to {100 * high:.0f}"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from intravar.documents.blocks import Block, Figure, Paragraph
+from intravar.documents.blocks import Block, Figure, Paragraph, charted
 from intravar.documents.charts.bins import MOST_SINGLE, PLANE_STEP, histogram
-from intravar.documents.charts.plot import BOTTOM, NARROW, TOP, WIDE, Plot
+from intravar.documents.charts.plot import BOTTOM, TOP, WIDE, Plot
 from intravar.documents.charts.rows import bar_plot, row_plot
 from intravar.documents.measurement.deciders import MOST_HINTS, MOST_INTERVALS
 from intravar.publication.results import Agreement, Attrition, Decision, SweepStep
@@ -23,19 +21,6 @@ OVERLAPS = 0.8
 #: A caliper that moves the result by less than this share of 1 does not matter.
 STEADY = 0.02
 _KINDS = ("fill", "second", "third", "fourth")
-
-
-def _figure(
-    name: str,
-    title: str,
-    told: str,
-    plot: Callable[[int], Plot],
-    *,
-    reading: str | None = None,
-    key: tuple[tuple[str, str], ...] = (),
-) -> Figure:
-    svgs = [plot(width).svg(title, told) for width in (WIDE, NARROW)]
-    return Figure(name, title, told, told if reading is None else reading, svgs, key, half=True)
 
 
 def love(decision: Decision, words: Words) -> Figure | None:
@@ -64,7 +49,7 @@ def love(decision: Decision, words: Words) -> Figure | None:
     )
     key = (("point", "within pairs"), ("hollow", words.fill("two {cases} at random")))
     title = words.fill("Are the two {cases} of a pair alike?")
-    return _figure("love", title, told, plot, key=key)
+    return charted("love", title, told, plot, key=key, half=True)
 
 
 def distances(decision: Decision, words: Words) -> Figure | None:
@@ -83,7 +68,7 @@ def distances(decision: Decision, words: Words) -> Figure | None:
         return drawn
 
     told = words.fill("How far apart the {cases} of a pair are; 1 is the farthest allowed.")
-    return _figure("distances", "Distances of the pairs", told, plot)
+    return charted("distances", "Distances of the pairs", told, plot, half=True)
 
 
 def attrition(decision: Decision, words: Words) -> Figure | None:
@@ -117,7 +102,7 @@ def attrition(decision: Decision, words: Words) -> Figure | None:
     )
     key = (("fill", "paired"), ("second", "too far apart"), ("third", "lost in a cycle"))
     title = words.fill("What became of the {cases}")
-    return _figure("attrition", title, told, plot, key=key)
+    return charted("attrition", title, told, plot, key=key, half=True)
 
 
 def _attrition_groups(
@@ -168,7 +153,7 @@ def sweep(decision: Decision, words: Words) -> Block | None:
 
     key = (("line", "mean discordance"), ("limit", words.fill("{cases} in pairs")))
     reading = f"{told} If it changes much, pairs at the edge are not comparable."
-    return _figure("sweep", "Another caliper", told, plot, reading=reading, key=key)
+    return charted("sweep", "Another caliper", told, plot, reading=reading, key=key, half=True)
 
 
 def agreement(decision: Decision, words: Words) -> Figure | None:
@@ -193,7 +178,7 @@ def agreement(decision: Decision, words: Words) -> Figure | None:
 
     told = "Rank correlation of every two methods; 1 is the same order."
     title = words.fill("Do other methods rank the {deciders} alike?")
-    return _figure("agreement", title, told, plot)
+    return charted("agreement", title, told, plot, half=True)
 
 
 def _add_cell(plot: Plot, x: int, y: int, row: Agreement) -> None:
@@ -231,7 +216,9 @@ def balance(decision: Decision, words: Words) -> Block | None:
         "Share of the variance between {deciders}. Long bars: they see different {cases}."
     )
     title = words.fill("In what do the {deciders_own} {cases} differ?")
-    return _figure("balance", title, told, lambda width: bar_plot("share of variance", rows, width))
+    return charted(
+        "balance", title, told, lambda width: bar_plot("share of variance", rows, width), half=True
+    )
 
 
 def overlap(decision: Decision, words: Words) -> Block | None:
@@ -267,7 +254,7 @@ def overlap(decision: Decision, words: Words) -> Block | None:
         return drawn
 
     title = words.fill("Does each {decider} see {cases} like the others'?")
-    return _figure("overlap", title, told, plot)
+    return charted("overlap", title, told, plot, half=True)
 
 
 def calibration(decision: Decision, words: Words) -> Figure | None:
@@ -289,4 +276,4 @@ def calibration(decision: Decision, words: Words) -> Figure | None:
         "Predicted against observed share in {cases} held out; on the line where the model is "
         "right on average."
     )
-    return _figure("calibration", "Are the predictions right on average?", told, plot)
+    return charted("calibration", "Are the predictions right on average?", told, plot, half=True)

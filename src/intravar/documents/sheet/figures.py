@@ -1,14 +1,18 @@
-"""Charts of a sheet: one's own figure among unnamed peers, and in rows beside all together."""
+"""What a sheet shows: the own figure among those of others, rows of own figures, and cases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from intravar.documents.blocks import Figure
+import polars as pl
+
+from intravar.documents.blocks import Block, Figure, Heading, Table, charted, plain_table
 from intravar.documents.charts.dots import Dot, dot_plot
-from intravar.documents.charts.plot import NARROW, WIDE, Plot
+from intravar.documents.charts.plot import Plot
 from intravar.documents.charts.rows import row_plot
+from intravar.publication.explain import explain
 from intravar.wording import Words
 
 #: With fewer peers than this a dot without a name is as good as one with it.
@@ -81,21 +85,24 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS
     end = max(50.0, *peers, own.high + 1)
     dots = [Dot(float(round(value)), kind="peer") for value in peers]
     dots.append(Dot(own.value, kind="own", label=f"you: {own.told}"))
-    svgs = []
-    for width in (WIDE, NARROW):
-        plot = dot_plot(dots, width, axis, ends=(0, end), step=max(1.0, end / 100))
-        plot.interval(0.98, own.low, own.high, upright=False)
-        svgs.append(plot.svg("Your figure among the others", told))
+
+    def plot(width: int) -> Plot:
+        drawn = dot_plot(dots, width, axis, ends=(0, end), step=max(1.0, end / 100))
+        drawn.interval(0.98, own.low, own.high, upright=False)
+        return drawn
+
     key = (("own", "you"), ("peer", words.fill("another {decider}")))
-    return Figure("strip", "", told, told, svgs, key)
+    return charted("strip", "Your figure among the others", told, plot, key=key, heading="")
 
 
 def rows_figure(rows: Sequence[SheetRow], name: str, title: str, line: str, words: Words) -> Figure:
     """Return a row for each decision, level or period: one's own figure, and a ring for all."""
     told = "; ".join(f"{row.label}: {row.told}" for row in rows)
-    svgs = [_plot(rows, width).svg(title, f"{told}.") for width in (WIDE, NARROW)]
     key = (("own", "you, with your 95 % interval"), ("all", "all together"))
-    return Figure(name, "", f"{told}.", words.fill(line), svgs, key)
+    line = words.fill(line)
+    return charted(
+        name, title, f"{told}.", lambda w: _plot(rows, w), reading=line, key=key, heading=""
+    )
 
 
 def _plot(rows: Sequence[SheetRow], width: int) -> Plot:
@@ -109,3 +116,45 @@ def _plot(rows: Sequence[SheetRow], width: int) -> Plot:
         if row.all is not None:
             plot.point((row.all, at), f"{row.label}: {row.told}", "all", radius=6)
     return plot
+
+
+#: Decisions that stand on a sheet.
+MOST_CASES = 3
+
+
+def surprising(folder: Path, physician: str, decision: str, words: Words) -> list[Block]:
+    """Return decisions of a decider beside similar cases decided otherwise. Patient-level."""
+    told = words.decision or words.label(decision)
+    found = explain(folder, physician, most=MOST_CASES)
+    tables: list[Block] = [
+        _case(rows.filter(pl.col("pair") == rows["pair"][0]), told, words, number)
+        for number, (_, rows) in enumerate(found.group_by("case", maintain_order=True), 1)
+    ]
+    return [Heading("Decisions of yours that surprised"), *tables] if tables else []
+
+
+def _case(rows: pl.DataFrame, decision: str, words: Words, number: int) -> Table:
+    """Return a case and the one most alike that was decided otherwise, where there is one."""
+    first = rows.row(0, named=True)
+    sides = [f"row {first[name]:,}" for name in ("row_for", "row_against") if first[name]]
+    cells = rows.select("covariate", "decided_for", "decided_against", "difference").rows()
+    return plain_table(
+        f"Case {number}",
+        f"{_expected(first, words)}: data {' and '.join(sides)}",
+        ("", f"{decision}: yes", f"{decision}: no", "difference"),
+        [[words.label(name), *(cell or "–" for cell in values)] for name, *values in cells],
+        words=(0, 1, 2, 3),
+    )
+
+
+def _expected(first: Mapping[str, Any], words: Words) -> str:
+    """Say why a case is shown; a prediction is told where one was made."""
+    if first["predicted"] is None:
+        return words.fill("Two similar {cases}, decided differently")
+    yes = first["row"] == first["row_for"]
+    return words.fill(
+        "You {decided} data row {row:,}; a yes was expected in {likely} of 100 such {cases}",
+        decided=words.fill("{decided_for}" if yes else "{decided_against}"),
+        row=first["row"],
+        likely=round(100 * first["predicted"]),
+    )

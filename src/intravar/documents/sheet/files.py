@@ -13,11 +13,11 @@ import polars as pl
 from intravar.documents.blocks import Block, Document
 from intravar.documents.measurement.handover import FIGURES_FILE
 from intravar.documents.measurement.joint import joint_sheet
-from intravar.documents.packages import check_packages, parse_formats
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
-from intravar.documents.sheet.cases import surprising
+from intravar.documents.sheet.figures import surprising
 from intravar.documents.sheet.sheet import has_figure, sheet
+from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
 from intravar.ledger import Ledger
 from intravar.publication.explain import measurement_folders

@@ -18,7 +18,7 @@ from intravar.documents.blocks import (
     Paragraph,
 )
 from intravar.documents.caveats import not_meant
-from intravar.documents.measurement.group import noise_bar
+from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
 from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_figure
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision, PhysicianRow, Published, Strata
@@ -113,7 +113,7 @@ def own_figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str
         )
         why = f" You have no rank: {row.reason}." if row.reason else ""
         return f"{claim} {value} of 100", words.fill(
-            "Of 100 {compared} among your {cases}, {claim} {value} get different decisions; "
+            "Of 100 {compared}, all among your {cases}, {claim} {value} get different decisions; "
             "{sure}.{why}",
             compared=decision.compared,
             claim=claim,
@@ -295,4 +295,5 @@ def _noise(decision: Decision, words: Words) -> list[Block]:
     picture = noise_bar(decision, words)
     if picture is None:
         return []
-    return [Heading("Why two of you decide differently"), Paragraph(picture.alternative), picture]
+    told = noise_sentence(noise_parts(decision, words), words)
+    return [Heading("Why two of you decide differently"), Paragraph(told), picture]

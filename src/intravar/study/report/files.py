@@ -8,8 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from intravar.documents.charts import on_paper
-from intravar.documents.packages import parse_formats
-from intravar.documents.typesetting import drawn
+from intravar.documents.typesetting import drawn, parse_formats
 from intravar.errors import InputError
 from intravar.ledger import Ledger
 from intravar.study.report.figures import figures_of
