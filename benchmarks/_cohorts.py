@@ -18,18 +18,16 @@ Roles = dict[str, str | tuple[str, ...]]
 ROLES: Roles = {"physician": "physician", "decision": "decision"}
 #: Conditions with a name, and the sizes at which they are tried.
 CONDITIONS: tuple[tuple[str, int, int], ...] = (
-    ("score2", 2000, 20),
-    ("score2", 1000, 10),
-    ("continuous", 3000, 20),
-    ("continuous", 1200, 40),
-    *((name, 1000, 10) for name in ("copula", "pass1-w3-p2", "pass2-w1-p4")),
-    *((f"stress-{name}", 1000, 10) for name in ("hidden-weak", "hidden-strong", "graded")),
-    *((f"stress-{name}", 1000, 10) for name in ("noise", "case-mix", "missing", "rare")),
-    *((f"stress-{name}", 1000, 10) for name in ("exclusive-or", "heterogeneous-p-low")),
-    ("stress-sparse-25", 1500, 60),
-    *((f"stress-{name}", 1500, 10) for name in ("two-camps", "personal-weights", "own-rules")),
-    *((f"stress-{name}", 1500, 10) for name in ("own-conjunctions", "strong-thresholds")),
-    *((f"stress-{name}-small", 1200, 20) for name in ("two-camps", "own-rules", "three-camps")),
+    ("score2", 800, 10),
+    ("continuous", 800, 20),
+    *((name, 800, 10) for name in ("copula", "pass1-w3-p2", "pass2-w1-p4")),
+    *((f"stress-{name}", 800, 10) for name in ("hidden-weak", "hidden-strong", "graded")),
+    *((f"stress-{name}", 800, 10) for name in ("noise", "case-mix", "missing", "rare")),
+    *((f"stress-{name}", 800, 10) for name in ("exclusive-or", "heterogeneous-p-low")),
+    ("stress-sparse-25", 800, 40),
+    *((f"stress-{name}", 800, 10) for name in ("two-camps", "personal-weights", "own-rules")),
+    *((f"stress-{name}", 800, 10) for name in ("own-conjunctions", "strong-thresholds")),
+    *((f"stress-{name}-small", 800, 20) for name in ("two-camps", "own-rules", "three-camps")),
 )
 #: Real files: who decides, what, and what came before the decision.
 FILES: dict[str, Roles] = {

@@ -113,19 +113,22 @@ def _line(slope: float, rate: float) -> float:
 
 #: Worlds of few patients, of which many can be drawn.
 SMALL = (
-    *(World("neither", slope, 10, 100) for slope in (0.0, 1.0, 2.5, 6.0)),
-    *(World("rates", slope, 12, 100) for slope in (0.0, 0.3, 0.7, 1.0)),
-    World("rates", 0.3, 40, 100),
-    World("rates", 0.3, 100, 30),
-    World("rates", 0.7, 5, 200),
-    *(World("consistency", slope, 10, 100) for slope in (1.5, 2.5, 6.0, 20.0)),
-    World("consistency", 2.5, 20, 100),
-    World("consistency", 6.0, 40, 50),
-    World("consistency", 6.0, 5, 200),
-    World("consistency", 6.0, 20, 100, lapses=0.2),
-    World("consistency", 6.0, 10, 100, hidden=0.4),
-    *(World("both", slope, 10, 100) for slope in (1.5, 2.5, 6.0)),
-    World("both", 6.0, 20, 80),
+    *(World("neither", slope, 10, 60) for slope in (0.0, 1.0, 2.5, 6.0)),
+    *(World("rates", slope, 12, 60) for slope in (0.0, 0.3, 0.7, 1.0, 1.5, 2.5, 6.0)),
+    World("rates", 0.3, 24, 50),
+    World("rates", 0.7, 100, 8),
+    World("rates", 0.7, 5, 150),
+    World("rates", 6.0, 12, 60, hidden=0.9),
+    *(World("consistency", slope, 10, 60) for slope in (1.5, 2.5, 6.0, 20.0)),
+    World("consistency", 6.0, 30, 30),
+    World("consistency", 6.0, 5, 150),
+    World("consistency", 4.0, 100, 8),
+    World("consistency", 6.0, 12, 60, lapses=0.2),
+    World("consistency", 6.0, 10, 60, hidden=0.4),
+    World("consistency", 6.0, 10, 60, hidden=0.8),
+    *(World("both", slope, 10, 60) for slope in (1.0, 1.5, 2.5, 6.0)),
+    World("both", 4.0, 5, 120),
+    World("both", 6.0, 20, 40),
 )
 #: More worlds for whoever judges them quickly: sizes from 5 to 500 physicians.
 WIDE = (
@@ -148,10 +151,10 @@ WIDE = (
 #: Worlds of many patients, drawn once each replicate that asks for them.
 LARGE = (
     World("rates", 0.3, 463, 37),
-    World("rates", 0.3, 40, 750),
-    World("consistency", 2.5, 200, 100),
-    World("both", 2.5, 500, 40),
+    World("consistency", 9.0, 82, 4600, lapses=0.025),
     World("rates", 0.3, 100, 4000),
+    World("rates", 0.0, 60, 250),
+    World("both", 2.5, 250, 40),
 )
 
 

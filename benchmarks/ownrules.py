@@ -1,4 +1,10 @@
-"""Own rules: how well the bound and the components of noise meet the truth, draw by draw."""
+"""Own rules: how well the bound and the components of noise meet the truth, draw by draw.
+
+    python -m benchmarks ownrules [rate] [CONDITION ...]
+
+With `rate` only the order of 2 r (1 - r), what the rates alone would give, is held against the
+truth: it takes seconds, and goes for every condition.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,7 @@ from scipy.stats import spearmanr
 
 import intravar
 from intravar.estimators.noise import noise_of
+from intravar.inference.group import any_two
 from intravar.observed import Observed
 from intravar.study.simulation import find_condition, noise_truth
 
@@ -27,7 +34,13 @@ WIDTHS = (34, 9, 8, 7, 8)
 
 def run(*wanted: str) -> None:
     """Print a row per condition: means over the draws."""
-    conditions = wanted or CONDITIONS
+    conditions = [name for name in wanted if name != "rate"] or CONDITIONS
+    if "rate" in wanted:
+        print("condition                          Spearman of the rate alone")
+        for name in conditions:
+            rho = [_rate_alone(name, FIRST_DRAW + number) for number in range(DRAWS)]
+            print(f"{name:<34} {np.mean(rho):+.3f}", flush=True)
+        return
     print(
         "condition                          Spearman  excess  holds  seconds  noise: error (held)"
     )
@@ -59,6 +72,16 @@ def _draw(name: str, draw: int) -> dict[str, float]:
         "seconds": seconds,
     }
     return found | _noise(observed, noise_truth(name, seed=seed))
+
+
+def _rate_alone(name: str, draw: int) -> float:
+    seed = find_condition(name).replicate_seed(draw)
+    cohort = intravar.simulate(name, random_state=seed)
+    truth = intravar.oracle(cohort)["comparable"].to_numpy()
+    observed = Observed.of(*cohort.observed(), keep_missing=True)
+    n = np.bincount(observed.code)
+    alone = any_two(n, np.bincount(observed.code, observed.decision).astype(np.int64))
+    return float(spearmanr(alone, truth)[0])
 
 
 def _noise(observed: Observed, truth: Any) -> dict[str, float]:

@@ -64,6 +64,8 @@ class Outcome:
         Rank correlation with the truth of the scores, and of 2 r (1 - r).
     spread, true_spread
         Standard deviation of true values with its interval, and as it is.
+    reliability
+        Share of the variance of scores that is true: the true spread against their errors.
     rates_alone, leaks, undetermined
         See :class:`benchmarks._cohorts.Case`.
     """
@@ -78,6 +80,7 @@ class Outcome:
     order_of_rate: float
     spread: tuple[float, float, float]
     true_spread: float
+    reliability: float
     rates_alone: bool
     leaks: bool
     undetermined: bool
@@ -107,9 +110,15 @@ class Outcome:
 
     @property
     def possible(self) -> bool:
-        """Whether the order was clear, said more than rates do, and was worth telling."""
+        """Whether the order was clear, said more than rates do, and was worth telling.
+
+        An order that chance alone made clear could not have been told: errors of scores must let
+        it be expected. Where nothing differs, an order is one of patients.
+        """
         return (
-            self.order >= CLEAR_ORDER
+            not self.case.startswith("nothing")
+            and self.order >= CLEAR_ORDER
+            and self.reliability >= CLEAR_ORDER**2
             and self.order > self.order_of_rate
             and not self.explained < LITTLE_EXPLAINED
             and self.true_spread >= WORTH
@@ -230,6 +239,7 @@ def outcome_of(row: dict[str, Any]) -> Outcome:
         order = _spearman(found.scores.discordance[known], true[known])
         rate = _spearman(alone[known], true[known])
         true_spread = float(np.std(true[known], ddof=1)) if known.sum() > 1 else nan
+    error = found.scores.interval.standard_error
     explained = nan if group is None or group.explained is None else group.explained.share
     spread = (nan,) * 3 if group is None else (group.spread, group.spread_low, group.spread_high)
     return Outcome(
@@ -243,6 +253,7 @@ def outcome_of(row: dict[str, Any]) -> Outcome:
         rate,
         (spread[0], spread[1], spread[2]),
         true_spread,
+        true_spread**2 / (true_spread**2 + float(np.nanmedian(error)) ** 2),
         row["rates_alone"],
         row["leaks"],
         row["undetermined"],

@@ -36,7 +36,7 @@ RULE_FOUND = 4.0
 LITTLE_EXPLAINED = 0.1
 #: Share from which on a low rate can be told from consistency: an order that is also that of the
 #: rates may stand.
-ENOUGH_EXPLAINED = 0.3
+ENOUGH_EXPLAINED = 0.2
 #: Rank correlation with the rates' own discordance from which on an order says no more than rates.
 SAME_AS_RATES = 0.8
 #: Overlap of a usual panel with those of the others, as a share of what chance would give.

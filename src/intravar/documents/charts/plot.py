@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -222,18 +222,10 @@ class Plot(Drawing):
         )
 
     def point(
-        self,
-        at: tuple[float, float],
-        hint: str = "",
-        kind: str = "point",
-        *,
-        who: int | None = None,
-        radius: float = 4,
-        colour: str | None = None,
-        shape: str = "circle",
+        self, at: tuple[float, float], hint: str = "", kind: str = "point", **look: Any
     ) -> None:
-        """Add a mark at two values; it says its numbers when pointed at, and whom it stands for."""
-        self.mark(self.place(*at), hint, kind, who=who, radius=radius, colour=colour, shape=shape)
+        """Add a mark at two values, with the looks of :meth:`mark`."""
+        self.mark(self.place(*at), hint, kind, **look)
 
     def line(
         self,

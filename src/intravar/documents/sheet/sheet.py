@@ -157,8 +157,7 @@ def _peers(row: PhysicianRow, decision: Decision, words: Words) -> list[Block]:
     )
     peers = [100 * value for value in others["discordance"].drop_nulls().to_list()]
     own = Own(100 * row.discordance, 100 * row.low, 100 * row.high)
-    made = among_peers(own, peers, words)
-    return [Paragraph(made, quiet=True) if isinstance(made, str) else made]
+    return [among_peers(own, peers, words)]
 
 
 def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str, str]]:
