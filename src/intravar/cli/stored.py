@@ -92,6 +92,8 @@ def _print_rule(console: Console, decision: Decision, words: Words) -> None:
         leaves.add_row(leaf.words, cli.Text(leaf.when))
     console.print(leaves)
     console.print()
+    for line in publication.location_lines(decision.location, words):
+        console.print(cli.Text(line))
     told = "It describes what the {deciders} did on the whole, not what is right."
     console.print(cli.Text(words.fill(told)))
 
