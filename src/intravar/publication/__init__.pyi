@@ -10,11 +10,7 @@ from .explain import (
 )
 from .files import is_published, plain, read_published, safe_csv, tables_of
 from .findings import location_lines
-from .folders import (
-    checked_out,
-    private_folder,
-    unfinished_folder,
-)
+from .folders import checked_out, private_folder, unfinished_folder
 from .group import group_lines
 from .hiding import shown
 from .joint import NOT_SHOWN, joint_lines

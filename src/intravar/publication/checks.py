@@ -8,13 +8,7 @@ from typing import Any
 import polars as pl
 
 from intravar.preparation.check import Check
-from intravar.publication.hiding import (
-    is_small,
-    part_is_safe,
-    safe_total,
-    shown,
-    shown_part,
-)
+from intravar.publication.hiding import is_small, part_is_safe, safe_total, shown, shown_part
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn, Leak
 

@@ -85,10 +85,7 @@ class Comparison:
 
 
 def compare(
-    first: str | os.PathLike[str],
-    second: str | os.PathLike[str],
-    *,
-    decision: str | None = None,
+    first: str | os.PathLike[str], second: str | os.PathLike[str], *, decision: str | None = None
 ) -> Comparison:
     """Compare two stored measurements.
 
@@ -123,10 +120,7 @@ def compare(
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     notes = _notes(tables, both, known, stored)
     if by_name:
-        notes = (
-            *notes,
-            f"{words.deciders} were matched by the names in both private folders",
-        )
+        notes = (*notes, f"{words.deciders} were matched by the names in both private folders")
     return Comparison(_physicians(known), _group(chosen), _noise(chosen), notes, words)
 
 

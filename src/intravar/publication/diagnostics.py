@@ -221,10 +221,7 @@ def hidden_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Bool
         [
             is_few(least, smallest) or (is_few(left, smallest) and n < MANY)  # the size is known
             for least, left, n in zip(
-                np.minimum(differ, alike).tolist(),
-                once.tolist(),
-                n_patients.tolist(),
-                strict=True,
+                np.minimum(differ, alike).tolist(), once.tolist(), n_patients.tolist(), strict=True
             )
         ],
         dtype=np.bool_,

@@ -64,9 +64,7 @@ ALL = ""
 
 
 def published_of(
-    measurement: Measurement,
-    names: Mapping[str, str],
-    secret: Callable[[str], float] | None = None,
+    measurement: Measurement, names: Mapping[str, str], secret: Callable[[str], float] | None = None
 ) -> Published:
     """Return what may be handed on of a measurement.
 
@@ -199,9 +197,7 @@ def _strata(
 
 
 def _shown_scores(
-    measurement: Measurement,
-    secret: Callable[[str], float] | None,
-    across: HiddenAcross | None,
+    measurement: Measurement, secret: Callable[[str], float] | None, across: HiddenAcross | None
 ) -> dict[str, ShownScores]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
@@ -283,9 +279,7 @@ def _share(measurement: Measurement, published: ShownScores) -> float | None:
 
 
 def _methods(
-    published: Mapping[str, ShownScores],
-    scales: Mapping[str, str],
-    names: Mapping[str, str],
+    published: Mapping[str, ShownScores], scales: Mapping[str, str], names: Mapping[str, str]
 ) -> pl.DataFrame:
     tables = [
         _named(result.table, names).select(

@@ -266,17 +266,7 @@ def _of(table: pl.DataFrame | None, decision: Any, several: bool) -> pl.DataFram
 def _parsed(
     kind: Any, value: Any, file: Path, where: str, given: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return a stored value as a type, or say which field of which file does not fit.
-
-    Parameters
-    ----------
-    kind
-        A type of :mod:`intravar.publication.results`, or one of its fields'.
-    value, file, where
-        What is stored, in which file and field.
-    given
-        Fields that are known already, by name.
-    """
+    """Return a stored value as a type, or say which field of which file does not fit."""
     if get_origin(kind) in (Union, UnionType):
         kinds = [each for each in get_args(kind) if each is not NoneType]
         if value is None and len(kinds) < len(get_args(kind)):

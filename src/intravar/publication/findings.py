@@ -100,12 +100,7 @@ def published_unrecorded(measurement: Measurement, group: Group | None) -> Unrec
         )
         for reason in found.reasons
     )
-    words = unrecorded_line(
-        told,
-        reasons,
-        found.n_tried,
-        measurement.request.words,
-    )
+    words = unrecorded_line(told, reasons, found.n_tried, measurement.request.words)
     return Unrecorded(words, reasons, found.n_tried)
 
 

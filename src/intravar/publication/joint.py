@@ -118,10 +118,7 @@ def _shown(found: Together) -> BoolArray:
 
 
 def _bands(
-    found: Together,
-    physicians: list[str],
-    shown: BoolArray,
-    alone: Sequence[Decision],
+    found: Together, physicians: list[str], shown: BoolArray, alone: Sequence[Decision]
 ) -> list[str | None]:
     """Return the band of everybody without a number, from what each decision hands on.
 
@@ -169,8 +166,7 @@ def _decisions(
     return (
         published.join(more, on=["physician", "decision"], how="left")
         .with_columns(
-            pl.when("reportable").then(pl.col("across")),
-            pl.when(joint).then(pl.col("given")),
+            pl.when("reportable").then(pl.col("across")), pl.when(joint).then(pl.col("given"))
         )
         .sort("physician", "decision")
     )

@@ -23,9 +23,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.estimators.evidence import (
-    Evidence,
-)
+from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
 from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.scores import Scores, result_table

@@ -236,12 +236,7 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     """
     rows = found.strata
     if not rows:
-        return [
-            words.fill(
-                "By {column}: too few {cases} in each to say anything.",
-                column=column,
-            )
-        ]
+        return [words.fill("By {column}: too few {cases} in each to say anything.", column=column)]
     crude = ", ".join(f"{row.stratum} {_percent(row.discordance)}" for row in rows)
     lines = [
         words.fill(
@@ -253,10 +248,7 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     ]
     if found.n_left_out:
         lines.append(
-            words.fill(
-                "{n_left_out} with few {cases} are left out.",
-                n_left_out=found.n_left_out,
-            )
+            words.fill("{n_left_out} with few {cases} are left out.", n_left_out=found.n_left_out)
         )
     if found.p_value is None or any(row.alike is None for row in rows):
         return [

@@ -23,7 +23,7 @@ from study.benchmark.small import SMALL
 
 
 def run(folder: Path, methods: Any = "glmm", **options: Any) -> intravar.study.Study:
-    return intravar.benchmark(SMALL, methods, out=folder, **{"workers": 1, **options})
+    return intravar.benchmark(SMALL, methods, out=folder, **{"n_jobs": 1, **options})
 
 
 def contents(folder: Path) -> dict[str, bytes]:

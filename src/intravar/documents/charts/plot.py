@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -222,32 +222,17 @@ class Plot(Drawing):
         )
 
     def point(
-        self,
-        at: tuple[float, float],
-        hint: str = "",
-        kind: str = "point",
-        *,
-        who: int | None = None,
-        radius: float = 4,
-        colour: str | None = None,
-        shape: str = "circle",
+        self, at: tuple[float, float], hint: str = "", kind: str = "point", **look: Any
     ) -> None:
-        """Add a mark at two values; it says its numbers when pointed at, and whom it stands for."""
-        self.mark(self.place(*at), hint, kind, who=who, radius=radius, colour=colour, shape=shape)
+        """Add a mark at two values, with the looks of :meth:`mark`."""
+        self.mark(self.place(*at), hint, kind, **look)
 
     def line(
-        self,
-        points: Sequence[tuple[float, float]],
-        kind: str = "line",
-        colour: str | None = None,
+        self, points: Sequence[tuple[float, float]], kind: str = "line", colour: str | None = None
     ) -> None:
         """Add a line through points."""
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in points)
-        self.add(
-            '<polyline {look} points="{text}"/>',
-            look=_look(kind, colour),
-            text=text,
-        )
+        self.add('<polyline {look} points="{text}"/>', look=_look(kind, colour), text=text)
 
     def interval(
         self,
@@ -272,11 +257,7 @@ class Plot(Drawing):
         """Add the area between two values at every place."""
         edge = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in points[::-1]]
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in edge)
-        self.add(
-            '<polygon {look} points="{text}"/>',
-            look=_look(kind, colour),
-            text=text,
-        )
+        self.add('<polygon {look} points="{text}"/>', look=_look(kind, colour), text=text)
 
     def bar(
         self,

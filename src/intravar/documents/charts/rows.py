@@ -79,12 +79,7 @@ def row_plot(names: Sequence[str], most: float, width: int, axis: str) -> RowPlo
     left = round(longest) + 16 if beside else 12
     lines = [[name] if beside else label_lines(name, width - left - RIGHT) for name in names]
     plot = RowPlot(
-        width,
-        x=(0, most or 1.0),
-        y=(len(names) + 0.5, 0.5),
-        left=left,
-        lines=lines,
-        beside=beside,
+        width, x=(0, most or 1.0), y=(len(names) + 0.5, 0.5), left=left, lines=lines, beside=beside
     )
     plot.height = plot.row_height * len(names) + TOP + BOTTOM
     plot.axes(axis, y_ticks=())

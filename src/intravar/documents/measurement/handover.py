@@ -19,11 +19,7 @@ from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
 from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE, file_of
 from intravar.publication.files import files_of, parquet_bytes
-from intravar.publication.folders import (
-    checked_out,
-    private_folder,
-    write_folders,
-)
+from intravar.publication.folders import checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 

@@ -315,8 +315,7 @@ def _peers(row: JointRow, published: Published, joint: Joint) -> list[Block]:
     own = Own(100 * row.differ, 100 * row.differ_low, 100 * row.differ_high)
     axis = "of 100 pairs, decided differently in at least one decision"
     peers = [100 * value for value in others.drop_nulls().to_list()]
-    made = among_peers(own, peers, published.words, axis)
-    return [Paragraph(made, quiet=True) if isinstance(made, str) else made]
+    return [among_peers(own, peers, published.words, axis)]
 
 
 def _own_decisions(words: Words, joint: Joint, physician: str) -> list[SheetRow]:

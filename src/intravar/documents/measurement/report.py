@@ -315,10 +315,7 @@ def trust_section(decision: Decision, words: Words) -> list[Block]:
 def data_section(published: Published, decision: Decision) -> list[Block]:
     """Return what was done to the data, and how the result was made."""
     words, check = published.words, decision.check
-    lines = [
-        f"Missing values: {check.missing}.",
-        *(f"Left out: {line}." for line in check.dropped),
-    ]
+    lines = [f"Missing values: {check.missing}.", *(f"Left out: {line}." for line in check.dropped)]
     if check.smallest_cell > 1:
         lines.append(
             words.fill(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from intravar.documents.blocks import Block, Figure, Heading, Table, charted, plain_table
+from intravar.documents.blocks import Block, Figure, Heading, Paragraph, Table, charted, plain_table
 from intravar.documents.charts.dots import Dot, dot_plot
 from intravar.documents.charts.plot import Plot
 from intravar.documents.charts.rows import row_plot
@@ -56,7 +56,7 @@ class SheetRow(NamedTuple):
         return f"you {mine}" + ("" if self.all is None else f", all {self.all:.0f}")
 
 
-def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS) -> Figure | str:
+def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS) -> Block:
     """Return a figure among those of the others, or say why these are too few to be unnamed.
 
     Parameters
@@ -71,9 +71,10 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS
         What the figures are.
     """
     if len(peers) < FEWEST_PEERS:
-        return (
+        return Paragraph(
             f"The others' figures are not shown: with fewer than {FEWEST_PEERS} of them, each "
-            "could be recognised."
+            "could be recognised.",
+            quiet=True,
         )
     lower = sum(round(value) < round(own.value) for value in peers)
     told = words.fill(

@@ -8,15 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.documents.blocks import (
-    Block,
-    Bullets,
-    Document,
-    Heading,
-    KeyFigures,
-    Note,
-    Paragraph,
-)
+from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
 from intravar.documents.caveats import not_meant
 from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
 from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_figure
@@ -157,8 +149,7 @@ def _peers(row: PhysicianRow, decision: Decision, words: Words) -> list[Block]:
     )
     peers = [100 * value for value in others["discordance"].drop_nulls().to_list()]
     own = Own(100 * row.discordance, 100 * row.low, 100 * row.high)
-    made = among_peers(own, peers, words)
-    return [Paragraph(made, quiet=True) if isinstance(made, str) else made]
+    return [among_peers(own, peers, words)]
 
 
 def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str, str]]:
