@@ -30,7 +30,8 @@ BASE_MB = 420.0
 READER_MB, READER_VALUE_MB = 350.0, 0.5
 
 
-#: Seconds of :func:`pace`'s task on the idle machine that the constants were fitted on.
+#: Seconds of :func:`pace`'s task: the least processor time on a busy server, in one thread. It was
+#: not timed on an idle machine.
 USUAL_PACE = 0.0135
 
 
