@@ -52,9 +52,9 @@ def test_scores_do_not_depend_on_the_compiler(
     make: Callable[[], Estimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Chains need not be long to be compared.
-    monkeypatch.setattr(own_rules, "SHORT", ChainSettings(24, 20))
-    monkeypatch.setattr(own_rules, "LONG", ChainSettings(32, 24))
-    monkeypatch.setattr(weights, "SWEEPS", Sweeps(warm=10, burn=6, kept=20))
+    monkeypatch.setattr(own_rules, "SHORT", ChainSettings(12, 8))
+    monkeypatch.setattr(own_rules, "LONG", ChainSettings(16, 10))
+    monkeypatch.setattr(weights, "SWEEPS", Sweeps(warm=4, burn=3, kept=8))
     table = cohort(80, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

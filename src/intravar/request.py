@@ -38,6 +38,8 @@ SAMPLE = 100_000
 #: Spread of true values between physicians below which differences do not matter.
 MATTERS = 0.02
 LEAST_SAMPLE = 1_000
+#: Days after the visit within which a prescription counts as its decision (OMOP).
+WINDOW = 30
 
 SUFFIX = ".toml"
 #: Entry of `[words]` that names a file of words which an institution keeps.

@@ -12,9 +12,8 @@ import typer
 import intravar
 from intravar import cli, publication, sources
 from intravar.cli.options import Json, listed
-from intravar.defaults import WINDOW
 from intravar.errors import InputError
-from intravar.request import SMALLEST_CELL
+from intravar.request import SMALLEST_CELL, WINDOW
 from intravar.writing import checked_target, make_private, privacy_words, whole_file
 
 

@@ -92,6 +92,8 @@ def _print_rule(console: Console, decision: Decision, words: Words) -> None:
         leaves.add_row(leaf.words, cli.Text(leaf.when))
     console.print(leaves)
     console.print()
+    for line in publication.location_lines(decision.location, words):
+        console.print(cli.Text(line))
     told = "It describes what the {deciders} did on the whole, not what is right."
     console.print(cli.Text(words.fill(told)))
 
@@ -207,11 +209,7 @@ def report(
         written = documents.write_files(folder, formats, paper)
     else:
         written = study_report.write_report(folder, formats)
-    if as_json:
-        typer.echo(json.dumps([str(path) for path in written]))
-    else:
-        for path in written:
-            cli.say(path)
+    _say_files(written, as_json)
     if open_it:
         for path in (path for path in written if path.name == "report.html"):
             webbrowser.open(path.resolve().as_uri())
@@ -275,17 +273,21 @@ def sheet(
         exact=exact,
         paper=paper,
     )
-    if as_json:
-        typer.echo(json.dumps([str(path) for path in written.files]))
-    else:
-        for path in written.files:
-            cli.say(path)
+    _say_files(written.files, as_json)
     if formats is None and "pdf" not in asked:
         cli.say(WITHOUT_PDF, err=True)
     if cases:
         cli.say(publication.WARNING, err=True)
     if written.private and (words := privacy_words(written.files[0].parent)):
         cli.say(words, err=True)
+
+
+def _say_files(files: list[Path], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([str(path) for path in files]))
+    else:
+        for path in files:
+            cli.say(path)
 
 
 def _formats(asked: str | None) -> list[str]:

@@ -21,25 +21,6 @@ MAY_BE_READ = {
     "group only": Sentence("The figure of all together; single {deciders} cannot be compared."),
     "not interpretable": "Do not use these figures until the problem below is fixed.",
 }
-#: The same where a whole sentence about the data is wanted.
-SUPPORTS = {
-    "levels and ranks": Sentence(
-        "These data support both the figures and the ranking of the {deciders}."
-    ),
-    "upper limits and ranks": Sentence(
-        "These data support upper limits and a ranking of the {deciders}; how "
-        "far below its limit a true value lies is not known."
-    ),
-    "ranks only": Sentence(
-        "These data support the ranking of the {deciders}; the figures are biased."
-    ),
-    "group only": Sentence(
-        "These data support the figure of all together; they do not support "
-        "comparing single {deciders} with each other."
-    ),
-    "not interpretable": "These data do not support an interpretation; the figures stand here for "
-    "completeness.",
-}
 #: Rank correlation from which on scores and rates of "yes" are said to go together.
 TOGETHER = 0.8
 

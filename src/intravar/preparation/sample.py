@@ -17,13 +17,13 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
-from intravar.errors import InputError, RowError, option
+from intravar.errors import RowError
 from intravar.observed import in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.physicians import physician_names
 from intravar.request import MIN_PANEL, SAMPLE
 from intravar.sources.columns.plain import plain_column
-from intravar.sources.reading import OWN, ROW, Scanned
+from intravar.sources.reading import OWN, ROW, Scanned, nobody_inside
 
 #: Columns that are added to the rows of a large table.
 CODE, DECIDED = f"{OWN}physician", f"{OWN}decision"
@@ -94,10 +94,7 @@ def take_census(
     ).agg(pl.len().alias("n"))
     table = counted.collect(engine="streaming")
     if not table.height:
-        raise InputError(
-            f"no row of '{scanned.name}' belongs to the population of {option('where')}; does "
-            "it ask for values that the table has?"
-        )
+        raise nobody_inside(f"'{scanned.name}'")
     who, codes, about_names = _physicians(table["physician"].rename(physician))
     decided, values = _decisions(table["decision"].rename(decision), positive, lazy)
     counts = (

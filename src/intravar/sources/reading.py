@@ -283,16 +283,21 @@ def _source(
     whole, _ = plain_table(frame, as_text, called, forms)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
-        raise InputError(
-            f"no row of {called} belongs to the population of {option('where')}; does it ask "
-            "for values that the table has?"
-        )
+        raise nobody_inside(called)
     # What a column holds is found out anew, as if the table had been filtered before; how it is
     # written all rows tell.
     chosen = checked_shape(frame.filter(inside), called)
     plain, more = plain_table(chosen, as_text, called, forms.among(forms_of(chosen, as_text)))
     rows = inside.arg_true().to_numpy().astype(np.int64)
     return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
+
+
+def nobody_inside(called: str) -> InputError:
+    """Word the error for a population that no row of a table belongs to."""
+    return InputError(
+        f"no row of {called} belongs to the population of {option('where')}; does it ask for "
+        "values that the table has?"
+    )
 
 
 def _frame(source: Any) -> pl.DataFrame:

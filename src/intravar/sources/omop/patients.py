@@ -13,8 +13,8 @@ from typing import Literal
 
 import polars as pl
 
-from intravar.defaults import WINDOW
 from intravar.errors import InputError, option
+from intravar.request import WINDOW
 from intravar.sources.omop.covariates import add_covariate, parse_covariate
 from intravar.sources.omop.drugs import (
     PHYSICIAN,
