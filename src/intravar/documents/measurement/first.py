@@ -15,7 +15,6 @@ from intravar.documents.measurement.deciders import (
     with_intervals,
 )
 from intravar.documents.measurement.group import (
-    NoiseShare,
     hundred_pairs,
     noise_bar,
     noise_parts,
@@ -159,18 +158,12 @@ def _deciders_card(decision: Decision, funnel: Funnel | None, words: Words) -> C
     picture = dots(decision, words)
     standing, named = _standing(decision, funnel, words)
     blocks: list[Block] = [] if picture is None else [picture]
-    difference = _difference(decision, words)
+    line = None if decision.group is None else differences_line(decision.group)
+    difference = "" if line is None else words.said(line)
     blocks.append(Paragraph(" ".join(line for line in (difference, standing) if line)))
     blocks += [Bullets(named)] if named else []
     blocks.append(Paragraph(with_figure(decision, words), quiet=True))
     return Card(words.fill("Do the {deciders} differ?"), blocks, wide=True)
-
-
-def _difference(decision: Decision, words: Words) -> str:
-    """Return the sentence on whether deciders differ."""
-    group = decision.group
-    line = None if group is None else differences_line(group)
-    return "" if line is None else words.said(line)
 
 
 def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[str, list[str]]:
@@ -261,7 +254,7 @@ def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[
     parts = noise_parts(decision, words)
     largest = max(parts, key=lambda part: part.of_hundred, default=None)
     if largest is not None and largest.of_hundred >= 1:
-        steps.append(_remedy(largest))
+        steps.append(f"{largest.remedy} ({largest.shown} of 100).")
     if important := _important(decision, words):
         steps.append(f"Start with the factors that weigh most in the decision: {important}.")
     if decision.claim != "about":
@@ -272,10 +265,6 @@ def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[
             )
         )
     return steps
-
-
-def _remedy(part: NoiseShare) -> str:
-    return f"{part.remedy} ({part.shown} of 100)."
 
 
 def _about(decision: Decision, funnel: Funnel | None, words: Words) -> str:

@@ -268,19 +268,8 @@ def _own_row(joint: Joint, physician: str) -> JointRow:
     rows = rows_of(joint.physicians.filter(pl.col("physician") == physician), JointRow)
     if rows:
         return rows[0]
-    return JointRow(
-        physician=physician,
-        differ=None,
-        differ_low=None,
-        differ_high=None,
-        differ_apart=None,
-        n_differences=None,
-        n_differences_low=None,
-        n_differences_high=None,
-        band=None,
-        reportable=False,
-        reason="it was not among those that a large table is learned from",
-    )
+    why = "it was not among those that a large table is learned from"
+    return JointRow(physician, None, None, None, None, None, None, None, None, False, why)
 
 
 def _own_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
