@@ -233,8 +233,8 @@ def test_latent_rule(latent: pl.DataFrame, duckdb_file: Path) -> None:
         np.testing.assert_array_equal(table[name], latent[name])
     # A measurement adds what two halves of the patients show, and the range of levels.
     # Ends are put together around the score, which may cost the last bit.
-    assert (table["low"] <= latent["low"] + 1e-15).all()
-    assert (table["high"] >= latent["high"] - 1e-15).all()
+    assert (table["low"] <= latent["score_low"] + 1e-15).all()
+    assert (table["high"] >= latent["score_high"] - 1e-15).all()
 
 
 def test_what_is_written_is_what_was_measured(

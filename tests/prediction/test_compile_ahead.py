@@ -37,5 +37,7 @@ def test_it_is_done_once(compiled: bool, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "own" / "__pycache__").mkdir(parents=True)
     if compiled:
         (tmp_path / "own" / "__pycache__" / "rules_kernel.fit_panels-83.py311.nbi").touch()
+    compile_ahead.compile_beside.cache_clear()
+    compile_ahead.compile_beside()
     compile_ahead.compile_beside()
     assert len(started) == (not compiled)

@@ -6,6 +6,7 @@ a process of its own compiles meanwhile what is needed after them.
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -15,8 +16,9 @@ from pathlib import Path
 _COMPILED = "rules_kernel.fit_panels-*.nbi"
 
 
+@functools.cache
 def compile_beside() -> None:
-    """Start the process, where nothing is compiled yet and there is a processor for it."""
+    """Start the process once, where nothing is compiled yet and there is a processor for it."""
     folder = Path(__file__).parent / "own" / "__pycache__"
     elsewhere = "NUMBA_CACHE_DIR" in os.environ or not os.access(folder.parent, os.W_OK)
     if elsewhere or (os.cpu_count() or 1) < 2 or any(folder.glob(_COMPILED)):

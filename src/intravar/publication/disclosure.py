@@ -114,7 +114,8 @@ def _decision(
         physicians = physicians.with_columns(
             pl.lit(None, physicians.schema[name]).alias(name) for name in RANKS
         )
-    group = published_group(measurement, _group(measurement, main, secret), main.measured)
+    phase = 0.5 if secret is None else secret(ALL)
+    group = published_group(measurement, _group(measurement, main, phase), main.measured, phase)
     hidden = _hidden_strata(measurement, main, across)
     strata, changes = _strata(measurement, hidden, names)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
@@ -147,7 +148,7 @@ def _decision(
             published_check(measurement.check, several=across is not None),
             source=shown_source(measurement.check.source),
             n_patients=main.n_patients,
-            decision_share=_share(measurement, main),
+            decision_share=_share(measurement, main, phase),
         ),
         diagnostics=shown_diagnostics(measurement, shown, names),
         review=None,
@@ -251,26 +252,23 @@ def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
     return table.with_columns(called)
 
 
-def _group(
-    measurement: Measurement, published: ShownScores, secret: Callable[[str], float] | None
-) -> Group | None:
+def _group(measurement: Measurement, published: ShownScores, phase: float) -> Group | None:
     smallest, main = measurement.request.smallest_cell, measurement.main
     if smallest <= 1:
         return measurement.group
-    phase = 0.5 if secret is None else secret(ALL)
     return shown_group(main.scores, main.evidence, published, smallest, phase)
 
 
-def _share(measurement: Measurement, published: ShownScores) -> float | None:
+def _share(measurement: Measurement, published: ShownScores, phase: float) -> float | None:
     """Return the share decided for of everybody, or where patients are few of those shown.
 
     With rates per physician beside it, the exact share of all would tell the decisions of a hidden
-    one; rounded to what two dozen patients move it does not.
+    one; rounded from a secret point to what two dozen patients move it does not.
     """
     scores = measurement.main.scores
     step = step_over_all(measurement)
     if step <= FINE and (whole := int(scores.n_patients.sum())):
-        return coarse(int(scores.n_for.sum()) / whole, max(step, 0.01))
+        return coarse(int(scores.n_for.sum()) / whole, max(step, 0.01), phase)
     decided_for = int(scores.n_for[published.measured].sum())
     n = int(scores.n_patients[published.measured].sum())
     if not n or not part_is_safe(decided_for, n, measurement.request.smallest_cell):

@@ -132,7 +132,7 @@ def group_digits(smallest_cell: int) -> int:
 
 
 def published_group(
-    measurement: Measurement, group: MeasuredGroup | None, measured: IntArray
+    measurement: Measurement, group: MeasuredGroup | None, measured: IntArray, phase: float
 ) -> Group | None:
     """Return the group's figures as they may be handed on; None where there are none.
 
@@ -144,6 +144,8 @@ def published_group(
         As far as it may be told.
     measured
         Positions of the physicians whose scores are shown.
+    phase
+        Between 0 and 1: the secret point from which figures over everybody are rounded.
     """
     if group is None:
         return None
@@ -151,7 +153,7 @@ def published_group(
     alike = with_rates(measurement.main.scores.take(measured))
     whole = group if measurement.group is None else measurement.group
     spread = _spread(group, whole, measurement.request.matters)
-    mean = _mean(measurement, group, whole, digits)
+    mean = _mean(measurement, group, whole, digits, phase)
     return Group(
         **mean,
         **{name: fraction(value, 3) for name, value in spread.items()},
@@ -167,14 +169,19 @@ def published_group(
 
 
 def _mean(
-    measurement: Measurement, group: MeasuredGroup, whole: MeasuredGroup, digits: int
+    measurement: Measurement,
+    group: MeasuredGroup,
+    whole: MeasuredGroup,
+    digits: int,
+    phase: float,
 ) -> dict[str, float | None]:
     """Return the mean over everybody with its interval, or as far as it may be told."""
     names = ("discordance", "low", "high")
     step = step_over_all(measurement)
     if step > FINE:
         return {name: fraction(getattr(group, name), digits) for name in names}
-    return {name: coarse(getattr(whole, name), max(step, 10.0**-digits)) for name in names}
+    step = max(step, 10.0**-digits)
+    return {name: coarse(getattr(whole, name), step, phase) for name in names}
 
 
 def _spread(group: MeasuredGroup, whole: MeasuredGroup, matters: float) -> dict[str, float]:

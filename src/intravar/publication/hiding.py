@@ -156,15 +156,19 @@ def significant(value: float, digits: int = 3) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def coarse(value: float | None, step: float) -> float | None:
+def coarse(value: float | None, step: float, phase: float = 0.5) -> float | None:
     """Round a fraction to a multiple of a step; None where it is not defined.
+
+    With a secret `phase` between 0 and 1 nobody can tell which patient took it across an edge.
 
     Examples
     --------
     >>> coarse(0.1234, 0.02), coarse(float("nan"), 0.02)
     (0.12, None)
     """
-    return None if value is None or value != value else round(step * round(value / step), 6)
+    if value is None or value != value:
+        return None
+    return round(step * round(value / step + phase - 0.5), 6)
 
 
 def coarse_step(moved: float) -> float:
