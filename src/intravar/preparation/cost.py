@@ -30,21 +30,20 @@ BASE_MB = 420.0
 READER_MB, READER_VALUE_MB = 350.0, 0.5
 
 
-#: Seconds of :func:`pace`'s task: the least processor time on a busy server, in one thread. It was
-#: not timed on an idle machine.
-USUAL_PACE = 0.0135
+#: Seconds of :func:`pace`'s task on an idle server, in one thread.
+USUAL_PACE = 0.0138
 
 
 @cache
 def pace() -> float:
     """Return how many times as long this machine takes, now, as the one that was measured on.
 
-    A tenth of a second or two: sorting, small products and plain Python, as a measurement has them.
+    A quarter of a second: sorting, small products and plain Python, as a measurement has them.
     """
     random = np.random.default_rng(0)
     values, small = random.random(100_000), random.random((60, 40, 40))
     taken = []
-    for _ in range(3):
+    for _ in range(15):
         begun = time.perf_counter()
         np.sort(values)
         np.linalg.inv(small + np.eye(40))
