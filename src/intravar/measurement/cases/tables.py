@@ -103,11 +103,16 @@ def cases_of(measurement: Measurement) -> pl.DataFrame:
     prepared = measurement.check.prepared
     found = case_table(measurement.cases, prepared.observed, prepared.rows)
     beyond = measurement.beyond_cases
-    if beyond is None:
-        return found
-    # Whoever is in the sample with a part of the patients was looked at as a whole beyond it.
-    again = beyond.cases["physician"].unique()
-    return pl.concat([found.filter(~pl.col("physician").is_in(again.implode())), beyond.cases])
+    return found if beyond is None else _joined(found, beyond.cases)
+
+
+def _joined(sampled: pl.DataFrame, beyond: pl.DataFrame) -> pl.DataFrame:
+    """Join what is known of the sample and of those beyond it.
+
+    Whoever is in the sample with a part of the patients was looked at as a whole beyond it.
+    """
+    again = beyond["physician"].unique()
+    return pl.concat([sampled.filter(~pl.col("physician").is_in(again.implode())), beyond])
 
 
 def case_table(cases: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
@@ -138,10 +143,7 @@ def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
     pairs = pairs_to_review(prepared.observed, prepared.origin, importance)
     found = pair_table(pairs, prepared.observed, prepared.rows)
     beyond = measurement.beyond_cases
-    if beyond is None:
-        return found
-    again = beyond.pairs["physician"].unique()
-    return pl.concat([found.filter(~pl.col("physician").is_in(again.implode())), beyond.pairs])
+    return found if beyond is None else _joined(found, beyond.pairs)
 
 
 def pair_table(pairs: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
