@@ -17,7 +17,7 @@ from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.strata import Strata as MeasuredStrata
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.checks import published_check, published_leaks
 from intravar.publication.diagnostics import hidden_repeats, shown_diagnostics, shown_repeats
 from intravar.publication.findings import published_location, published_unrecorded
@@ -61,6 +61,8 @@ from intravar.wording import Words, agree
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
 ALL = ""
+#: What is told of physicians where no figure may be read.
+FACTS = frozenset({"physician", "n_patients", "rate", "reason"})
 
 
 def published_of(
@@ -109,13 +111,16 @@ def _decision(
     main = shown[measurement.method]
     scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
     physicians = _named(main.table, names).sort("physician")
+    nothing = measurement.verdict == NOTHING
     if measurement.verdict in UNRANKED:
-        # Whoever cannot be ranked is not: an order that is there is read.
+        # What may not be read is not there: an order, or any figure, that is there is read.
+        dropped = set(physicians.columns) - FACTS if nothing else RANKS
         physicians = physicians.with_columns(
-            pl.lit(None, physicians.schema[name]).alias(name) for name in RANKS
-        )
+            pl.lit(None, physicians.schema[name]).alias(name) for name in dropped
+        ).with_columns(pl.col("reportable").fill_null(False))
     phase = 0.5 if secret is None else secret(ALL)
-    group = published_group(measurement, _group(measurement, main, phase), main.measured, phase)
+    told = None if nothing else _group(measurement, main, phase)
+    group = published_group(measurement, told, main, phase)
     hidden = _hidden_strata(measurement, main, across)
     strata, changes = _strata(measurement, hidden, names)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
@@ -130,12 +135,12 @@ def _decision(
         n_reportable=len(reportable),
         n_ranked=physicians["rank"].count(),
         n_banded=physicians["band"].count(),
-        banded=_banded(measurement, main, words),
+        banded=None if nothing else _banded(measurement, main, words),
         n_patients_shown=main.n_patients,
         n_physicians_partly_hidden=main.n_hidden,
-        median_discordance=_middle(measurement, main),
+        median_discordance=None if nothing else _middle(measurement, main),
         group=group,
-        location=published_location(measurement),
+        location=None if nothing else published_location(measurement),
         unrecorded=published_unrecorded(measurement, group),
         by=_by(measurement, hidden),
         course=_course(measurement, hidden, changes),
@@ -153,7 +158,7 @@ def _decision(
         diagnostics=shown_diagnostics(measurement, shown, names),
         review=None,
         physicians=physicians,
-        methods=None if len(shown) < 2 else _methods(shown, scales, names),
+        methods=None if len(shown) < 2 or nothing else _methods(shown, scales, names),
         strata=strata,
         changes=changes,
     )
