@@ -126,6 +126,12 @@ MOST_PRINTED = 20
 def compare(
     first: Annotated[Path, typer.Argument(metavar="DIR1", help="An earlier measurement.")],
     second: Annotated[Path, typer.Argument(metavar="DIR2", help="A later one.")],
+    private: Annotated[
+        bool,
+        typer.Option(
+            "--private", help="By exact figures of both private folders; do not hand this on."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare two stored measurements: what changed from the first to the second.
@@ -135,7 +141,7 @@ def compare(
     decisions are compared one after the other.
     """
     found = {
-        name: intravar.compare(first, second, decision=name)
+        name: intravar.compare(first, second, decision=name, private=private)
         for name in publication.decisions_in_both(first, second)
     }
     if as_json:
