@@ -97,13 +97,10 @@ def _decision(
     words = measurement.request.words
     shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]
-    scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
     physicians = named(main.table, names).sort("physician")
     if measurement.verdict in UNRANKED:
         # Whoever cannot be ranked is not: an order that is there is read.
-        physicians = physicians.with_columns(
-            pl.lit(None, physicians.schema[name]).alias(name) for name in RANKS
-        )
+        physicians = physicians.with_columns(pl.when(False).then(pl.col(*RANKS)))
     phase = 0.5 if secret is None else secret(ALL)
     group = published_group(measurement, main, phase)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
@@ -144,7 +141,7 @@ def _decision(
         diagnostics=shown_diagnostics(measurement, shown, names),
         review=None,
         physicians=physicians,
-        methods=None if len(shown) < 2 else _methods(shown, scales, names),
+        methods=None if len(shown) < 2 else _methods(measurement, shown, names),
         **shown_strata(measurement, main, across, names),
     )
 
@@ -215,14 +212,14 @@ def _share(measurement: Measurement, published: ShownScores, phase: float) -> fl
 
 
 def _methods(
-    published: Mapping[str, ShownScores], scales: Mapping[str, str], names: Mapping[str, str]
+    measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
 ) -> pl.DataFrame:
     tables = [
         named(result.table, names).select(
             pl.lit(name).alias("method"),
             "physician",
             pl.col("discordance").alias("score"),
-            pl.lit(scales[name]).alias("scale"),
+            pl.lit(measurement.fitted[name].scores.scale).alias("scale"),
             "n_pairs",
             "reason",
         )

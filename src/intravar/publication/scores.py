@@ -185,23 +185,13 @@ def shown_scores(
     hide_close: BoolArray | None = None,
     secrets: FloatArray | None = None,
 ) -> ShownScores:
-    """Return what may be published.
+    """Return what may be published of the scores of a method.
 
-    Parameters
-    ----------
-    scores, evidence
-        Of the method that measures.
-    smallest_cell, min_panel, min_reliability
-        As asked for.
-    beside
-        What other methods must hide: a size or a rate that one of them hides, all hide.
-    hide_repeats
-        Physicians of whom few cases seen twice were decided alike, or differently.
-    hide_close
-        Physicians of whom close calls, or the others, are few; None where nobody has any.
-    secrets
-        Between 0 and 1, one per physician: which of two bands a score between them is told as.
-        Without them there are no bands.
+    `beside` is what other methods must hide: a size or a rate that one of them hides, all hide.
+    Hidden are also cases seen twice of whom few were decided alike, or differently, and close calls
+    where these, or the others, are few; None where nobody has any. The secret of a physician,
+    between 0 and 1, says which of two bands a score between them is told as; without secrets there
+    are no bands.
     """
     hidden = hidden_parts(scores, evidence, smallest_cell)
     for other in beside:
