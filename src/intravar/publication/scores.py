@@ -248,7 +248,6 @@ def _masked(
     reported = nobody.copy()
     reported[measured] = results["reportable"].to_numpy()
     allowed = {
-        "always": ~nobody,
         "reportable": reported,
         "others": reported & ~hidden.others,
         "rates": reported & ~hidden.rate & ~hidden.size,
@@ -257,8 +256,10 @@ def _masked(
     }
     places = pl.DataFrame({"at": np.arange(len(nobody))})
     rows = results.with_columns(at=pl.Series(measured))
-    return places.join(rows, on="at", how="left", maintain_order="left").select(
-        pl.when(pl.Series(allowed[column.shown])).then(pl.col(column.name)) for column in COLUMNS
+    placed = places.join(rows, on="at", how="left", maintain_order="left").drop("at")
+    return placed.with_columns(
+        pl.when(pl.Series(may)).then(pl.col([each.name for each in COLUMNS if each.shown == shown]))
+        for shown, may in allowed.items()
     )
 
 
