@@ -84,7 +84,7 @@ def date_form(column: pl.Series) -> DateForm | None:
         return _checked(texts, DateForm(YEAR_FIRST, ("year first",)))
     if texts.str.contains(_YEAR_LAST).all():
         short = bool(texts.str.contains(r"^[0-9]+[-/.][0-9]+[-/.][0-9]{2}(?:\D|$)").any())
-        years = _century(texts.str.extract(_YEAR_LAST, 3))
+        years = pl.select(_century(pl.lit(texts).str.extract(_YEAR_LAST, 3))).to_series()
         wide = int(years.max()) - int(years.min()) > WIDEST_SPAN  # type: ignore[arg-type]
         dots = bool(texts.str.contains(r"^[0-9]+\.[0-9]+\.").all())
         return _checked(
@@ -119,55 +119,48 @@ def without_midnight(column: pl.Series) -> pl.Series:
 
 
 def _checked(texts: pl.Series, form: DateForm) -> DateForm | None:
-    valid = tuple(order for order in form.orders if _parsed(texts, form, order).null_count() == 0)
+    read = {order: _parsed(texts, form, order) for order in form.orders}
+    valid = tuple(order for order, moments in read.items() if moments.null_count() == 0)
     if not valid:
         return None
-    if len(valid) == 2 and _parsed(texts, form, valid[0]).equals(_parsed(texts, form, valid[1])):
+    if len(valid) == 2 and read[valid[0]].equals(read[valid[1]]):
         valid = valid[:1]
     return DateForm(form.pattern, valid, form.two_centuries, form.dots)
 
 
 def _parsed(texts: pl.Series, form: DateForm, order: Order) -> pl.Series:
     names = {"year first": "abc", "day first": "cba", "month first": "cab"}[order]
-    part = texts.str.extract_groups(form.pattern).struct.unnest()
-    year, month, day = (part[name] for name in names)
-    hour, half = part["H"].fill_null("0").cast(pl.Int64), part["half"].str.to_lowercase()
+    year, month, day = (pl.col(name) for name in names)
+    hour, half = pl.col("H").fill_null("0").cast(pl.Int64), pl.col("half").str.to_lowercase()
     late = half.str.starts_with("p").fill_null(False)
-    hour = (hour % 12 + 12 * late.cast(pl.Int64)).zip_with(half.is_not_null(), hour)
-    frame = pl.DataFrame(
-        {
-            "year": _century(year),
-            "month": month,
-            "day": day,
-            "hour": hour,
-            "minute": part["M"].fill_null("00"),
-            "second": part["S"].fill_null("00"),
-            "fraction": part["f"].fill_null("0"),
-        }
+    hour = pl.when(half.is_not_null()).then(hour % 12 + 12 * late.cast(pl.Int64)).otherwise(hour)
+    written = pl.format(
+        "{}-{}-{}T{}:{}:{}.{}",
+        _century(year).cast(pl.String).str.zfill(4),
+        month.str.zfill(2),
+        day.str.zfill(2),
+        hour.cast(pl.String).str.zfill(2),
+        pl.col("M").fill_null("00"),
+        pl.col("S").fill_null("00"),
+        pl.col("f").fill_null("0"),
     )
-    written = frame.select(
-        pl.when(pl.col("month").is_not_null()).then(
-            pl.format(
-                "{}-{}-{}T{}:{}:{}.{}",
-                pl.col("year").cast(pl.String).str.zfill(4),
-                pl.col("month").str.zfill(2),
-                pl.col("day").str.zfill(2),
-                pl.col("hour").cast(pl.String).str.zfill(2),
-                "minute",
-                "second",
-                "fraction",
-            )
-        )
-    ).to_series()
-    moment = written.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
-    return moment.alias(texts.name)
+    known = pl.when(month.is_not_null()).then(written)
+    moment = known.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+    # One pass for all: a call for each step would take longer than the steps. Texts in several
+    # pieces make polars panic there.
+    parts = (
+        texts.rechunk()
+        .alias("text")
+        .to_frame()
+        .select(pl.col("text").str.extract_groups(form.pattern))
+    )
+    return parts.unnest("text").select(moment.alias(texts.name)).to_series()
 
 
-def _century(years: pl.Series) -> pl.Series:
+def _century(years: pl.Expr) -> pl.Expr:
     numbers = years.cast(pl.Int64)
-    short = (years.str.len_chars() == 2).fill_null(False)
-    recent = (numbers <= LAST_OF_CENTURY).fill_null(False)
-    return (numbers + 2000).zip_with(recent, numbers + 1900).zip_with(short, numbers)
+    this = pl.when(numbers <= LAST_OF_CENTURY).then(numbers + 2000).otherwise(numbers + 1900)
+    return pl.when(years.str.len_chars() == 2).then(this).otherwise(numbers)
 
 
 def _clock(texts: pl.Series) -> pl.Series:
