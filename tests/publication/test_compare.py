@@ -51,7 +51,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_private_folders_compare_everybody_by_name(folders: tuple[Path, Path]) -> None:
-    found = intravar.compare(*folders, private=True)
+    found = intravar.compare(*folders, exact=True)
     assert found.physicians["physician"].to_list() == NAMES
     assert found.physicians["change"].to_list() == [0.1, 0.1, 0.1]
     assert any("do not hand this on" in note for note in found.notes)
@@ -67,8 +67,8 @@ def test_else_figures_are_those_that_were_published(folders: tuple[Path, Path]) 
 
 def test_without_a_private_folder_exact_figures_are_refused(folders: tuple[Path, Path]) -> None:
     (folders[1].with_name("second-private") / "figures.parquet").unlink()
-    with pytest.raises(InputError, match="exact figures of .*second' are kept in .*leave private"):
-        intravar.compare(*folders, private=True)
+    with pytest.raises(InputError, match="exact figures of .*second' are kept in .*leave exact"):
+        intravar.compare(*folders, exact=True)
     for folder in folders:
         (folder.with_name(f"{folder.name}-private") / "key.json").unlink()
     with pytest.raises(InputError, match="no physician is in both measurements"):

@@ -121,9 +121,9 @@ MOST_PRINTED = 20
 @described(
     first="DIR1: An earlier measurement.",
     second="DIR2: A later one.",
-    private="By exact figures of both private folders; do not hand this on.",
+    exact="By exact figures of both private folders; do not hand this on.",
 )
-def compare(first: Path, second: Path, private: bool = False, as_json: bool = False) -> None:
+def compare(first: Path, second: Path, exact: bool = False, as_json: bool = False) -> None:
     """Compare two stored measurements: what changed from the first to the second.
 
     Physicians are matched by the names in both private folders. Where these are not at hand they
@@ -131,7 +131,7 @@ def compare(first: Path, second: Path, private: bool = False, as_json: bool = Fa
     decisions are compared one after the other.
     """
     found = {
-        name: intravar.compare(first, second, decision=name, private=private)
+        name: intravar.compare(first, second, decision=name, exact=exact)
         for name in publication.decisions_in_both(first, second)
     }
     if as_json:

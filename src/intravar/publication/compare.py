@@ -19,7 +19,7 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError, option
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
-from intravar.publication.explain import FIGURES_FILE, chosen_decision, file_of
+from intravar.publication.explain import FIGURES_FILE, chosen_decision, file_of, private_table
 from intravar.publication.files import read_published
 from intravar.publication.folders import private_folder
 from intravar.publication.hiding import fraction
@@ -89,7 +89,7 @@ def compare(
     second: str | os.PathLike[str],
     *,
     decision: str | None = None,
-    private: bool = False,
+    exact: bool = False,
 ) -> Comparison:
     """Compare two stored measurements.
 
@@ -102,7 +102,7 @@ def compare(
         The folders that `intravar measure --out` wrote.
     decision
         Which one, where several were measured.
-    private
+    exact
         Whether physicians are compared by the exact figures that both private folders keep, also
         those whose figures were not published. The result has names and must not be handed on.
     """
@@ -120,8 +120,14 @@ def compare(
             f"measure both with {option('method', methods[0])}"
         )
     words, notes = stored[1].words, []
-    if private:
-        tables = [_exact(folder, at) for folder, at in zip(folders, places, strict=True)]
+    if exact:
+        remedy = f"compare where both were measured, or leave {option('exact')} out"
+        tables = [
+            private_table(folder, file_of(FIGURES_FILE, at), "exact figures", remedy).with_columns(
+                who="physician"
+            )
+            for folder, at in zip(folders, places, strict=True)
+        ]
         notes.append("exact figures and names from both private folders; do not hand this on")
     else:
         tables, by_name = _meeting(chosen, folders)
@@ -138,19 +144,6 @@ def compare(
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     notes = [*_notes(tables, both, known, stored), *notes]
     return Comparison(_physicians(known), _group(chosen), _noise(chosen), tuple(notes), words)
-
-
-def _exact(folder: Path, at: int) -> pl.DataFrame:
-    """Return the exact figures of a decision by name, as the private folder keeps them."""
-    private = private_folder(folder.resolve())
-    try:
-        table = pl.read_parquet(private / file_of(FIGURES_FILE, at))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"the exact figures of '{folder}' are kept in '{private}', which cannot be read; "
-            f"compare where both were measured, or leave {option('private')} out"
-        ) from error
-    return table.with_columns(who=pl.col("physician"))
 
 
 def decisions_in_both(

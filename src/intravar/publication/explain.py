@@ -70,16 +70,12 @@ def explain(
         return handed_back(shown, as_pandas=measurement.as_pandas)
     path, private = measurement_folders(measurement)
     published = read_published(path)
-    listed = [each.decision for each in published.decisions]
-    at = chosen_decision(listed, decision)
-    try:
-        cases = pl.read_parquet(private / file_of(CASES_FILE, at))
-        patients = pl.read_parquet(private / file_of(PATIENTS_FILE, at))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"the cases of '{measurement}' are kept in '{private}', which cannot be read; explain "
-            "where the measurement was made"
-        ) from error
+    at = chosen_decision([each.decision for each in published.decisions], decision)
+    remedy = "explain where the measurement was made"
+    cases, patients = (
+        private_table(path, file_of(name, at), "cases", remedy)
+        for name in (CASES_FILE, PATIENTS_FILE)
+    )
     every = published.decisions[at].physicians["physician"].to_list()
     known = Addresses.of(every, private, published.words.decider)
     name = known.name_of(known.found(str(physician)))
@@ -111,6 +107,17 @@ def file_of(name: str, at: int) -> str:
     """
     stem, _, suffix = name.rpartition(".")
     return name if at == 0 else f"{stem}-{at + 1}.{suffix}"
+
+
+def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFrame:
+    """Return a table that the private folder of a measurement keeps."""
+    private = private_folder(folder.resolve())
+    try:
+        return pl.read_parquet(private / name)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"the {what} of '{folder}' are kept in '{private}', which cannot be read; {remedy}"
+        ) from error
 
 
 def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None) -> None:
