@@ -154,8 +154,10 @@ def published_strata(
         n_left_out=len(rows) - len(shown),
         p_value=None if strata.differ != strata.differ else float(f"{strata.differ:.1g}"),
         change=Change(
-            *(coarse(end, fewest) for end in strata.change),
-            probability=fraction(_probability(change, (high - low) / _WIDTH), 2),
+            coarse(change, fewest),
+            coarse(low, fewest),
+            coarse(high, fewest),
+            fraction(_probability(change, (high - low) / _WIDTH), 2),
         ),
         matters=MATTERS,
         lines=(),
