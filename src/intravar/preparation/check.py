@@ -52,15 +52,7 @@ OUTSIDE = "they do not belong to the population"
 
 @dataclass(frozen=True, eq=False)
 class Beyond:
-    """Everybody in a large table, and who of them is learned from.
-
-    Attributes
-    ----------
-    census, drawn
-        Everybody, and who is learned from.
-    dropped
-        Rows of the sample that were dropped, by reason.
-    """
+    """Everybody in a large table, who is learned from, and rows of those that were dropped."""
 
     census: Census
     drawn: Drawn
@@ -75,20 +67,9 @@ class Beyond:
 class Check:
     """What a check found; in memory nothing is hidden.
 
-    Attributes
-    ----------
-    request
-        What was asked for.
-    source, notes
-        What was read, and what was found out while reading.
-    prepared
-        The table as the estimators would get it.
-    panels
-        Panel sizes and who cannot be measured.
-    method, cost
-        The method that would measure; time and memory that it would take.
-    beyond
-        Where patients are many: everybody, and who of them is in `prepared`; None where all are.
+    `prepared` is the table as the estimators would get it. Where patients are many it holds some
+    of them, and `beyond` knows everybody. `notes` tell what was found out while reading, `cost`
+    the time and memory that the method would take.
     """
 
     request: Request
@@ -182,17 +163,10 @@ def checked(
     *,
     whole: bool = False,
 ) -> Check:
-    """Look at a table of patients as a request says.
+    """Look at a table of patients as a request says; `whole` holds all, however many they are.
 
-    Parameters
-    ----------
-    source, request
-        The table, and what is asked of it.
-    spool
-        Gives a folder for what a database hands over, if it is too much to hold; by default one
-        that is removed when the program ends.
-    whole
-        Whether all patients are held, however many they are.
+    `spool` gives a folder for what a database hands over, if it is too much to hold; by default
+    one that is removed when the program ends.
     """
     with request.words.in_errors():
         return _checked(source, request, spool or folder_for_now, whole)

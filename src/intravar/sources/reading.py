@@ -23,7 +23,6 @@ from intravar.frames import is_pandas
 from intravar.sources.columns.plain import Forms, forms_of, plain_table, with_clean_names
 from intravar.sources.columns.values import series_of
 from intravar.sources.databases.base import (
-    Database,
     chosen_query,
     count_rows,
     database_kind,
@@ -47,17 +46,7 @@ AT_A_TIME = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """A table that is gone through a piece at a time.
-
-    Attributes
-    ----------
-    lazy
-        The table as it is stored, under clean names, and the number of every row.
-    n_rows
-        Number of rows.
-    name, notes
-        What to call the source, and how it is read.
-    """
+    """A table that is gone through a piece at a time: as stored, with the number of every row."""
 
     lazy: pl.LazyFrame
     n_rows: int
@@ -76,18 +65,9 @@ def scan_source(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> Scanned | None:
-    """Return a large table to be gone through; None if it is small, or must be read as a whole.
+    """Return a table of more than `least` rows; None if it has fewer, or must be read as a whole.
 
-    Parameters
-    ----------
-    source
-        See :func:`intravar.sources.read_source`.
-    spool
-        Gives a folder for what a database hands over.
-    least
-        Rows beyond which a table is large.
-    table, query, separator, encoding, sheet
-        How to read it.
+    `spool` gives a folder for what a database hands over; see :func:`read_source` for the others.
     """
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         return _large(source.lazy(), least, "the frame")
@@ -97,8 +77,11 @@ def scan_source(
     if kind is not None:
         with closing(open_database(str(source), kind)) as database:
             asked = chosen_query(database, table, query, without_password(str(source)))
-            if not _has_more(database, asked, least):
-                return None
+            try:
+                if count_rows(database, asked) <= least:
+                    return None
+            except InputError:
+                return None  # whoever reads it as a whole says what is wrong with it
             parts = _spooled(database.batches(asked, AT_A_TIME), spool())
         frames = [pl.scan_parquet(part) for part in parts]
         together = pl.concat(frames, how="vertical_relaxed")
@@ -142,14 +125,6 @@ def refuse_own_names(names: Iterable[str]) -> None:
             )
 
 
-def _has_more(database: Database, query: str, least: int) -> bool:
-    """Tell whether a query selects more rows than so many; not if it cannot be asked."""
-    try:
-        return count_rows(database, query) > least
-    except InputError:
-        return False  # whoever reads it as a whole says what is wrong with it
-
-
 def _spooled(batches: Any, folder: Path) -> list[Path]:
     """Keep what a database hands over in files."""
     parts = []
@@ -162,17 +137,7 @@ def _spooled(batches: Any, folder: Path) -> list[Path]:
 def only(
     scanned: Scanned, population: Population, forms: Forms, as_text: Collection[str] = ()
 ) -> pl.LazyFrame:
-    """Return the rows of a large table that belong to a population.
-
-    Parameters
-    ----------
-    scanned, population
-        The table, and who is meant.
-    forms
-        How the texts of the table are written.
-    as_text
-        Columns whose texts stay texts.
-    """
+    """Return the rows of a large table that belong to a population."""
     asked = [clean_name(name) for name in columns_of(population)]
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
     known = [name for name in dict.fromkeys(asked) if name in stored]
@@ -186,24 +151,10 @@ def only(
 
 @dataclass(frozen=True)
 class Source:
-    """A table and where it came from.
+    """A table of patients, what to call its source, and what was found out while reading.
 
-    Attributes
-    ----------
-    table
-        The table, one row per patient.
-    name
-        What to call the source in messages; a password in a URL is left out.
-    notes
-        What was found out while reading: separator, encoding, sheet, how numbers and dates are
-        written.
-    as_pandas
-        Whether it was a frame of pandas, and results are to be.
-    rows
-        The row of the source, counted from 0, of every row of the table, where some were left out;
-        None where all are there.
-    n_outside
-        Rows that do not belong to the population.
+    Results are pandas if the source was (`as_pandas`). Where rows were left out, `rows` are those
+    of the source, counted from 0, that are there; `n_outside` do not belong to the population.
     """
 
     table: pl.DataFrame

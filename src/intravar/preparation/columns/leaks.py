@@ -54,17 +54,9 @@ _EARLIER_NAMES = re.compile(
 
 @dataclass(frozen=True)
 class Leak:
-    """A column that may give the decision away.
+    """A column that may give the decision away, and why.
 
-    Attributes
-    ----------
-    column
-        Its name.
-    why
-        What makes it suspicious.
-    auc
-        How well it alone ranks the decisions (0.5 not at all, 1 perfectly); None if only its name
-        is suspicious.
+    `auc` is how well it alone ranks the decisions; None if only its name is suspicious.
     """
 
     column: str
@@ -85,14 +77,7 @@ def find_leaks(
 ) -> list[Leak]:
     """Return the columns that were probably recorded after the decision, the surest first.
 
-    Parameters
-    ----------
-    columns
-        The covariates in use.
-    decision, decision_name
-        0 or 1 per patient, and what the column is called.
-    date
-        The day of every decision, if it is known.
+    Decisions are 0 or 1 per patient; their dates tell as well, if they are known.
 
     Examples
     --------

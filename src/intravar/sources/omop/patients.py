@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,7 +16,7 @@ import polars as pl
 
 from intravar.errors import InputError, option
 from intravar.request import WINDOW
-from intravar.sources.omop.covariates import add_covariate, parse_covariate
+from intravar.sources.omop.covariates import add_covariate, known_before, parse_covariate
 from intravar.sources.omop.drugs import (
     PHYSICIAN,
     checked_date,
@@ -31,17 +32,10 @@ Provider = Literal["visit", "drug"]
 
 @dataclass(frozen=True)
 class OmopPatients:
-    """A table of patients and how it came about.
+    """A table of patients, and how many persons were left after every step, in words.
 
-    Attributes
-    ----------
-    table
-        person_id, provider_id, a column per drug, the date where it was asked for, and the
-        covariates.
-    steps
-        How many persons were left after every step, in words.
-    decisions
-        The columns of the drugs.
+    Its columns are person_id, provider_id, those of the drugs, which are the decisions, the date
+    where it was asked for, and the covariates.
     """
 
     table: pl.DataFrame
@@ -108,7 +102,7 @@ def omop_patients(
             f"{option('provider')} drug is for one drug; several may have several prescribers, so "
             f"that decisions are those of the visit: give {option('provider')} visit"
         )
-    with OmopTables(source, schema) as tables:
+    with closing(OmopTables(source, schema)) as tables:
         exposures = exposures_of(tables, drugs, descendants=descendants)
         steps = [("persons", tables.read("person", ["person_id"])["person_id"].n_unique())]
         candidates = _visits(tables, visits, steps)
@@ -173,9 +167,6 @@ def _with_event(
         raise InputError(f"'{text}' cannot be a condition of eligibility; give condition:CONCEPT")
     dates = wanted.events(tables).group_by("person_id").agg(pl.col("date").min().alias("since"))
     joined = visits.join(dates, on="person_id", how="inner", maintain_order="left")
-    before = pl.col("since") < pl.col("visit_start_date")
-    if same_day:
-        before = pl.col("since") <= pl.col("visit_start_date")
-    left = joined.filter(before).drop("since")
+    left = joined.filter(known_before("since", same_day)).drop("since")
     steps.append((f"persons with {wanted.name} before a visit", left["person_id"].n_unique()))
     return left
