@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -40,6 +40,22 @@ MATTERS = 0.02
 LEAST_SAMPLE = 1_000
 #: Days after the visit within which a prescription counts as its decision (OMOP).
 WINDOW = 30
+
+#: What numbers must satisfy, and what to give instead of one that does not.
+_LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "min_panel": (lambda given: given >= 2, "a pair takes two, give 2 or more"),
+    "sample": (lambda given: given >= LEAST_SAMPLE, f"give {LEAST_SAMPLE:,} rows or more"),
+    "min_reliability": (lambda given: 0 <= given <= 1, "it lies between 0 and 1"),
+    "matters": (
+        lambda given: 0 <= given < 0.5,
+        "it is a share of pairs, from 0 to below 0.5 (0.02 is 2 of 100)",
+    ),
+    # A count hidden by 2 could only be 1.
+    "smallest_cell": (
+        lambda given: given >= 1 and given != 2,
+        "give 1 (hide nothing), or 3 or more",
+    ),
+}
 
 SUFFIX = ".toml"
 #: Entry of `[words]` that names a file of words which an institution keeps.
@@ -152,14 +168,17 @@ class Request:
         for name in ("physician", "decision"):
             if not getattr(self, name):
                 raise InputError(f"{option(name)} is not given; name a column of the table")
-        _refuse_unknown("policy for missing values", self.missing, MISSING_POLICIES)
-        _refuse_unknown("policy for repeated patients", self.repeated, REPEATED_POLICIES)
+        for what, given, known in (
+            ("policy for missing values", self.missing, MISSING_POLICIES),
+            ("policy for repeated patients", self.repeated, REPEATED_POLICIES),
+        ):
+            if given not in known:
+                raise unknown_name(what, given, known, remedy=", ".join(known))
         self._check_decisions()
         self._check_population()
-        self._check_limits()
-        self._check_words()
-
-    def _check_words(self) -> None:
+        for name, (fits, remedy) in _LIMITS.items():
+            if not fits(value := getattr(self, name)):
+                raise InputError(f"{option(name)} is {value:g}; {remedy}")
         told = {name: checked_pair(name, getattr(self, name)) for name in _PAIRS}
         told["decision_word"] = checked_word("decision_word", self.decision_word)
         told["title"] = checked_word("title", self.title, LONGEST_TITLE)
@@ -225,30 +244,6 @@ class Request:
                     "are chosen by what was decided say nothing about deciding, leave it out"
                 )
 
-    def _check_limits(self) -> None:
-        if self.min_panel < 2:
-            raise InputError(
-                f"{option('min_panel')} is {self.min_panel}; a pair takes two, give 2 or more"
-            )
-        if self.sample < LEAST_SAMPLE:
-            raise InputError(
-                f"{option('sample')} is {self.sample}; give {LEAST_SAMPLE:,} rows or more"
-            )
-        if not 0 <= self.min_reliability <= 1:
-            raise InputError(
-                f"{option('min_reliability')} is {self.min_reliability:g}; it lies between 0 and 1"
-            )
-        if not 0 <= self.matters < 0.5:
-            raise InputError(
-                f"{option('matters')} is {self.matters:g}; it is a share of pairs, from 0 to "
-                "below 0.5 (0.02 is 2 of 100)"
-            )
-        if self.smallest_cell < 1 or self.smallest_cell == 2:  # a count hidden by 2 could only be 1
-            raise InputError(
-                f"{option('smallest_cell')} is {self.smallest_cell}; give 1 (hide nothing), or 3 "
-                "or more"
-            )
-
     @property
     def seed(self) -> int:
         """The old name of `random_state`."""
@@ -307,11 +302,6 @@ class Request:
 Request.__init__ = renamed(**_OLD_NAMES)(Request.__init__)  # type: ignore[method-assign]
 
 
-def _refuse_unknown(what: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise unknown_name(what, given, known, remedy=", ".join(known))
-
-
 def in_section(section: str) -> list[Field[Any]]:
     """Return the fields of a section."""
     return [each for each in fields(Request) if each.metadata["section"] == section]
@@ -363,9 +353,7 @@ def _labels(name: str, value: Any) -> Labels:
     found: dict[str, str] = {}
     for each in listed:
         pair = each.partition("=")[::2] if isinstance(each, str) and "=" in each else each
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
-        column, label = pair
+        column, label = pair if isinstance(pair, tuple | list) and len(pair) == 2 else ("", "")
         if not (isinstance(column, str) and isinstance(label, str) and column.strip()):
             raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
         found[column.strip()] = label if isinstance(label, SharedLabel) else label.strip()
@@ -377,12 +365,9 @@ class SharedLabel(str):
 
 
 def read_words(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the words that an institution keeps in a file: the fields of a `[words]` section.
+    """Return the words that an institution keeps in a TOML file: the fields of a `[words]` section.
 
-    Parameters
-    ----------
-    path
-        A TOML file with `decider_word`, `case_word`, `decision_word`, `title` and `[labels]`.
+    They are `decider_word`, `case_word`, `decision_word`, `title` and `[labels]`.
     """
     found = _flat({"words": _read_toml(path)}, path)
     labels = _labels("labels", found.pop("labels", ()))
@@ -411,14 +396,9 @@ def is_request_file(source: Any) -> bool:
 
 
 def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Request]:
-    """Return the source and the request of a TOML file.
+    """Return the source and the request of a TOML file; changes take the place of its fields.
 
-    Parameters
-    ----------
-    path
-        The file; a relative source in it is looked for beside it.
-    **changes
-        Fields that take the place of the file's.
+    A relative source in it is looked for beside it.
     """
     stored = _read_toml(path)
     source = stored.pop("source", None)
