@@ -45,6 +45,7 @@ from intravar.sources.columns.plain import Forms, TextForm, forms_of_large, plai
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
 from intravar.where import parse_population
+from intravar.wording import Words
 
 #: Why a row is left out that the population does not hold.
 OUTSIDE = "they do not belong to the population"
@@ -185,14 +186,14 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
             # Whoever reads it as a whole says which line or value does not fit.
             with suppress(pl.exceptions.PolarsError):
                 return _of_large(large, request, method)
-    read = (
-        source
-        if isinstance(source, Source)
-        else read_source(source, as_text=_as_text(request), where=request.where, **request.reading)
-    )
+    read = source
+    if not isinstance(source, Source):
+        reading = request.reading
+        read = read_source(source, as_text=_as_text(request), where=request.where, **reading)
     if in_parts and read.table.height > request.sample:
         found = _of_large(_scanned(read), replace(request, where=None), method)
-        return replace(_accounted(found, read), request=_with_labels(request, found))
+        told = replace(request, labels=found.request.labels)
+        return replace(_accounted(found, read), request=told)
     rows = _source_rows(read)
     with counted_among(rows):
         found = _of_table(read.table, request, method, read.name, read.notes)
@@ -232,25 +233,20 @@ def _of_table(
     part: float = 1.0,
 ) -> Check:
     """Look at a table that is held in memory, or at so large a part of one."""
-    for column, label in request.labels:
-        if column not in table.columns and not isinstance(label, SharedLabel):
-            raise missing_column(column, table.columns)
-    labels = tuple(each for each in request.labels if each[0] in table.columns)
-    request = replace(request, labels=labels)
+    request = _labelled(request, table.columns)
     prepared = prepare(table, request, part=part)
-    return Check(
-        request,
-        name,
-        notes,
-        prepared,
-        panel_sizes(prepared.observed, request.min_panel),
-        method,
-        estimate_cost(
-            Size.of(prepared.observed),
-            METHODS.get(method),
-            periods=prepared.period is not None,
-        ),
-    )
+    size, periods = Size.of(prepared.observed), prepared.period is not None
+    cost = estimate_cost(size, METHODS.get(method), periods=periods)
+    panels = panel_sizes(prepared.observed, request.min_panel)
+    return Check(request, name, notes, prepared, panels, method, cost)
+
+
+def _labelled(request: Request, columns: Sequence[str]) -> Request:
+    """Return a request with the labels of columns that the table has."""
+    for column, label in request.labels:
+        if column not in columns and not isinstance(label, SharedLabel):
+            raise missing_column(column, columns)
+    return replace(request, labels=tuple(each for each in request.labels if each[0] in columns))
 
 
 def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
@@ -260,6 +256,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     for name in (physician, decision):
         if name not in stored:
             raise missing_column(name, stored)
+    request = _labelled(request, stored)
     forms = forms_of_large(scanned.lazy, _as_text(request))
     inside = None
     if request.where is not None:
@@ -276,8 +273,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     drawn = draw(census, sample_of(request.sample, len(stored)), request.random_state)
     rows = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
     table = as_measured(census, rows, physician, decision)
-    chosen = table.select(stored)
-    plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'", forms)
+    plain, notes = plain_table(table.select(stored), _as_text(request), f"'{scanned.name}'", forms)
     source_row = table[ROW].to_numpy().astype(np.int64)
     with counted_among(source_row):
         found = _of_table(
@@ -300,14 +296,24 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         n_rows=census.n_rows,
         columns=tuple(_told(each, census) for each in found.prepared.columns),
     )
-    panels = Panels.of(census.named, census.n_patients, census.n_for, request.min_panel)
     if drawn.whole.all() and len(drawn.codes) == len(census.named):
         # Everybody is in the sample: there is nobody else to read.
-        return replace(found, request=_with_labels(request, found), prepared=prepared)
-    observed = prepared.observed
-    size, beyond = Size.of(observed), Beyond(census, drawn, found.prepared.dropped)
-    of_one = most_read(size.n_covariates)
-    words = request.words
+        return replace(found, request=request, prepared=prepared)
+    size, beyond = Size.of(prepared.observed), Beyond(census, drawn, found.prepared.dropped)
+    return replace(
+        found,
+        request=request,
+        notes=(*found.notes, *_sample_notes(census, prepared, size, request.words)),
+        prepared=prepared,
+        panels=Panels.of(census.named, census.n_patients, census.n_for, request.min_panel),
+        cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
+        beyond=beyond,
+    )
+
+
+def _sample_notes(census: Census, prepared: Prepared, size: Size, words: Words) -> list[str]:
+    """Say who is learned from, and of whom only a part is read."""
+    observed, of_one = prepared.observed, most_read(size.n_covariates)
     told = (
         f"a sample of {observed.n_patients:,} {words.cases} of "
         f"{words.counted(len(observed.physicians))}; columns, and what {words.deciders} have in "
@@ -319,20 +325,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
             f"about {of_one:,} {words.cases}, drawn by lot, of every {words.decider} with more "
             f"({n_huge:,} of {len(census.named):,})"
         )
-    return replace(
-        found,
-        request=_with_labels(request, found),
-        notes=(*found.notes, *notes),
-        prepared=prepared,
-        panels=panels,
-        cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
-        beyond=beyond,
-    )
-
-
-def _with_labels(request: Request, found: Check) -> Request:
-    """Return a request with the labels of columns that the table has."""
-    return replace(request, labels=found.request.labels)
+    return notes
 
 
 def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
