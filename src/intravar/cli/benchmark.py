@@ -121,14 +121,10 @@ def benchmark(
         typer.echo(json.dumps(study.summary(), default=str))
     else:
         _print_study(console, study)
-    _write_report(console, study)
-    if study.failures.height:
-        raise typer.Exit(SOME_FAILED)
-
-
-def _write_report(console: cli.Console, study: intravar.study.Study) -> None:
     page, *_ = report.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
+    if study.failures.height:
+        raise typer.Exit(SOME_FAILED)
 
 
 def _print_study(console: cli.Console, study: intravar.study.Study) -> None:

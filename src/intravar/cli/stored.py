@@ -226,7 +226,10 @@ def sheet(
     """
     if (physician is None) == (not everybody):
         raise InputError("name one with --physician, or ask for everybody's sheet with --all")
-    asked = _formats(formats)
+    if formats is not None:
+        asked = documents.parse_formats(formats, documents.SHEET_FORMATS)
+    else:
+        asked = [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]
     written = documents.write_sheets(
         folder,
         out,
@@ -252,9 +255,3 @@ def _say_files(files: list[Path], as_json: bool) -> None:
     else:
         for path in files:
             cli.say(path)
-
-
-def _formats(asked: str | None) -> list[str]:
-    if asked is not None:
-        return documents.parse_formats(asked, documents.SHEET_FORMATS)
-    return [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]

@@ -191,7 +191,10 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
         reading = request.reading
         read = read_source(source, as_text=_as_text(request), where=request.where, **reading)
     if in_parts and read.table.height > request.sample:
-        found = _of_large(_scanned(read), replace(request, where=None), method)
+        refuse_own_names(read.table.columns)
+        numbered = read.table.with_columns(pl.Series(ROW, _source_rows(read).astype(np.uint32)))
+        scanned = Scanned(numbered.lazy(), read.table.height, read.name, read.notes)
+        found = _of_large(scanned, replace(request, where=None), method)
         told = replace(request, labels=found.request.labels)
         return replace(_accounted(found, read), request=told)
     rows = _source_rows(read)
@@ -352,13 +355,6 @@ def _told(report: ColumnReport, census: Census) -> ColumnReport:
     """Say of physician and decision what their values in all rows tell."""
     said = {"physician": census.said[0], "decision": census.said[1]}
     return replace(report, note=said[report.use]) if report.use in said else report
-
-
-def _scanned(read: Source) -> Scanned:
-    """Return a table that was read as a whole as one to be gone through."""
-    refuse_own_names(read.table.columns)
-    numbered = read.table.with_columns(pl.Series(ROW, _source_rows(read).astype(np.uint32)))
-    return Scanned(numbered.lazy(), read.table.height, read.name, read.notes)
 
 
 def _source_rows(read: Source) -> IntArray:

@@ -184,10 +184,14 @@ def learn_copies(
     These rows are a `part` of a table. There is no rule where rows are alike by chance; what is
     said of it is "" where no row comes twice.
     """
+    # Nested values and names of rows say nothing about a patient.
     described = [
         name
-        for name in table.columns
-        if name not in (roles.physician, roles.decision) and _describes(table[name], part)
+        for name, dtype in table.schema.items()
+        if name not in (roles.physician, roles.decision)
+        and not (dtype.is_nested() or dtype == pl.Binary)
+        and len(present := table[name].drop_nulls())
+        and not identifier(table[name], present, part)
     ]
     # A case seen twice and decided alike gives equal rows: with cases named, none is a copy.
     if table.height < 2 or roles.case is not None:
@@ -263,14 +267,6 @@ def _within_and_across(keys: HashArray, same: IntArray, other: IntArray) -> Floa
     within = _pairs(counted["len"].to_numpy().astype(np.int64))
     together = counted.group_by("key", "same").agg(pl.col("len").sum())["len"]
     return np.array([within, _pairs(together.to_numpy().astype(np.int64)) - within])
-
-
-def _describes(column: pl.Series, part: float) -> bool:
-    """Tell whether a column says something about a patient, and not which row this is."""
-    if column.dtype.is_nested() or column.dtype == pl.Binary:
-        return False
-    present = column.drop_nulls()
-    return bool(len(present)) and not identifier(column, present, part)
 
 
 def same_within(columns: Sequence[pl.Series], physician: pl.Series) -> list[bool]:

@@ -82,8 +82,11 @@ def scan_source(
                     return None
             except InputError:
                 return None  # whoever reads it as a whole says what is wrong with it
-            parts = _spooled(database.batches(asked, AT_A_TIME), spool())
-        frames = [pl.scan_parquet(part) for part in parts]
+            folder, frames = spool(), []
+            for number, batch in enumerate(database.batches(asked, AT_A_TIME)):
+                part = folder / f"rows-{number:06d}.parquet"
+                batch.write_parquet(part, compression="lz4")
+                frames.append(pl.scan_parquet(part))
         together = pl.concat(frames, how="vertical_relaxed")
         return _large(together, least, without_password(str(source)))
     path = Path(source)
@@ -123,15 +126,6 @@ def refuse_own_names(names: Iterable[str]) -> None:
             raise InputError(
                 f"column '{name}' has a name that intravar gives to columns of its own; rename it"
             )
-
-
-def _spooled(batches: Any, folder: Path) -> list[Path]:
-    """Keep what a database hands over in files."""
-    parts = []
-    for number, batch in enumerate(batches):
-        parts.append(folder / f"rows-{number:06d}.parquet")
-        batch.write_parquet(parts[-1], compression="lz4")
-    return parts
 
 
 def only(

@@ -117,7 +117,8 @@ def _asked(
         later = (column.values > date.cast(pl.Datetime("us")).dt.epoch("us") / DAY).drop_nulls()
         if len(later) and (share := float(later.mean() or 0.0)) > MOSTLY_AFTER:  # type: ignore[arg-type]
             return f"lies after the date of the decision in {share:.0%} of rows"
-    if _named_like(column.name, decision_name):
+    short, name = decision_name.lower(), column.name.lower()
+    if len(short) >= 4 and short in name and name != short:
         return f"its name contains the decision's, '{decision_name}'"
     name = in_words(column.name)
     found = _TELLING_NAMES.search(name)
@@ -203,8 +204,3 @@ def _missing_more(column: Column, decided: npt.NDArray[np.int8]) -> float:
     if not missing.any() or decided.min() == decided.max():
         return 0.0
     return abs(float(missing[decided == 1].mean() - missing[decided == 0].mean()))
-
-
-def _named_like(name: str, decision_name: str) -> bool:
-    short = decision_name.lower()
-    return len(short) >= 4 and short in name.lower() and name.lower() != short

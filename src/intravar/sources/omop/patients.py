@@ -231,18 +231,12 @@ def exposures_of(
     """Return when every drug was given to whom, by the name of its column."""
     found = {}
     for name, concepts in drugs.items():
-        wanted = _with_descendants(tables, concepts) if descendants else list(concepts)
-        found[name] = _exposures(tables, wanted, concepts)
+        wanted = set(concepts)
+        if descendants and tables.has("concept_ancestor"):
+            column, ancestors = "descendant_concept_id", ("ancestor_concept_id", list(concepts))
+            wanted |= set(tables.read("concept_ancestor", [column], ancestors)[column].to_list())
+        found[name] = _exposures(tables, sorted(wanted), concepts)
     return found
-
-
-def _with_descendants(tables: OmopTables, drug: Sequence[int]) -> list[int]:
-    if not tables.has("concept_ancestor"):
-        return list(drug)
-    found = tables.read(
-        "concept_ancestor", ["descendant_concept_id"], ("ancestor_concept_id", list(drug))
-    )
-    return sorted({*drug, *found["descendant_concept_id"].to_list()})
 
 
 def _exposures(tables: OmopTables, concepts: Sequence[int], drug: Sequence[int]) -> pl.DataFrame:
