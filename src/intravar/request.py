@@ -10,6 +10,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -71,6 +72,14 @@ def _asked(section: str, words: str, default: Any = None) -> Any:
     return field(default=default, metadata={"section": section, "words": words})
 
 
+_columns = partial(_asked, "columns")
+_population = partial(_asked, "population")
+_reading = partial(_asked, "reading")
+_methods = partial(_asked, "methods")
+_limits = partial(_asked, "limits")
+_words = partial(_asked, "words")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What is to be measured, and how; checked when it is made.
@@ -85,80 +94,68 @@ class Request:
     intravar.errors.InputError: min_panel is 1; a pair takes two, give 2 or more
     """
 
-    physician: str = _asked("columns", "Column of whoever decides.", "")
-    decision: str = _asked(
-        "columns", "Column of the decision; several with commas between are measured together.", ""
+    physician: str = _columns("Column of whoever decides.", "")
+    decision: str = _columns(
+        "Column of the decision; several with commas between are measured together.", ""
     )
-    order: tuple[str, ...] = _asked(
-        "columns", "Several decisions in the order in which they are taken. Default: as named.", ()
+    order: tuple[str, ...] = _columns(
+        "Several decisions in the order in which they are taken. Default: as named.", ()
     )
-    covariates: tuple[str, ...] | None = _asked(
-        "columns", "Columns to compare patients by. Default: all."
+    covariates: tuple[str, ...] | None = _columns("Columns to compare patients by. Default: all.")
+    exclude: tuple[str, ...] = _columns("Columns not to compare patients by.", ())
+    after: tuple[str, ...] = _columns("Columns that are known only after the decision.", ())
+    categorical: tuple[str, ...] = _columns("Columns of numbers that are codes of categories.", ())
+    decision_positive: str | None = _columns(
+        "Value of the decision that counts, or a comparison such as '>=4'."
     )
-    exclude: tuple[str, ...] = _asked("columns", "Columns not to compare patients by.", ())
-    after: tuple[str, ...] = _asked(
-        "columns", "Columns that are known only after the decision.", ()
+    missing: Missing = _columns(  # noqa: RUF009
+        "Missing covariates: indicator, drop or impute.", "indicator"
     )
-    categorical: tuple[str, ...] = _asked(
-        "columns", "Columns of numbers that are codes of categories.", ()
+    patient: str | None = _columns("Column that names the patient. Default: found out by its name.")
+    case: str | None = _columns("Column that says which case was seen, if some were seen twice.")
+    repeated: Repeated = _columns(  # noqa: RUF009
+        "Copies of rows and patients who come again: counted once, or all.", "once"
     )
-    decision_positive: str | None = _asked(
-        "columns", "Value of the decision that counts, or a comparison such as '>=4'."
+    where: str | None = _population(
+        'Which patients are meant: "age >= 75 and diabetes = 1". Default: all.'
     )
-    missing: Missing = _asked(  # noqa: RUF009
-        "columns", "Missing covariates: indicator, drop or impute.", "indicator"
+    by: str | None = _population("Column whose levels are compared with each other.")
+    date: str | None = _population("Column that says when, for a course over time.")
+    period: str | None = _population(
+        "year, quarter, month or 'before/after 2024-03-01'. Default: year."
     )
-    patient: str | None = _asked(
-        "columns", "Column that names the patient. Default: found out by its name."
+    table: str | None = _reading("Table of a database.")
+    query: str | None = _reading("Query of a database.")
+    separator: str | None = _reading("Separator of a text file. Default: found out.")
+    encoding: str | None = _reading("Encoding of a text file. Default: UTF-8.")
+    sheet: str | None = _reading("Sheet of a workbook.")
+    method: str | None = _methods("Method that measures. Default: predictability.")
+    methods: tuple[str, ...] = _methods("Methods to set beside it, or all.", ())
+    random_state: int = _methods("Seed of what a method draws.", 0)
+    sample: int = _methods(
+        "Patients to learn from; in larger tables the others are read by it.", SAMPLE
     )
-    case: str | None = _asked(
-        "columns", "Column that says which case was seen, if some were seen twice."
+    min_panel: int = _limits("Patients below which a physician is not reported.", MIN_PANEL)
+    min_reliability: float = _limits(
+        "Reliability below which a physician is not ranked.", MIN_RELIABILITY
     )
-    repeated: Repeated = _asked(  # noqa: RUF009
-        "columns", "Copies of rows and patients who come again: counted once, or all.", "once"
+    matters: float = _limits(
+        "Standard deviation between physicians below which they do not differ.", MATTERS
     )
-    where: str | None = _asked(
-        "population", 'Which patients are meant: "age >= 75 and diabetes = 1". Default: all.'
+    smallest_cell: int = _limits(
+        "Smallest count of patients or events that is shown.", SMALLEST_CELL
     )
-    by: str | None = _asked("population", "Column whose levels are compared with each other.")
-    date: str | None = _asked("population", "Column that says when, for a course over time.")
-    period: str | None = _asked(
-        "population", "year, quarter, month or 'before/after 2024-03-01'. Default: year."
+    decider_word: str | None = _words(
+        "Whoever decides, one and several. Default: physician,physicians."
     )
-    table: str | None = _asked("reading", "Table of a database.")
-    query: str | None = _asked("reading", "Query of a database.")
-    separator: str | None = _asked("reading", "Separator of a text file. Default: found out.")
-    encoding: str | None = _asked("reading", "Encoding of a text file. Default: UTF-8.")
-    sheet: str | None = _asked("reading", "Sheet of a workbook.")
-    method: str | None = _asked("methods", "Method that measures. Default: predictability.")
-    methods: tuple[str, ...] = _asked("methods", "Methods to set beside it, or all.", ())
-    random_state: int = _asked("methods", "Seed of what a method draws.", 0)
-    sample: int = _asked(
-        "methods", "Patients to learn from; in larger tables the others are read by it.", SAMPLE
+    case_word: str | None = _words(
+        "Whoever is decided about, one and several. Default: patient,patients."
     )
-    min_panel: int = _asked(
-        "limits", "Patients below which a physician is not reported.", MIN_PANEL
+    decision_word: str | None = _words("What is decided for, thrombolysis say.")
+    labels: Labels = _words(  # noqa: RUF009
+        "What to call a column, as COLUMN=label; may be given again.", ()
     )
-    min_reliability: float = _asked(
-        "limits", "Reliability below which a physician is not ranked.", MIN_RELIABILITY
-    )
-    matters: float = _asked(
-        "limits", "Standard deviation between physicians below which they do not differ.", MATTERS
-    )
-    smallest_cell: int = _asked(
-        "limits", "Smallest count of patients or events that is shown.", SMALLEST_CELL
-    )
-    decider_word: str | None = _asked(
-        "words", "Whoever decides, one and several. Default: physician,physicians."
-    )
-    case_word: str | None = _asked(
-        "words", "Whoever is decided about, one and several. Default: patient,patients."
-    )
-    decision_word: str | None = _asked("words", "What is decided for, thrombolysis say.")
-    labels: Labels = _asked(  # noqa: RUF009
-        "words", "What to call a column, as COLUMN=label; may be given again.", ()
-    )
-    title: str | None = _asked("words", "Title of the page.")
+    title: str | None = _words("Title of the page.")
 
     def __post_init__(self) -> None:
         if isinstance(self.decision, list | tuple):
