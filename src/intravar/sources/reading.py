@@ -20,7 +20,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.frames import is_pandas
-from intravar.sources.columns.plain import Forms, forms_of, plain_table, with_clean_names
+from intravar.sources.columns.plain import Forms, plain_table, understood, with_clean_names
 from intravar.sources.columns.values import series_of
 from intravar.sources.databases.base import (
     chosen_query,
@@ -221,18 +221,17 @@ def _source(
     notes: Sequence[str] = (),
 ) -> Source:
     if population is None:
-        plain, more = plain_table(checked_shape(frame, called), as_text, called)
+        plain, more, _ = understood(checked_shape(frame, called), as_text, called)
         return Source(plain, name, (*notes, *more))
     frame = with_clean_names(frame, called)
-    forms = forms_of(frame, as_text)
-    whole, _ = plain_table(frame, as_text, called, forms)
+    whole, _, forms = understood(frame, as_text, called)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise nobody_inside(called)
     # What a column holds is found out anew, as if the table had been filtered before; how it is
     # written all rows tell.
     chosen = checked_shape(frame.filter(inside), called)
-    plain, more = plain_table(chosen, as_text, called, forms.among(forms_of(chosen, as_text)))
+    plain, more, _ = understood(chosen, as_text, called, whole=forms)
     rows = inside.arg_true().to_numpy().astype(np.int64)
     return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
 
