@@ -13,16 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from intravar import cli
-from intravar.cli import (
-    benchmark,
-    check,
-    endings,
-    measure,
-    omop,
-    review,
-    simulation,
-    stored,
-)
+from intravar.cli import benchmark, check, endings, measure, omop, review, simulation, stored
 from intravar.cli.options import described
 from intravar.errors import InputError
 from intravar.version import __version__

@@ -19,6 +19,7 @@ from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import CommonEstimator, Size
 from intravar.estimators.repeats import Repeats
+from intravar.preparation import sample
 from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
@@ -27,18 +28,6 @@ from intravar.preparation.periods import check_period
 from intravar.preparation.physicians import Panels, panel_sizes
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
 from intravar.preparation.recipe import Recipe
-from intravar.preparation.sample import (
-    CODE,
-    DECIDED,
-    Census,
-    Drawn,
-    as_measured,
-    draw,
-    most_read,
-    sample_of,
-    sampled_rows,
-    take_census,
-)
 from intravar.request import Request, SharedLabel, requested
 from intravar.sources import Source, read_source
 from intravar.sources.columns.plain import Forms, TextForm, forms_of_large, plain_table
@@ -55,13 +44,13 @@ OUTSIDE = "they do not belong to the population"
 class Beyond:
     """Everybody in a large table, who is learned from, and rows of those that were dropped."""
 
-    census: Census
-    drawn: Drawn
+    census: sample.Census
+    drawn: sample.Drawn
     dropped: Mapping[str, int]
 
     def n_read(self, n_columns: int) -> int:
         """Return how many patients are read: of huge panels a part."""
-        return int(np.minimum(self.census.n_patients, most_read(n_columns)).sum())
+        return int(np.minimum(self.census.n_patients, sample.most_read(n_columns)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +254,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     if request.where is not None:
         inside = only(scanned, parse_population(request.where), forms, _as_text(request))
         forms = forms.among(forms_of_large(inside, _as_text(request)))
-    census = take_census(
+    census = sample.take_census(
         scanned,
         physician,
         decision,
@@ -273,9 +262,9 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         rows=inside,
         outside=OUTSIDE,
     )
-    drawn = draw(census, sample_of(request.sample, len(stored)), request.random_state)
-    rows = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
-    table = as_measured(census, rows, physician, decision)
+    drawn = sample.draw(census, sample.sample_of(request.sample, len(stored)), request.random_state)
+    rows = sample.sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
+    table = sample.as_measured(census, rows, physician, decision)
     plain, notes = plain_table(table.select(stored), _as_text(request), f"'{scanned.name}'", forms)
     source_row = table[ROW].to_numpy().astype(np.int64)
     with counted_among(source_row):
@@ -314,9 +303,9 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     )
 
 
-def _sample_notes(census: Census, prepared: Prepared, size: Size, words: Words) -> list[str]:
+def _sample_notes(census: sample.Census, prepared: Prepared, size: Size, words: Words) -> list[str]:
     """Say who is learned from, and of whom only a part is read."""
-    observed, of_one = prepared.observed, most_read(size.n_covariates)
+    observed, of_one = prepared.observed, sample.most_read(size.n_covariates)
     told = (
         f"a sample of {observed.n_patients:,} {words.cases} of "
         f"{words.counted(len(observed.physicians))}; columns, and what {words.deciders} have in "
@@ -331,7 +320,7 @@ def _sample_notes(census: Census, prepared: Prepared, size: Size, words: Words) 
     return notes
 
 
-def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
+def _refuse_odd_texts(census: sample.Census, recipe: Recipe, forms: Forms) -> None:
     """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
     for name, kind in recipe.kinds:
         if kind != "category" and forms.columns.get(name) == TextForm():
@@ -341,17 +330,17 @@ def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
 
 
 def _dropped_of_all(
-    census: Census, sample: Prepared, copies: CopyRule | None, n_sampled: int
+    census: sample.Census, learned_from: Prepared, copies: CopyRule | None, n_sampled: int
 ) -> dict[str, int]:
     """Return rows dropped by reason: copies are counted in all rows, others as in the sample."""
     n_rows = int(census.n_patients.sum())
-    dropped = {why: round(n * n_rows / n_sampled) for why, n in sample.dropped.items()}
+    dropped = {why: round(n * n_rows / n_sampled) for why, n in learned_from.dropped.items()}
     if copies is not None and n_rows > n_sampled:
-        dropped[COPIES] = copies.count(census.rows, n_rows, [CODE, DECIDED])
+        dropped[COPIES] = copies.count(census.rows, n_rows, [sample.CODE, sample.DECIDED])
     return census.dropped | dropped
 
 
-def _told(report: ColumnReport, census: Census) -> ColumnReport:
+def _told(report: ColumnReport, census: sample.Census) -> ColumnReport:
     """Say of physician and decision what their values in all rows tell."""
     said = {"physician": census.said[0], "decision": census.said[1]}
     return replace(report, note=said[report.use]) if report.use in said else report

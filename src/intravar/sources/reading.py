@@ -82,7 +82,8 @@ def scan_source(
                     return None
             except InputError:
                 return None  # whoever reads it as a whole says what is wrong with it
-            folder, frames = spool(), []
+            folder = spool()
+            frames: list[pl.LazyFrame] = []
             for number, batch in enumerate(database.batches(asked, AT_A_TIME)):
                 part = folder / f"rows-{number:06d}.parquet"
                 batch.write_parquet(part, compression="lz4")

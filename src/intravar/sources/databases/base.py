@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -22,12 +22,7 @@ from intravar.sources.paths import existing, shown
 Kind = Literal["postgresql", "duckdb", "sqlite"]
 SQLITE_MAGIC = b"SQLite format 3\x00"
 DUCKDB_MAGIC = b"DUCK"  # after eight bytes of checksum
-_SCHEMES: dict[str, Kind] = {
-    "postgresql": "postgresql",
-    "postgres": "postgresql",
-    "duckdb": "duckdb",
-    "sqlite": "sqlite",
-}
+_SCHEMES: dict[str, Kind] = {kind: kind for kind in get_args(Kind)} | {"postgres": "postgresql"}
 _SUFFIXES: dict[str, Kind] = {
     ".duckdb": "duckdb",
     ".ddb": "duckdb",
