@@ -40,18 +40,12 @@ class RepeatedRows:
     """Which rows are one patient: `group` has a number per row, which rows of one patient share.
 
     Exact copies of a row, and rows of patients who were in the table before, are counted without
-    one of each. `patient` are the columns by which patients were known again.
+    one of each.
     """
 
     group: IntArray
     n_copies: int
     n_again: int
-    patient: tuple[str, ...]
-
-    @property
-    def n_patients(self) -> int:
-        """Number of patients."""
-        return int(self.group.max()) + 1 if len(self.group) else 0
 
 
 def each_once(
@@ -101,19 +95,16 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
     >>> found.group.tolist(), found.n_again
     ([0, 0, 1], 1)
     """
-    patient = roles.patient
-    taken = (roles.physician, roles.decision)
-    names = [patient] if patient else [name for name in table.columns if names_patients(name)]
-    known = tuple(name for name in names if name not in taken)
-    links = [group for name in known if (group := _of_one_patient(table[name])) is not None]
+    named = [roles.patient] if roles.patient else [*filter(names_patients, table.columns)]
+    known = [table[name] for name in named if name not in (roles.physician, roles.decision)]
+    links = [group for column in known if (group := _of_one_patient(column)) is not None]
     n_again = table.height - _joined(links, table.height)[0]
     copied = None if rule is None else rule.groups(table, roles)
     if copied is not None:
         links.append(copied)
     group = _joined(links, table.height)[1]
     n_copies = 0 if copied is None else table.height - len(np.unique(copied))
-    again = tuple(name for name in known if table[name].drop_nulls().is_duplicated().any())
-    return RepeatedRows(group, n_copies, n_again, again)
+    return RepeatedRows(group, n_copies, n_again)
 
 
 def _of_one_patient(column: pl.Series) -> IntArray | None:
