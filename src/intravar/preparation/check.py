@@ -30,7 +30,8 @@ from intravar.preparation.prepare import ColumnReport, Prepared, prepare
 from intravar.preparation.recipe import Recipe
 from intravar.request import Request, SharedLabel, requested
 from intravar.sources import Source, read_source
-from intravar.sources.columns.plain import Forms, TextForm, forms_of_large, plain_table
+from intravar.sources.columns.plain import Forms, forms_of_large, plain_table
+from intravar.sources.columns.texts import TextForm
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
 from intravar.where import parse_population
