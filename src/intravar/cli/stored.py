@@ -111,8 +111,12 @@ def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words
 MOST_PRINTED = 20
 
 
-@described(first="DIR1: An earlier measurement.", second="DIR2: A later one.")
-def compare(first: Path, second: Path, as_json: bool = False) -> None:
+@described(
+    first="DIR1: An earlier measurement.",
+    second="DIR2: A later one.",
+    exact="By exact figures of both private folders; do not hand this on.",
+)
+def compare(first: Path, second: Path, exact: bool = False, as_json: bool = False) -> None:
     """Compare two stored measurements: what changed from the first to the second.
 
     Physicians are matched by the names in both private folders. Where these are not at hand they
@@ -120,7 +124,7 @@ def compare(first: Path, second: Path, as_json: bool = False) -> None:
     decisions are compared one after the other.
     """
     found = {
-        name: intravar.compare(first, second, decision=name)
+        name: intravar.compare(first, second, decision=name, exact=exact)
         for name in publication.decisions_in_both(first, second)
     }
     if as_json:
