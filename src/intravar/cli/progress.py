@@ -75,12 +75,7 @@ def _interrupt_when_closed() -> None:
 class StepProgress:
     """Shows the step that runs, how long it has taken and how long it should.
 
-    Parameters
-    ----------
-    console
-        Where to show it; a terminal gets a line that moves, anything else one line per step.
-    every
-        Whether short steps make a plain line too.
+    A terminal gets a line that moves, anything else one line per step; `every` has short ones too.
     """
 
     def __init__(self, console: Console, *, every: bool = False) -> None:
@@ -131,7 +126,8 @@ class StepProgress:
         self._done = f"{done} of {total} parts"
         if (left := left_by_parts(self._parts, done, total)) is not None:
             self._done += f", about {_time(left)} left"
-        if self._live is None and (self._every or done == total or _worth_a_line(done, total)):
+        a_tenth_more = 10 * done // total > 10 * (done - 1) // total
+        if self._live is None and (self._every or done == total or a_tenth_more):
             self._console.print(f"  {self._done}", markup=False, highlight=False)
 
     def note(self, words: str) -> None:
@@ -158,11 +154,6 @@ class StepProgress:
         return Text(text, no_wrap=True, overflow="ellipsis")
 
 
-def _worth_a_line(done: int, total: int) -> bool:
-    """Tell whether a tenth of all parts more is done."""
-    return 10 * done // total > 10 * (done - 1) // total
-
-
 def _time(seconds: float) -> str:
     whole = round(seconds)
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
@@ -173,14 +164,9 @@ PLAIN_EVERY = 15.0
 
 
 class StudyProgress:
-    """Shows what is running, done and failed, and the time left.
+    """Shows what is running, done and failed, and the time left, with so many workers.
 
-    Parameters
-    ----------
-    console
-        Where to show it; a terminal gets a bar, anything else plain lines.
-    workers
-        How many units are worked on at a time.
+    A terminal gets a bar, anything else plain lines.
     """
 
     def __init__(self, console: Console, workers: int) -> None:

@@ -19,6 +19,7 @@ from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import CommonEstimator, Size
 from intravar.estimators.repeats import Repeats
+from intravar.preparation import sample
 from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
@@ -27,24 +28,14 @@ from intravar.preparation.periods import check_period
 from intravar.preparation.physicians import Panels, panel_sizes
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare
 from intravar.preparation.recipe import Recipe
-from intravar.preparation.sample import (
-    CODE,
-    DECIDED,
-    Census,
-    Drawn,
-    as_measured,
-    draw,
-    most_read,
-    sample_of,
-    sampled_rows,
-    take_census,
-)
 from intravar.request import Request, SharedLabel, requested
 from intravar.sources import Source, read_source
-from intravar.sources.columns.plain import Forms, TextForm, forms_of_large, plain_table
+from intravar.sources.columns.plain import Forms, forms_of_large, plain_table
+from intravar.sources.columns.texts import TextForm
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
 from intravar.where import parse_population
+from intravar.wording import Words
 
 #: Why a row is left out that the population does not hold.
 OUTSIDE = "they do not belong to the population"
@@ -52,43 +43,24 @@ OUTSIDE = "they do not belong to the population"
 
 @dataclass(frozen=True, eq=False)
 class Beyond:
-    """Everybody in a large table, and who of them is learned from.
+    """Everybody in a large table, who is learned from, and rows of those that were dropped."""
 
-    Attributes
-    ----------
-    census, drawn
-        Everybody, and who is learned from.
-    dropped
-        Rows of the sample that were dropped, by reason.
-    """
-
-    census: Census
-    drawn: Drawn
+    census: sample.Census
+    drawn: sample.Drawn
     dropped: Mapping[str, int]
 
     def n_read(self, n_columns: int) -> int:
         """Return how many patients are read: of huge panels a part."""
-        return int(np.minimum(self.census.n_patients, most_read(n_columns)).sum())
+        return int(np.minimum(self.census.n_patients, sample.most_read(n_columns)).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Check:
     """What a check found; in memory nothing is hidden.
 
-    Attributes
-    ----------
-    request
-        What was asked for.
-    source, notes
-        What was read, and what was found out while reading.
-    prepared
-        The table as the estimators would get it.
-    panels
-        Panel sizes and who cannot be measured.
-    method, cost
-        The method that would measure; time and memory that it would take.
-    beyond
-        Where patients are many: everybody, and who of them is in `prepared`; None where all are.
+    `prepared` is the table as the estimators would get it. Where patients are many it holds some
+    of them, and `beyond` knows everybody. `notes` tell what was found out while reading, `cost`
+    the time and memory that the method would take.
     """
 
     request: Request
@@ -182,17 +154,10 @@ def checked(
     *,
     whole: bool = False,
 ) -> Check:
-    """Look at a table of patients as a request says.
+    """Look at a table of patients as a request says; `whole` holds all, however many they are.
 
-    Parameters
-    ----------
-    source, request
-        The table, and what is asked of it.
-    spool
-        Gives a folder for what a database hands over, if it is too much to hold; by default one
-        that is removed when the program ends.
-    whole
-        Whether all patients are held, however many they are.
+    `spool` gives a folder for what a database hands over, if it is too much to hold; by default
+    one that is removed when the program ends.
     """
     with request.words.in_errors():
         return _checked(source, request, spool or folder_for_now, whole)
@@ -211,14 +176,17 @@ def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bo
             # Whoever reads it as a whole says which line or value does not fit.
             with suppress(pl.exceptions.PolarsError):
                 return _of_large(large, request, method)
-    read = (
-        source
-        if isinstance(source, Source)
-        else read_source(source, as_text=_as_text(request), where=request.where, **request.reading)
-    )
+    read = source
+    if not isinstance(source, Source):
+        reading = request.reading
+        read = read_source(source, as_text=_as_text(request), where=request.where, **reading)
     if in_parts and read.table.height > request.sample:
-        found = _of_large(_scanned(read), replace(request, where=None), method)
-        return replace(_accounted(found, read), request=_with_labels(request, found))
+        refuse_own_names(read.table.columns)
+        numbered = read.table.with_columns(pl.Series(ROW, _source_rows(read).astype(np.uint32)))
+        scanned = Scanned(numbered.lazy(), read.table.height, read.name, read.notes)
+        found = _of_large(scanned, replace(request, where=None), method)
+        told = replace(request, labels=found.request.labels)
+        return replace(_accounted(found, read), request=told)
     rows = _source_rows(read)
     with counted_among(rows):
         found = _of_table(read.table, request, method, read.name, read.notes)
@@ -258,25 +226,20 @@ def _of_table(
     part: float = 1.0,
 ) -> Check:
     """Look at a table that is held in memory, or at so large a part of one."""
-    for column, label in request.labels:
-        if column not in table.columns and not isinstance(label, SharedLabel):
-            raise missing_column(column, table.columns)
-    labels = tuple(each for each in request.labels if each[0] in table.columns)
-    request = replace(request, labels=labels)
+    request = _labelled(request, table.columns)
     prepared = prepare(table, request, part=part)
-    return Check(
-        request,
-        name,
-        notes,
-        prepared,
-        panel_sizes(prepared.observed, request.min_panel),
-        method,
-        estimate_cost(
-            Size.of(prepared.observed),
-            METHODS.get(method),
-            periods=prepared.period is not None,
-        ),
-    )
+    size, periods = Size.of(prepared.observed), prepared.period is not None
+    cost = estimate_cost(size, METHODS.get(method), periods=periods)
+    panels = panel_sizes(prepared.observed, request.min_panel)
+    return Check(request, name, notes, prepared, panels, method, cost)
+
+
+def _labelled(request: Request, columns: Sequence[str]) -> Request:
+    """Return a request with the labels of columns that the table has."""
+    for column, label in request.labels:
+        if column not in columns and not isinstance(label, SharedLabel):
+            raise missing_column(column, columns)
+    return replace(request, labels=tuple(each for each in request.labels if each[0] in columns))
 
 
 def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
@@ -286,12 +249,13 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     for name in (physician, decision):
         if name not in stored:
             raise missing_column(name, stored)
+    request = _labelled(request, stored)
     forms = forms_of_large(scanned.lazy, _as_text(request))
     inside = None
     if request.where is not None:
         inside = only(scanned, parse_population(request.where), forms, _as_text(request))
         forms = forms.among(forms_of_large(inside, _as_text(request)))
-    census = take_census(
+    census = sample.take_census(
         scanned,
         physician,
         decision,
@@ -299,11 +263,10 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         rows=inside,
         outside=OUTSIDE,
     )
-    drawn = draw(census, sample_of(request.sample, len(stored)), request.random_state)
-    rows = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
-    table = as_measured(census, rows, physician, decision)
-    chosen = table.select(stored)
-    plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'", forms)
+    drawn = sample.draw(census, sample.sample_of(request.sample, len(stored)), request.random_state)
+    rows = sample.sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
+    table = sample.as_measured(census, rows, physician, decision)
+    plain, notes = plain_table(table.select(stored), _as_text(request), f"'{scanned.name}'", forms)
     source_row = table[ROW].to_numpy().astype(np.int64)
     with counted_among(source_row):
         found = _of_table(
@@ -326,14 +289,24 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
         n_rows=census.n_rows,
         columns=tuple(_told(each, census) for each in found.prepared.columns),
     )
-    panels = Panels.of(census.named, census.n_patients, census.n_for, request.min_panel)
     if drawn.whole.all() and len(drawn.codes) == len(census.named):
         # Everybody is in the sample: there is nobody else to read.
-        return replace(found, request=_with_labels(request, found), prepared=prepared)
-    observed = prepared.observed
-    size, beyond = Size.of(observed), Beyond(census, drawn, found.prepared.dropped)
-    of_one = most_read(size.n_covariates)
-    words = request.words
+        return replace(found, request=request, prepared=prepared)
+    size, beyond = Size.of(prepared.observed), Beyond(census, drawn, found.prepared.dropped)
+    return replace(
+        found,
+        request=request,
+        notes=(*found.notes, *_sample_notes(census, prepared, size, request.words)),
+        prepared=prepared,
+        panels=Panels.of(census.named, census.n_patients, census.n_for, request.min_panel),
+        cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
+        beyond=beyond,
+    )
+
+
+def _sample_notes(census: sample.Census, prepared: Prepared, size: Size, words: Words) -> list[str]:
+    """Say who is learned from, and of whom only a part is read."""
+    observed, of_one = prepared.observed, sample.most_read(size.n_covariates)
     told = (
         f"a sample of {observed.n_patients:,} {words.cases} of "
         f"{words.counted(len(observed.physicians))}; columns, and what {words.deciders} have in "
@@ -345,23 +318,10 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
             f"about {of_one:,} {words.cases}, drawn by lot, of every {words.decider} with more "
             f"({n_huge:,} of {len(census.named):,})"
         )
-    return replace(
-        found,
-        request=_with_labels(request, found),
-        notes=(*found.notes, *notes),
-        prepared=prepared,
-        panels=panels,
-        cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
-        beyond=beyond,
-    )
+    return notes
 
 
-def _with_labels(request: Request, found: Check) -> Request:
-    """Return a request with the labels of columns that the table has."""
-    return replace(request, labels=found.request.labels)
-
-
-def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
+def _refuse_odd_texts(census: sample.Census, recipe: Recipe, forms: Forms) -> None:
     """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
     for name, kind in recipe.kinds:
         if kind != "category" and forms.columns.get(name) == TextForm():
@@ -371,27 +331,20 @@ def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
 
 
 def _dropped_of_all(
-    census: Census, sample: Prepared, copies: CopyRule | None, n_sampled: int
+    census: sample.Census, learned_from: Prepared, copies: CopyRule | None, n_sampled: int
 ) -> dict[str, int]:
     """Return rows dropped by reason: copies are counted in all rows, others as in the sample."""
     n_rows = int(census.n_patients.sum())
-    dropped = {why: round(n * n_rows / n_sampled) for why, n in sample.dropped.items()}
+    dropped = {why: round(n * n_rows / n_sampled) for why, n in learned_from.dropped.items()}
     if copies is not None and n_rows > n_sampled:
-        dropped[COPIES] = copies.count(census.rows, n_rows, [CODE, DECIDED])
+        dropped[COPIES] = copies.count(census.rows, n_rows, [sample.CODE, sample.DECIDED])
     return census.dropped | dropped
 
 
-def _told(report: ColumnReport, census: Census) -> ColumnReport:
+def _told(report: ColumnReport, census: sample.Census) -> ColumnReport:
     """Say of physician and decision what their values in all rows tell."""
     said = {"physician": census.said[0], "decision": census.said[1]}
     return replace(report, note=said[report.use]) if report.use in said else report
-
-
-def _scanned(read: Source) -> Scanned:
-    """Return a table that was read as a whole as one to be gone through."""
-    refuse_own_names(read.table.columns)
-    numbered = read.table.with_columns(pl.Series(ROW, _source_rows(read).astype(np.uint32)))
-    return Scanned(numbered.lazy(), read.table.height, read.name, read.notes)
 
 
 def _source_rows(read: Source) -> IntArray:
