@@ -6,8 +6,8 @@ is learned. Every row is then prepared by that, those rows too: nothing is found
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from intravar.preparation.columns.encoding import Coding, complete_rows, encode_
 from intravar.preparation.columns.kinds import Column, Kind, understand, understand_as
 from intravar.preparation.columns.roles import Roles
 from intravar.preparation.duplicates import CopyRule, each_once, learn_copies, same_within
+from intravar.preparation.periods import Dealt, Strata
 from intravar.request import Missing, Repeated
 from intravar.sources.columns.plain import Forms, plain_table
 from intravar.wording import Sentence
@@ -50,6 +51,8 @@ class Recipe:
         By what copies of rows are known; None if rows that agree are none.
     forms
         How numbers and dates are written in text, where a larger table has told.
+    strata
+        What patients are dealt by, where a larger table has told.
     """
 
     roles: Roles
@@ -59,6 +62,7 @@ class Recipe:
     repeated: Repeated
     copies: CopyRule | None
     forms: Forms | None = None
+    strata: Strata = field(default_factory=dict)
 
     def apply(self, table: pl.DataFrame) -> Portion | None:
         """Prepare patients; None if nobody is left.
@@ -106,7 +110,24 @@ class Recipe:
             encoded.pooled,
             dropped,
             encoded.filled,
+            dealt_by(self.strata, table, rows, self.roles.categorical, self.forms),
         )
+
+
+def dealt_by(
+    strata: Strata,
+    table: pl.DataFrame,
+    rows: IntArray,
+    categorical: Collection[str],
+    forms: Forms | None = None,
+) -> dict[str, Dealt]:
+    """Deal the patients of some rows; with forms the columns are as they are stored."""
+    if not strata:
+        return {}
+    chosen = table.select({each.column for each in strata.values()})[rows]
+    if forms is not None:
+        chosen, _ = plain_table(chosen, categorical, forms=forms)
+    return {name: each.deal(chosen[each.column]) for name, each in strata.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +148,8 @@ class Portion:
         Levels pooled by category.
     dropped, filled
         Rows dropped by reason, and cells filled by covariate.
+    dealt
+        Patients in subgroups and periods.
     """
 
     observed: Observed
@@ -137,6 +160,7 @@ class Portion:
     pooled: dict[str, int]
     dropped: dict[str, int]
     filled: dict[str, int]
+    dealt: dict[str, Dealt]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from intravar.deprecation import renamed
@@ -45,13 +44,6 @@ class RunSettings:
         if self.kept_in is None:
             return folder_for_now()
         return make_private_folder(self.kept_in / "rows")
-
-    def of(self, decision: str) -> RunSettings:
-        """Return the same for one of several decisions, with a folder of its own."""
-        if self.kept_in is None:
-            return self
-        name = hashlib.sha256(decision.encode()).hexdigest()[:8]
-        return replace(self, folder=self.kept_in.with_name(f"{self.kept_in.name}-{name}"))
 
     def check(self) -> None:
         """Refuse what cannot be, before anything is done."""
