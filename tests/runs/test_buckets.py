@@ -22,8 +22,8 @@ from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
 from intravar.runs import RunSettings, buckets
-from intravar.runs.limits import BUCKET_PATIENTS, Load, parse_memory, within
 from intravar.runs.readings import BucketTask, read_bucket
+from intravar.runs.settings import BUCKET_PATIENTS, Load, parse_memory, within
 from intravar.runs.store import Parts
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -164,7 +164,7 @@ def test_buckets_and_processes_change_no_bit(
 ):
     path = tmp_path / "patients.parquet"
     table.sample(fraction=1, shuffle=True, seed=1).write_parquet(path)
-    monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 300)
+    monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", 300)
     other = measured(path, RunSettings(n_jobs=2))
     assert other.table.equals(found.table)
     one, same = (cases_of(each).drop("patient", "other") for each in (found, other))
@@ -189,7 +189,7 @@ def test_subgroups_and_periods_are_of_everybody(
     one = OneDecision(found, {found.method: main}, predicting=(found.method, main), dated=in_time)
     tables = []
     for size in (BUCKET_PATIENTS, 300):
-        monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", size)
+        monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", size)
         each = with_everybody({"drug": one}, RunSettings(n_jobs=1), lambda *_: None)["drug"]
         assert each.patients is not None
         assert each.physicians is not None
@@ -220,7 +220,7 @@ def test_a_run_that_was_ended_goes_on(
     path = tmp_path / "patients.parquet"
     table.write_parquet(path)
     folder = tmp_path / "unfinished"
-    monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 300)
+    monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", 300)
     read: list[int] = []
 
     def ended_after_two(task: BucketTask) -> Any:

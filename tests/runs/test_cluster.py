@@ -19,7 +19,7 @@ pytest.importorskip("distributed")
 
 def test_a_lost_worker_changes_no_bit(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
     address, workers = cluster.running(2), cluster.workers
-    monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 150)
+    monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", 150)
     cohort = intravar.simulate("continuous", n_patients=3_000, n_physicians=40, random_state=3)
     request = Request(physician="physician", decision="decision", method="latent-rule", sample=1000)
     found = checked(cohort.to_polars(), request)

@@ -20,7 +20,6 @@ from intravar.measurement.scores import Scores, SeenTwice
 from intravar.preparation.check import Beyond, Check
 from intravar.preparation.physicians import Panels
 from intravar.preparation.prepare import Prepared
-from intravar.runs.buckets import read_others
 from intravar.runs.readings import Others, ReadBy, panel_table, patient_table, with_n_apart
 from intravar.runs.settings import RunSettings
 
@@ -29,29 +28,12 @@ from intravar.runs.settings import RunSettings
 class OneDecision:
     """One decision of a measurement, as far as that has come.
 
-    Attributes
-    ----------
-    check
-        What was found in the table; with everybody, all rows counted.
-    fitted
-        Methods by name, the one that measures first; with everybody, the scores of all.
-    rule
-        The rule that the data suggest.
-    repeats
-        Cases that were seen twice.
-    warnings
-        What went less than well.
-    predicting
-        The method whose predictions of every patient are needed, with its name; None where nothing
-        rests on them.
-    dated
-        The same method, learned with the period as one covariate more.
-    patients
-        Predictions of everybody, see :func:`intravar.runs.readings.patient_table`.
-    physicians
-        Those whom the numbers of `patients` mean.
-    cases
-        Cases of physicians beyond the sample; None where all were learned from.
+    It begins with what was learned: `fitted` methods by name, the one that measures first; the
+    `rule`; cases seen twice in `repeats`; the method `predicting` every patient where something
+    rests on that, and the same `dated`, learned with the period as one covariate more. With
+    everybody, scores and counts are those of all; `patients` has their predictions (see
+    :func:`intravar.runs.readings.patient_table`), whose numbers mean `physicians`; and `cases`
+    those of physicians beyond the sample.
     """
 
     check: Check
@@ -177,15 +159,11 @@ def with_everybody(
 ) -> dict[str, OneDecision]:
     """Score everybody by what was learned from the sample, every decision in one pass.
 
-    Parameters
-    ----------
-    decisions
-        Learned from the sample.
-    settings
-        With what it is done.
-    told
-        Hears how many buckets of how many are read.
+    `told` hears how many buckets of how many are read.
     """
+    # Loaded where it is asked for: a table that is not larger than the sample needs nothing of it.
+    from intravar.runs.buckets import read_others
+
     checks = {name: each.check for name, each in decisions.items()}
     by = {name: each.read_by() for name, each in decisions.items()}
     others = read_others(checks, by, settings, told)
@@ -203,16 +181,8 @@ def of_everybody(
 ) -> Fitted:
     """Return a method's scores of all physicians; what it says of patients stays the sample's.
 
-    Parameters
-    ----------
-    name, fitted
-        The method, fitted on the sample.
-    others
-        What was read beyond it.
-    prepared, beyond
-        The sample, and everybody.
-    sampled, whole
-        Numbers of the sample's physicians, and whether all of their patients are in it.
+    `sampled` are the numbers of the sample's physicians, `whole` tells whether all of their
+    patients are in it.
     """
     model, evidence, observed = fitted.estimator, fitted.evidence, prepared.observed
     assert isinstance(model, CommonEstimator)
@@ -274,16 +244,10 @@ def counted_once(
     share: float,
     known: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """Add up counts of the sample and of those read beyond it.
+    """Add up counts, by name, of the sample and of those read beyond it.
 
-    Parameters
-    ----------
-    sampled, read
-        Counts by name.
-    share
-        Of the sample that was not read again.
-    known
-        Counts of all rows, which need no adding.
+    `share` is that of the sample that was not read again; counts that are `known` of all rows need
+    no adding.
 
     Examples
     --------

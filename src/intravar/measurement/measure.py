@@ -45,10 +45,9 @@ from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
 from intravar.preparation.cost import time_of_fit, time_of_others
 from intravar.request import Request, requested
-from intravar.runs.buckets import limits_of
 from intravar.runs.progress import Listener, Nobody
 from intravar.runs.readings import with_n_apart
-from intravar.runs.settings import RunSettings
+from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream
 from intravar.wording import Sentence
 
@@ -159,16 +158,10 @@ def measured(
     whole: bool = False,
     own: Mapping[str, Estimator] | None = None,
 ) -> Measurement:
-    """Measure the physicians of a table as a request says.
+    """Measure the physicians of a table as a request says; see :func:`measure`.
 
-    Parameters
-    ----------
-    source, request, tell, settings
-        See :func:`measure`.
-    whole
-        Whether everybody is learned from, however many they are.
-    own
-        Estimators by name that are used as they were given, with their settings.
+    With `whole` everybody is learned from, however many they are. Estimators in `own` are used as
+    they were given, with their settings.
     """
     settings = settings or RunSettings()
     with request.words.in_errors():

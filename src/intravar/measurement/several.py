@@ -54,15 +54,7 @@ def together_of(
 ) -> Together:
     """Say what decisions that were measured each on its own tell together.
 
-    Parameters
-    ----------
-    request
-        What was asked for.
-    measurements
-        Of each decision on its own, in the order in which they are taken.
-    everybody
-        The same with predictions of every patient. A row in which one decision is missing counts
-        for the others.
+    A row in which one decision is missing counts for the others.
     """
     predicted = _predicted(measurements, everybody, request.random_state)
     return Together(request, measurements, predicted, several_of(predicted))

@@ -79,17 +79,7 @@ class DealtPatients:
 
 
 def strata_of(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...]) -> Strata:
-    """Compare strata.
-
-    Parameters
-    ----------
-    patients
-        Decisions and held-out predictions, with the positions of physician and stratum.
-    physicians
-        Their names.
-    names
-        Names of the strata.
-    """
+    """Compare strata by decisions and held-out predictions of their patients."""
     n_physicians, n_strata = len(physicians), len(names)
     shape = (_CLASSES, n_physicians, n_strata)
     kind = two_classes(patients.pooled, patients.stratum, n_strata)
@@ -299,14 +289,8 @@ class Course:
 def subgroups(patients: pl.DataFrame, physicians: pl.Series, dealt: Dealt) -> Strata:
     """Compare the levels of the column that was asked for.
 
-    Parameters
-    ----------
-    patients
-        Predictions of everybody, see :func:`intravar.runs.readings.patient_table`.
-    physicians
-        Those whom the numbers of `patients` mean.
-    dealt
-        The levels.
+    `patients` are the predictions of everybody, see :func:`intravar.runs.readings.patient_table`,
+    whose numbers mean `physicians`.
     """
     return _compared(patients, ("own", "pooled"), "by", physicians, dealt.names)
 
@@ -323,14 +307,8 @@ def course_of(
 ) -> Course:
     """Compare periods.
 
-    Parameters
-    ----------
-    patients, physicians
-        As for :func:`subgroups`, with predictions that know the period.
-    prepared
-        The patients of whom noise is taken apart: all, or a large table's sample.
-    seed
-        Of noise.
+    `patients` are as for :func:`subgroups`, with predictions that know the period. Noise is taken
+    apart among the patients of `prepared`: all, or a large table's sample.
     """
     dealt = prepared.dealt["date"]
     dated = patients.filter(pl.col("date") >= 0)

@@ -41,7 +41,8 @@ from intravar.preparation.sample import (
 )
 from intravar.request import Request, SharedLabel, requested
 from intravar.sources import Source, read_source
-from intravar.sources.columns.plain import Forms, TextForm, forms_of_large, plain_table
+from intravar.sources.columns.plain import Forms, forms_of_large, plain_table
+from intravar.sources.columns.texts import TextForm
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
 from intravar.where import parse_population
@@ -52,15 +53,7 @@ OUTSIDE = "they do not belong to the population"
 
 @dataclass(frozen=True, eq=False)
 class Beyond:
-    """Everybody in a large table, and who of them is learned from.
-
-    Attributes
-    ----------
-    census, counts, drawn
-        Everybody, the decision, and who is learned from.
-    dropped
-        Rows of the sample that were dropped, by reason.
-    """
+    """Everybody in a large table, the decision, who is learned from, and rows dropped there."""
 
     census: Census
     counts: Counts
@@ -198,16 +191,9 @@ def checked_each(
     """Look at a table of patients as a request says; return what was found of every decision.
 
     The table is read once, and one sample is drawn of it. No decision is a covariate of another.
-
-    Parameters
-    ----------
-    source, request
-        The table, and what is asked of it.
-    spool
-        Gives a folder for what a database hands over, if it is too much to hold; by default one
-        that is removed when the program ends.
-    whole
-        Whether all patients are held, however many they are.
+    `spool` gives a folder for what a database hands over, if it is too much to hold; by default one
+    that is removed when the program ends. With `whole` all patients are held, however many they
+    are.
     """
     with request.words.in_errors():
         return _checked(source, request, spool or folder_for_now, whole)
@@ -394,7 +380,12 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
         found,
         notes=(*found.notes, *_notes_on_sample(beyond, prepared, request)),
         panels=Panels.of(census.named, counts.n_patients, counts.n_for, request.min_panel),
-        cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
+        cost=cost_of_many(
+            size,
+            beyond.n_read(size.n_covariates),
+            METHODS[method],
+            periods="date" in prepared.dealt,
+        ),
         beyond=beyond,
     )
 

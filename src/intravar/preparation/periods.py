@@ -32,17 +32,7 @@ _SPLIT = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Patients in strata.
-
-    Attributes
-    ----------
-    column
-        What they were dealt by.
-    names
-        Of the strata, in order.
-    place
-        The stratum of every patient; -1 where it is not known.
-    """
+    """Patients in strata of a column: the place of each among the names, -1 if not known."""
 
     column: str
     names: tuple[str, ...]

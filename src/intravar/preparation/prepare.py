@@ -41,17 +41,8 @@ THINNED = 0.01
 class ColumnReport:
     """What became of one column of the table.
 
-    Attributes
-    ----------
-    column, kind
-        Its name and what it holds.
-    use
-        "physician", "decision", "covariate", "set aside", "after the decision", "case", "patient",
-        "excluded" or "not chosen".
-    n_missing, n_distinct
-        Rows without a value, and different values.
-    note
-        What was done to it, or why it is set aside.
+    `use` is "physician", "decision", "covariate", "set aside", "after the decision", "case",
+    "patient", "excluded" or "not chosen"; `note` says what was done to it, or why it is set aside.
     """
 
     column: str
@@ -141,16 +132,8 @@ def prepare(
 ) -> Prepared:
     """Prepare a table; every row and column that is lost is accounted for.
 
-    Parameters
-    ----------
-    table
-        As read.
-    request
-        What its columns are, and what is done about missing values and repeated rows.
-    part
-        The share of a larger table's rows that these are.
-    strata
-        What patients are dealt by, where a larger table has told; otherwise these rows tell.
+    `part` is the share of a larger table's rows that these are. What patients are dealt by
+    (`strata`) is known where a larger table has told; otherwise these rows tell.
     """
     roles, missing = assign_roles(table.columns, request), request.missing
     physician, said = physician_names(table[roles.physician])

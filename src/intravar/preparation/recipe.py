@@ -37,22 +37,10 @@ INCOMPLETE = "a covariate is missing"
 class Recipe:
     """How patients become numbers.
 
-    Attributes
-    ----------
-    roles
-        Which column is what.
-    kinds
-        What every covariate in use holds.
-    codings
-        How each becomes numbers, in the same order.
-    missing, repeated
-        Policies for missing values, and for copies and patients who come again.
-    copies
-        By what copies of rows are known; None if rows that agree are none.
-    forms
-        How numbers and dates are written in text, where a larger table has told.
-    strata
-        What patients are dealt by, where a larger table has told.
+    `kinds` says what every covariate in use holds, `codings` how each becomes numbers, in the same
+    order; `copies` by what copies of rows are known, None if rows that agree are none. A larger
+    table tells in which `forms` numbers and dates are written, and what patients are dealt by
+    (`strata`).
     """
 
     roles: Roles
@@ -67,11 +55,8 @@ class Recipe:
     def apply(self, table: pl.DataFrame) -> Portion | None:
         """Prepare patients; None if nobody is left.
 
-        Parameters
-        ----------
-        table
-            With physicians under their names and decisions as 0 and 1. Other columns are as stored
-            where the recipe says how texts are written, and otherwise plain.
+        The table has physicians under their names and decisions as 0 and 1. Other columns are as
+        stored where the recipe says how texts are written, and otherwise plain.
         """
         plain = table
         if self.forms is not None:
@@ -134,22 +119,10 @@ def dealt_by(
 class Portion:
     """Patients, prepared.
 
-    Attributes
-    ----------
-    observed
-        Covariates, decisions and physicians.
-    rows
-        Rows of the table that are left.
-    raw, columns
-        The covariates as they were read, and as they were understood.
-    origin
-        For every encoded column the covariate it comes from.
-    pooled
-        Levels pooled by category.
-    dropped, filled
-        Rows dropped by reason, and cells filled by covariate.
-    dealt
-        Patients in subgroups and periods.
+    `rows` are those of the table that are left, `raw` and `columns` the covariates as they were
+    read and as they were understood; `origin` has the covariate of every encoded column, `pooled`
+    the levels that were pooled by category; rows `dropped` go by reason, cells `filled` by
+    covariate.
     """
 
     observed: Observed
@@ -167,16 +140,8 @@ class Portion:
 class Learned:
     """A recipe, and what was found out on the way.
 
-    Attributes
-    ----------
-    recipe
-        How patients become numbers.
-    every
-        All covariates as they were understood, those that cannot be used among them.
-    aside
-        Why covariates are set aside that could be used by what they hold.
-    about_copies
-        What was decided about rows that are alike; "" where no row comes twice.
+    `every` has all covariates as they were understood, `aside` why some are set aside that could be
+    used by what they hold, `about_copies` what was decided about rows that are alike.
     """
 
     recipe: Recipe
@@ -190,15 +155,8 @@ def learn_recipe(
 ) -> Learned:
     """Find out what columns hold and how they become numbers.
 
-    Parameters
-    ----------
-    table, roles
-        A plain table with physicians under their names and decisions as 0 and 1, and what its
-        columns are.
-    missing, repeated
-        Policies for missing values, and for copies and patients who come again.
-    part
-        The share of a larger table's rows that these are.
+    The table is plain, with physicians under their names and decisions as 0 and 1; `part` is the
+    share of a larger table's rows that these are.
     """
     rows, copies, about_copies = np.arange(table.height), None, ""
     if repeated == "once":

@@ -35,18 +35,10 @@ NOBODY, UNDECIDED = "the {decider} is missing", "the decision is missing"
 class Counts:
     """One decision of everybody.
 
-    Attributes
-    ----------
-    decision
-        Its name, and what was counted as 1 and 0.
-    said
-        What there is to say of it.
-    column
-        The column of :attr:`Census.rows` that holds it as 0 or 1; null where it is not known.
-    n_patients, n_for
-        Rows of each physician in which it is known, and those decided for.
-    dropped
-        Rows left out, by reason.
+    `decision` is its name, and what was counted as 1 and 0; `said` what there is to say of it.
+    `column` of :attr:`Census.rows` holds it as 0 or 1, null where it is not known. `n_patients` and
+    `n_for` are rows of each physician in which it is known, and those decided for; rows `dropped`
+    go by reason.
     """
 
     decision: tuple[str, str, str]
@@ -61,19 +53,9 @@ class Counts:
 class Census:
     """Everybody in a large table.
 
-    Attributes
-    ----------
-    rows
-        The rows with physician and at least one decision, each with the number of its physician,
-        its decisions as 0 and 1, and its number in the source; to be gone through.
-    named
-        The physicians in natural order.
-    said
-        What there is to say of the physicians' names.
-    n_rows
-        Rows of the source.
-    counts
-        The decisions.
+    `rows`, to be gone through, have a physician and at least one decision; each has the number of
+    its physician, its decisions as 0 and 1, and its number in the source. `named` are the
+    physicians in natural order, `said` what there is to say of their names.
     """
 
     rows: pl.LazyFrame
@@ -104,18 +86,8 @@ def take_census(
 ) -> Census:
     """Count everybody's patients and decisions in one pass.
 
-    Parameters
-    ----------
-    scanned
-        The table.
-    physician, decisions
-        Their columns.
-    positive
-        The value of a decision that counts as 1.
-    rows
-        Rows of the patients who are meant; all by default.
-    outside
-        What to say of rows that are not.
+    `positive` is the value of a decision that counts as 1; `rows` are those of the patients who are
+    meant, all by default, and `outside` says of the others why they are left out.
     """
     lazy = scanned.lazy if rows is None else rows
     counted = [
@@ -259,16 +231,9 @@ _APART = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Who is learned from.
+    """Who is learned from: physicians, rising, and whether all of their patients are.
 
-    Attributes
-    ----------
-    codes
-        Physicians in the sample, rising.
-    whole
-        Whether all of their patients are.
-    most
-        Patients of one physician in the sample at the most.
+    `most` patients of one physician are in the sample.
     """
 
     codes: IntArray
@@ -301,17 +266,7 @@ def most_read(n_columns: int) -> int:
 
 
 def draw(census: Census, n_patients: int, seed: int) -> Drawn:
-    """Draw physicians until they have so many patients.
-
-    Parameters
-    ----------
-    census
-        Everybody.
-    n_patients
-        Patients to learn from.
-    seed
-        Of the lot.
-    """
+    """Draw physicians until they have so many patients."""
     sizes = census.n_patients
     most = max(n_patients // LEAST_PHYSICIANS, n_patients // max(len(sizes), 1), 1)
     lots = np.argsort(_lots(census, seed))
@@ -346,22 +301,9 @@ def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
 def part_by_lot(
     census: Census, rows: pl.LazyFrame, codes: IntArray, most: int, seed: int, together: int = 1
 ) -> pl.LazyFrame:
-    """Return rows of physicians, of larger panels about so many, drawn by lot.
+    """Return rows of physicians, of larger panels about `most`, drawn by lot.
 
-    Parameters
-    ----------
-    census
-        Everybody.
-    rows
-        Of these physicians, to be gone through.
-    codes
-        The physicians.
-    most
-        Patients of one physician.
-    seed
-        Of the lot.
-    together
-        Rows that are alike and are drawn together.
+    `together` rows that are alike are drawn together.
     """
     huge = codes[census.n_patients[codes] > most]
     if not len(huge):

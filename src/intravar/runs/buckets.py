@@ -7,27 +7,22 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import polars as pl
-import psutil
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError
-from intravar.estimators import METHODS
-from intravar.estimators.base import Size
 from intravar.preparation.check import Check
-from intravar.preparation.cost import memory_of_learning
-from intravar.preparation.sample import CODE, Census, Drawn, most_read, part_by_lot
+from intravar.preparation.sample import CODE, Census, most_read, part_by_lot
 from intravar.processes import WorkLostError
 from intravar.runs.engines import make_engine
-from intravar.runs.limits import Limits, Load, parse_memory, within
 from intravar.runs.readings import BucketTask, Others, ReadBy, read_bucket
-from intravar.runs.settings import RunSettings
+from intravar.runs.settings import Limits, RunSettings, limits_of, to_be_read
 from intravar.runs.software import fingerprint
 from intravar.runs.store import Parts
 from intravar.sources.reading import OWN
@@ -46,11 +41,6 @@ def clear_unfinished(settings: RunSettings) -> None:
         parts.close(finished=True)
 
 
-def to_be_read(census: Census, drawn: Drawn) -> IntArray:
-    """Return who is not in the sample with all patients."""
-    return np.setdiff1d(np.arange(len(census.named)), drawn.codes[drawn.whole])
-
-
 def read_others(
     checks: Mapping[str, Check],
     decisions: Mapping[str, ReadBy],
@@ -59,22 +49,13 @@ def read_others(
 ) -> dict[str, Others]:
     """Read everybody beyond the sample by what was learned from it, every decision at once.
 
-    Parameters
-    ----------
-    checks
-        What was found in the table, by decision.
-    decisions
-        What each is read by.
-    settings
-        With what it is done.
-    told
-        Hears how many buckets of how many are read.
+    `told` hears how many buckets of how many are read.
     """
     check = next(iter(checks.values()))
     assert check.beyond is not None
     limits = limits_of(checks, settings)
     census = check.beyond.census
-    of_one = max(most_read(_size(each).n_covariates) for each in checks.values())
+    of_one = max(most_read(each.prepared.observed.covariates.shape[1]) for each in checks.values())
     unread = to_be_read(census, check.beyond.drawn)
     buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
     with _parts(_made_of(checks, census, limits), settings) as parts:
@@ -100,41 +81,6 @@ def read_others(
                 told(sum(each is not None for each in reads.values()), buckets.n_buckets)
         found = [read.found for read in reads.values() if read is not None]
     return {name: _together([each[name] for each in found]) for name in decisions}
-
-
-def _size(check: Check) -> Size:
-    return Size.of(check.prepared.observed)
-
-
-def limits_of(checks: Mapping[str, Check], settings: RunSettings) -> Limits:
-    """Return how much may be done at a time; refuse a limit of memory that cannot be kept.
-
-    Parameters
-    ----------
-    checks
-        What was found in the table, by decision.
-    settings
-        With what it is done.
-    """
-    each = [_load(check) for check in checks.values()]
-    largest = max(each, key=lambda load: load.learner)
-    # What was learned of one decision is held while the next is learned.
-    held = sum(8.0 * load.n_sampled * load.n_values for load in each if load is not largest)
-    free = float(psutil.virtual_memory().available)
-    load = replace(largest, fixed=largest.fixed + held)
-    return within(parse_memory(settings.memory), load, settings.n_jobs, free)
-
-
-def _load(check: Check) -> Load:
-    size = _size(check)
-    named = (check.method, *check.request.methods)
-    fixed, each = memory_of_learning(size, [METHODS[name] for name in named if name in METHODS])
-    largest = 0
-    if check.beyond is not None:
-        census = check.beyond.census
-        sizes = census.n_patients[to_be_read(census, check.beyond.drawn)]
-        largest = min(int(sizes.max(initial=1)), most_read(size.n_covariates))
-    return Load(size.n_patients, size.n_covariates, fixed, each, largest)
 
 
 def _together(reads: list[Others]) -> Others:
@@ -210,17 +156,7 @@ def _when(path: Path) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """Physicians by bucket.
-
-    Attributes
-    ----------
-    codes
-        The physicians to be read.
-    bucket
-        The bucket of each.
-    most
-        Patients of one physician that are read at the most.
-    """
+    """Who is to be read, the bucket of each, and how many patients of one are read at most."""
 
     codes: IntArray
     bucket: IntArray
@@ -235,16 +171,7 @@ class Buckets:
 def deal_into_buckets(census: Census, codes: IntArray, most: int, of_one: int) -> Buckets:
     """Fill buckets with physicians in order until they have so many patients; nobody is split.
 
-    Parameters
-    ----------
-    census
-        Everybody.
-    codes
-        Who is to be read.
-    most
-        Patients in a bucket at the most, unless one physician has more.
-    of_one
-        Patients of one physician that are read at the most.
+    A bucket has `most` patients, unless one physician has more; `of_one` of each are read at most.
     """
     bucket = np.zeros(len(codes), dtype=np.int64)
     number, filled = 0, 0

@@ -55,20 +55,9 @@ PATIENTS = {
 class ReadBy:
     """What physicians are read by, for one decision.
 
-    Attributes
-    ----------
-    recipe
-        How patients are prepared.
-    decided
-        The column of the decision as 0 and 1.
-    models
-        The methods by name, as :meth:`intravar.estimators.CommonEstimator.reader` gives them.
-    look
-        Finds the cases behind the scores of the first method, and the patients in them.
-    predicting
-        The method whose predictions of every patient are kept; None if they are not needed.
-    dated
-        The method that knows the period beside the covariates, where periods are compared.
+    `decided` is the column of the decision as 0 and 1; `look` finds the cases behind the scores of
+    the first method. Predictions of every patient by the method `predicting` are kept, if there is
+    one, and by `dated`, which knows the period beside the covariates.
     """
 
     recipe: Recipe
@@ -81,17 +70,7 @@ class ReadBy:
 
 @dataclass(frozen=True, eq=False)
 class BucketTask:
-    """A bucket to be read: nothing else is needed, wherever that is done.
-
-    Attributes
-    ----------
-    number
-        Of the bucket.
-    content
-        The rows, as the content of Parquet files.
-    decisions
-        What the decisions are read by.
-    """
+    """A bucket to be read, as the content of Parquet files; nothing else is needed for it."""
 
     number: int
     content: tuple[bytes, ...]
@@ -100,20 +79,12 @@ class BucketTask:
 
 @dataclass(frozen=True, eq=False)
 class Others:
-    """What was read of physicians beyond the sample, for one decision.
+    """What was read of physicians beyond the sample, for one decision; they are told by number.
 
-    Attributes
-    ----------
-    panels
-        One row per method and physician, who is told by number.
-    differences
-        Which covariates each physician weighs otherwise: physician, covariate, how, n_apart.
-    cases, patients
-        Decisions that show scores at work, and the patients in them.
-    predicted
-        Predictions of every patient, see :func:`patient_table`; empty if they are not needed.
-    dropped, filled
-        Rows dropped by reason, and cells filled by covariate.
+    `panels` has a row per method and physician, `differences` the covariates that each weighs
+    otherwise, `cases` and `patients` the decisions that show scores at work and who is in them,
+    `predicted` the predictions of every patient where they are needed; rows `dropped` go by reason,
+    cells `filled` by covariate.
     """
 
     panels: pl.DataFrame
@@ -183,16 +154,8 @@ def patient_table(
 ) -> pl.DataFrame:
     """Return what was predicted of every patient, with the columns of `PATIENTS`.
 
-    Parameters
-    ----------
-    evidence, observed
-        Of a method that predicts, and the patients.
-    rows, codes
-        Rows of the source, and numbers of the physicians.
-    dealt
-        Patients in subgroups and periods.
-    dated
-        Gives the method that knows the period, for patients with a date.
+    `rows` are those of the source, `codes` the numbers of the physicians, `dealt` the subgroups and
+    periods; `dated` gives the method that knows the period, for patients with a date.
     """
     predicted = evidence.predicted()
     assert predicted is not None
@@ -213,7 +176,7 @@ def patient_table(
                 values[name] = np.full(observed.n_patients, np.nan)
                 values[name][known] = part
     missing = [pl.lit(None).alias(name) for name in PATIENTS if name not in values]
-    return pl.DataFrame(values).with_columns(missing).select(PATIENTS).cast(PATIENTS)  # type: ignore[arg-type]
+    return pl.DataFrame(values).with_columns(missing).select(*PATIENTS).cast(PATIENTS)  # type: ignore[arg-type]
 
 
 def panel_table(
@@ -225,12 +188,7 @@ def panel_table(
 ) -> pl.DataFrame:
     """Return what a method says about every physician, one row each.
 
-    Parameters
-    ----------
-    name, model, evidence, observed
-        The method, and what it was given.
-    codes
-        Numbers of the physicians; by default what they are called.
+    Physicians are told by `codes`, or by what they are called if that is a number.
     """
     decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.named))
     ends = model.ends()

@@ -64,13 +64,7 @@ def read_record(path: Path) -> Any:
 
 
 class PartsFolder:
-    """A folder of finished parts.
-
-    Parameters
-    ----------
-    folder
-        Where they lie.
-    """
+    """A folder of finished parts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -115,12 +109,7 @@ class PartsFolder:
 class Parts:
     """The finished parts of a measurement in a folder, which holds patients: closed to others.
 
-    Parameters
-    ----------
-    folder
-        Where they lie.
-    made_of
-        All that the parts follow from; parts of anything else are removed.
+    Parts that follow from anything but what they are `made_of` are removed.
     """
 
     def __init__(self, folder: Path, made_of: Mapping[str, Any]) -> None:
