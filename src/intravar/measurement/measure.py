@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -44,7 +45,7 @@ from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
 from intravar.preparation.cost import time_of_fit, time_of_others
-from intravar.request import Request, requested
+from intravar.request import Request, requested, shown_fields
 from intravar.runs.progress import Listener, Nobody
 from intravar.runs.readings import with_n_apart
 from intravar.runs.settings import RunSettings, limits_of
@@ -115,23 +116,11 @@ def measure(
     >>> found.physicians.height
     8
     """
-    fields = {
-        "physician": physician,
-        "decision": decision,
-        "covariates": covariates,
-        "exclude": exclude,
-        "decision_positive": decision_positive,
-        "where": where,
-        "by": by,
-        "method": method,
-        "random_state": random_state,
-    }
-    named, own = _by_name(fields | others)
-    place, asked = requested(source, request, named)
-    tell, settings = progress or Nobody(), settings or RunSettings()
+    named, own = _by_name(shown_fields(locals()) | others)
+    settings = settings or RunSettings()
     if n_jobs is not None:
         settings = replace(settings, n_jobs=n_jobs)
-    return measured(place, asked, tell, settings, own=own)
+    return measured(*requested(source, request, named), progress or Nobody(), settings, own=own)
 
 
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:
@@ -287,12 +276,12 @@ class _Steps:
 
     tell: Listener
     decision: str = ""
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: MutableMapping[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
 
     def about(self, decision: str) -> _Steps:
         """Return the same for one of several decisions, which then stands before every step."""
-        return _Steps(self.tell, decision, dict(self.seconds), self.started)
+        return _Steps(self.tell, decision, ChainMap({}, self.seconds), self.started)
 
     @contextmanager
     def step(

@@ -39,7 +39,7 @@ from intravar.preparation.sample import (
     sampled_rows,
     take_census,
 )
-from intravar.request import Request, SharedLabel, requested
+from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
 from intravar.sources.columns.plain import Forms, forms_of_large, plain_table
 from intravar.sources.columns.texts import TextForm
@@ -156,17 +156,7 @@ def check(
     >>> found.panels.n_measurable
     10
     """
-    asked = {
-        "physician": physician,
-        "decision": decision,
-        "covariates": covariates,
-        "exclude": exclude,
-        "decision_positive": decision_positive,
-        "where": where,
-        "by": by,
-        "method": method,
-    }
-    return checked(*requested(source, request, asked | others))
+    return checked(*requested(source, request, shown_fields(locals()) | others))
 
 
 def checked(

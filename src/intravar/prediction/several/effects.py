@@ -116,18 +116,9 @@ def fit_effects(
     start: PhysicianEffects | None = None,
     rounds: int = ROUNDS,
 ) -> PhysicianEffects:
-    """Learn the effects of all physicians.
+    """Learn the effects of all physicians; those in different decisions are correlated if together.
 
-    Parameters
-    ----------
-    logits
-        The models and the decisions.
-    together
-        Whether effects in different decisions may be correlated.
-    start
-        Where to start from; by default at no effects.
-    rounds
-        Rounds of EM at the most.
+    EM starts from `start`, by default at no effects, and takes so many rounds at the most.
 
     Examples
     --------
@@ -144,12 +135,7 @@ def fit_effects(
     """
     some = logits.some()
     if len(some) < logits.n_physicians:
-        if start is not None:
-            start = PhysicianEffects(start.mean, start.covariance, start.value[some], start.error)
-        common = fit_effects(logits.of(some), together=together, start=start, rounds=rounds)
-        value = np.tile(common.mean, (logits.n_physicians, 1))
-        found = _posterior(logits, common.mean, common.covariance, value, FIRST_STEPS)
-        return PhysicianEffects(common.mean, common.covariance, *found)
+        return _by_some(logits, some, together, start, rounds)
     spans, J = logits.spans, logits.n_physicians
     size = spans[-1].stop
     own = np.zeros((size, size))
@@ -176,6 +162,22 @@ def fit_effects(
         if change < ENOUGH:
             break
     return PhysicianEffects(mean, covariance, value, error)
+
+
+def _by_some(
+    logits: Logits,
+    some: IntArray,
+    together: bool,
+    start: PhysicianEffects | None,
+    rounds: int,
+) -> PhysicianEffects:
+    """Learn mean and covariance from some physicians, and the effects of all by them."""
+    if start is not None:
+        start = PhysicianEffects(start.mean, start.covariance, start.value[some], start.error)
+    common = fit_effects(logits.of(some), together=together, start=start, rounds=rounds)
+    value = np.tile(common.mean, (logits.n_physicians, 1))
+    found = _posterior(logits, common.mean, common.covariance, value, FIRST_STEPS)
+    return PhysicianEffects(common.mean, common.covariance, *found)
 
 
 def _posterior(

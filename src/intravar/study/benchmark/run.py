@@ -208,15 +208,15 @@ def benchmark(
             store.clear()
         store.ledger.check(_FILES)
         tell = progress or Nobody()
-        parts = _sound_parts(store, units, replicates_are, tell, allow_mixed)
-        pending = _missing(units, parts)
+        pending = _missing(units, _sound_parts(store, units, replicates_are, tell, allow_mixed))
         going_on = _GoingOn(tell, pending, len(units) - len(pending), count_workers(n_jobs))
         for result in work.run(run_unit, pending) if pending else ():
             store.write(result)
             going_on.finished(result)
         command = _command(conditions, methods, replicates, replicates_are, out)
-        described = manifest(chosen, estimators, replicates, replicates_are, command)
-        return _write_study(store, described)
+        return _write_study(
+            store, manifest(chosen, estimators, replicates, replicates_are, command)
+        )
 
 
 class _GoingOn:
