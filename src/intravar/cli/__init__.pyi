@@ -1,7 +1,7 @@
 from .commands import app
 from .endings import main, say
 from .progress import StepLines, StepProgress
-from .screen import Console, Table, Text, escape
+from .screen import Console, Table, Text, escape, table
 
 __all__ = [
     "Console",
@@ -13,4 +13,5 @@ __all__ = [
     "escape",
     "main",
     "say",
+    "table",
 ]

@@ -54,13 +54,11 @@ def methods(as_json: bool = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    table = cli.Table(box=None, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    table.add_column("sees decisions", justify="center")
-    table.add_column("idea", overflow="fold")
-    for row in rows:
-        table.add_row(str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"]))
-    cli.Console().print(table)
+    told = [
+        [str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"])] for row in rows
+    ]
+    heads = ("method", "sees decisions", "idea")
+    cli.Console().print(cli.table(heads, told, unbroken=("method",)))
 
 
 @described(
@@ -123,14 +121,10 @@ def benchmark(
         typer.echo(json.dumps(study.summary(), default=str))
     else:
         _print_study(console, study)
-    _write_report(console, study)
-    if study.failures.height:
-        raise typer.Exit(SOME_FAILED)
-
-
-def _write_report(console: cli.Console, study: intravar.study.Study) -> None:
     page, *_ = report.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
+    if study.failures.height:
+        raise typer.Exit(SOME_FAILED)
 
 
 def _print_study(console: cli.Console, study: intravar.study.Study) -> None:

@@ -69,20 +69,9 @@ class Beyond:
 class Check:
     """What a check found; in memory nothing is hidden.
 
-    Attributes
-    ----------
-    request
-        What was asked for.
-    source, notes
-        What was read, and what was found out while reading.
-    prepared
-        The table as the estimators would get it.
-    panels
-        Panel sizes and who cannot be measured.
-    method, cost
-        The method that would measure; time and memory that it would take.
-    beyond
-        Where patients are many: everybody, and who of them is in `prepared`; None where all are.
+    `prepared` is the table as the estimators would get it. Where patients are many it holds some
+    of them, and `beyond` knows everybody. `notes` tell what was found out while reading, `cost`
+    the time and memory that the method would take.
     """
 
     request: Request
@@ -209,7 +198,9 @@ def _checked(
     if in_parts and read.table.height > request.sample:
         each = _of_large(_scanned(read), replace(request, where=None), method)
         return {
-            name: replace(_accounted(found, read), request=_with_labels(asked[name], found))
+            name: replace(
+                _accounted(found, read), request=_labelled(asked[name], read.table.columns)
+            )
             for name, found in each.items()
         }
     rows = _source_rows(read)
@@ -255,25 +246,20 @@ def _of_table(
     strata: Strata | None = None,
 ) -> Check:
     """Look at a table that is held in memory, or at so large a part of one."""
-    for column, label in request.labels:
-        if column not in table.columns and not isinstance(label, SharedLabel):
-            raise missing_column(column, table.columns)
-    labels = tuple(each for each in request.labels if each[0] in table.columns)
-    request = replace(request, labels=labels)
+    request = _labelled(request, table.columns)
     prepared = prepare(table, request, part=part, strata=strata)
-    return Check(
-        request,
-        name,
-        notes,
-        prepared,
-        panel_sizes(prepared.observed, request.min_panel),
-        method,
-        estimate_cost(
-            Size.of(prepared.observed),
-            METHODS.get(method),
-            periods="date" in prepared.dealt,
-        ),
-    )
+    size, periods = Size.of(prepared.observed), "date" in prepared.dealt
+    cost = estimate_cost(size, METHODS.get(method), periods=periods)
+    panels = panel_sizes(prepared.observed, request.min_panel)
+    return Check(request, name, notes, prepared, panels, method, cost)
+
+
+def _labelled(request: Request, columns: Sequence[str]) -> Request:
+    """Return a request with the labels of columns that the table has."""
+    for column, label in request.labels:
+        if column not in columns and not isinstance(label, SharedLabel):
+            raise missing_column(column, columns)
+    return replace(request, labels=tuple(each for each in request.labels if each[0] in columns))
 
 
 def _of_large(scanned: Scanned, request: Request, method: str) -> dict[str, Check]:
@@ -283,6 +269,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> dict[str, Chec
     for name in (physician, *decisions):
         if name not in stored:
             raise missing_column(name, stored)
+    request = _labelled(request, stored)
     forms = forms_of_large(scanned.lazy, _as_text(request))
     inside = None
     if request.where is not None:
@@ -361,7 +348,7 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
         n_rows=census.n_rows,
         columns=tuple(_told(each, census, counts) for each in found.prepared.columns),
     )
-    found = replace(found, request=_with_labels(request, found), prepared=prepared)
+    found = replace(found, request=request, prepared=prepared)
     if drawn.whole.all() and len(drawn.codes) == len(census.named):
         return found  # everybody is in the sample: there is nobody else to read
     size = Size.of(prepared.observed)
@@ -395,11 +382,6 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
             f"({n_huge:,} of {len(beyond.census.named):,})"
         )
     return notes
-
-
-def _with_labels(request: Request, found: Check) -> Request:
-    """Return a request with the labels of columns that the table has."""
-    return replace(request, labels=found.request.labels)
 
 
 def _refuse_odd_texts(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:

@@ -85,14 +85,7 @@ class Cost:
 def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool = False) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting.
 
-    Parameters
-    ----------
-    size
-        Of the table.
-    method
-        The method that measures.
-    periods
-        Whether periods are compared, for which predictions are learned twice more.
+    If periods are compared, predictions are learned twice more.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -113,18 +106,9 @@ def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool =
 def cost_of_many(
     size: Size, n_patients: int, method: type[Estimator], *, periods: bool = False
 ) -> Cost:
-    """Estimate what it takes to learn from a sample and to read everybody else.
+    """Estimate what it takes to learn from a sample of a size and to read all other patients.
 
-    Parameters
-    ----------
-    size
-        Of the sample.
-    n_patients
-        Patients on the whole.
-    method
-        The method that measures.
-    periods
-        Whether periods are compared: then everybody is read twice.
+    With periods predictions are learned, and patients read, twice.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -175,15 +159,7 @@ def _around(n_patients: int, n_covariates: int) -> float:
 
 
 def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[float, float]:
-    """Return the bytes that learning takes, and those for every patient beside.
-
-    Parameters
-    ----------
-    size
-        Of what is learned from.
-    methods
-        Those that learn, one after the other.
-    """
+    """Return the bytes that methods take to learn one after the other, and those per patient."""
     works = [method.work(size) for method in methods] or [Work(0.0)]
     # Distances within a panel, where patients are paired.
     paired = not methods or not all(issubclass(method, CommonEstimator) for method in methods)
