@@ -114,15 +114,18 @@ class Outcome:
 
     @property
     def possible(self) -> bool:
+        """Whether the order was clear, and could be expected to be: chance did not make it so."""
+        return self.clear and self.reliability >= CLEAR_ORDER**2
+
+    @property
+    def clear(self) -> bool:
         """Whether the order was clear, said more than rates do, and was worth telling.
 
-        An order that chance alone made clear could not have been told: errors of scores must let
-        it be expected. Where nothing differs, an order is one of patients.
+        Where nothing differs, an order is one of patients.
         """
         return (
             not self.case.startswith("nothing")
             and self.order >= CLEAR_ORDER
-            and self.reliability >= CLEAR_ORDER**2
             and self.order > self.order_of_rate
             and not self.explained < LITTLE_EXPLAINED
             and self.true_spread >= WORTH
@@ -296,8 +299,8 @@ def _number(value: float) -> str:
 def _summary(outcomes: list[Outcome], method: str) -> None:
     ranked = [each for each in outcomes if each.ranked and not np.isnan(each.order)]
     alone = [each for each in outcomes if each.rates_alone]
-    possible = [
-        each for each in outcomes if each.possible and not (each.rates_alone or each.undetermined)
+    clear = [
+        each for each in outcomes if each.clear and not (each.rates_alone or each.undetermined)
     ]
     held = [each.spread_holds for each in outcomes if each.spread_holds is not None]
     print(f"\n{method}: {len(outcomes)} cohorts")
@@ -305,7 +308,9 @@ def _summary(outcomes: list[Outcome], method: str) -> None:
     closer = [each.order > each.order_of_rate for each in ranked if each.order_of_rate < 1]
     _share("ranks closer to the truth than the rates", closer)
     _share("ranked where rates alone differ", [each.ranked for each in alone])
-    _share("group only where ranks were possible", [not each.ranked for each in possible])
+    possible = [not each.ranked for each in clear if each.possible]
+    _share("group only where ranks were possible", possible)
+    _share("the same, chance or not", [not each.ranked for each in clear])
     _share("interval of the spread holds", [bool(each) for each in held])
     whole = {(each.case, each.replicate): each for each in outcomes}
     pairs = [

@@ -94,16 +94,9 @@ def differences_sentence(
 ) -> str:
     """Say whether physicians differ, and by how much.
 
-    Parameters
-    ----------
-    differences
-        What was found, one of :data:`intravar.inference.group.Differences`.
-    spread, low, high
-        Standard deviation of true values, with its interval.
-    needed
-        Patients of each physician that it would take, where it is not known.
-    matters
-        Spread below which differences do not matter.
+    `differences` is one of :data:`intravar.inference.group.Differences`; `spread` is the standard
+    deviation of true values, `needed` the patients of each physician that it would take where it is
+    not known, `matters` the spread below which differences do not.
 
     Examples
     --------

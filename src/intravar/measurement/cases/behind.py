@@ -58,20 +58,9 @@ def cases_behind(
 ) -> pl.DataFrame:
     """Return the cases of every panel, those that tell most first.
 
-    Parameters
-    ----------
-    evidence
-        Behind the scores of the method that measures.
-    observed
-        The patients.
-    origin, importance
-        Covariate of every column, and how much decisions depend on each.
-    pairs
-        Pairs of comparable patients, see :mod:`intravar.measurement.cases.pairs`.
-    most
-        Cases of a physician at the most.
-    scale
-        By how much covariates may differ; by default it is learned from these patients.
+    `origin` and `importance` name the covariate of every column, and how much decisions depend on
+    each; `pairs` are those of comparable patients. Without `scale` it is learned from these
+    patients.
 
     Returns
     -------
