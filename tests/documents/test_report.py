@@ -161,8 +161,7 @@ def test_charts_that_say_nothing_are_sentences(published: Published, thirty: Pub
 def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:
     decision = replace(thirty.first, verdict="not interpretable")
     blocks = list(walk(report(replace(thirty, decisions=(decision,))).blocks))
-    drawn = {block.name for block in blocks if isinstance(block, Figure)}
-    assert not drawn & {"hundred-pairs", "dots", "noise", "physicians-picture", "ends", "funnel"}
+    assert not [block.name for block in blocks if isinstance(block, Figure)]
     assert [block.title for block in blocks if isinstance(block, Card)] == [
         "No figure yet",
         "What to do next",
@@ -224,7 +223,7 @@ def test_it_prints_on_few_pages(published: Published, n: int, most: int) -> None
     assert len(pages) <= most
     first = re.sub(r"\s+", " ", pages[0].extract_text())
     cards = next(block for block in document.blocks if isinstance(block, Cards))
-    for card in cards.cards:
+    for card in cards.blocks:
         assert card.title in first
     for page in pages:
         assert len(page.extract_text()) > 250

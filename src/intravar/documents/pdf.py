@@ -8,16 +8,10 @@ from typing import Any
 
 from intravar.documents.blocks import (
     MOST_WIDE,
-    Annex,
     Block,
-    Bullets,
-    Cards,
     Document,
     Figure,
-    Heading,
-    KeyFigures,
     Note,
-    Paragraph,
     SideBySide,
     Table,
 )
@@ -38,21 +32,8 @@ def paper_size(name: str) -> str:
 
 
 def as_pdf(document: Document, paper: str = "a4") -> bytes:
-    """Return a document as PDF.
-
-    Parameters
-    ----------
-    document
-        What it holds.
-    paper
-        "a4" or "us-letter".
-    """
-    content = {
-        "title": document.title,
-        "about": document.about,
-        "paper": paper,
-        "blocks": _listed(document.blocks),
-    }
+    """Return a document as PDF, on paper as typst calls it."""
+    content = {**vars(document), "paper": paper, "blocks": _listed(document.blocks)}
     return portable(template_text("document.typ"), content)
 
 
@@ -79,26 +60,17 @@ def _plain_run(block: Block) -> list[dict[str, Any]]:
 
 
 def _plain(block: Block) -> dict[str, Any]:
-    if isinstance(block, Heading | Paragraph | Bullets | KeyFigures):
-        return {"kind": type(block).__name__.lower(), **vars(block)}
-    if isinstance(block, Note):
-        look = LOOKS.get(block.look, LOOKS["care"]).light
-        ground = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light
-        return {"kind": "note", **vars(block), "ink": look, "ground": ground}
     if isinstance(block, Table):
         return _table(block.on("paper"))
     if isinstance(block, Figure):
         return _figure(block)
-    if isinstance(block, Cards):
-        cards = [
-            {"title": card.title, "wide": card.wide, "blocks": _listed(card.blocks)}
-            for card in block.cards
-        ]
-        return {"kind": "cards", "cards": cards}
-    if isinstance(block, Annex):
-        blocks = _listed(block.blocks)
-        return {"kind": "annex", "title": block.title, "page": block.new_page, "blocks": blocks}
-    raise TypeError(f"no block of a document: {block!r}")
+    made = {"kind": type(block).__name__.lower(), **vars(block)}
+    if isinstance(block, Note):
+        made["ink"] = LOOKS.get(block.look, LOOKS["care"]).light
+        made["ground"] = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light
+    if "blocks" in made:
+        made["blocks"] = _listed(made["blocks"])
+    return made
 
 
 def _table(table: Table) -> dict[str, Any]:

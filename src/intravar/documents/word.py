@@ -12,14 +12,13 @@ from intravar.documents.blocks import (
     Annex,
     Block,
     Bullets,
-    Cards,
+    Card,
     Document,
     Figure,
     Heading,
     KeyFigures,
     Note,
     Paragraph,
-    SideBySide,
     Table,
 )
 from intravar.documents.charts.paper import on_paper
@@ -80,16 +79,11 @@ def _add(file: Any, blocks: Sequence[Block]) -> None:
             _add_table(file, block.on("paper"))
         elif isinstance(block, Figure):
             _add_figure(file, block)
-        elif isinstance(block, Cards):
-            for card in block.cards:
-                file.add_heading(printable(card.title), level=2)
-                _add(file, card.blocks)
-        elif isinstance(block, Annex):
-            if block.new_page:
+        else:
+            if isinstance(block, Annex) and block.new_page:
                 file.add_page_break()
-            file.add_heading(printable(block.title), level=1)
-            _add(file, block.blocks)
-        elif isinstance(block, SideBySide):
+            if isinstance(block, Annex | Card):
+                file.add_heading(printable(block.title), level=1 + isinstance(block, Card))
             _add(file, block.blocks)
 
 

@@ -6,7 +6,7 @@ nothing else of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -125,10 +125,6 @@ class Evidence:
 
     def with_differences(self, differences: pl.DataFrame) -> Evidence:
         """Return the same with another table of what physicians weigh otherwise."""
-        return self
-
-    def with_words(self, labelled: Callable[[str], str]) -> Evidence:
-        """Return the same with covariates called by their labels."""
         return self
 
     def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
@@ -426,11 +422,6 @@ class Predictions(Evidence):
     def with_differences(self, differences: pl.DataFrame) -> Predictions:
         """See :class:`Evidence`."""
         return replace(self, differences=differences)
-
-    def with_words(self, labelled: Callable[[str], str]) -> Predictions:
-        """See :class:`Evidence`."""
-        words = tuple(None if each is None else labelled(each) for each in self.words)
-        return replace(self, words=words)
 
     def predicted(self) -> tuple[FloatArray, FloatArray]:
         """See :class:`Evidence`."""

@@ -373,8 +373,6 @@ def _everybody(
     if check.beyond is None and evidence.differences is not None:
         apart = with_n_apart(evidence.differences, check.prepared.observed)
         evidence = evidence.with_differences(apart)
-    if words.labels:
-        evidence = evidence.with_words(words.labelled)
     return replace(everybody, fitted={**everybody.fitted, name: replace(main, evidence=evidence)})
 
 
