@@ -17,13 +17,14 @@ import pypdf
 import pytest
 
 from intravar.documents import typesetting
-from intravar.documents.blocks import Document, Figure, Table, tables, walk
+from intravar.documents.blocks import Document, Figure, tables, walk
 from intravar.documents.charts.paper import style_on_paper
 from intravar.documents.files import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
 from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
 from intravar.publication.files import read_published
+from intravar.tables import Table
 from read_files import pages_of, text_of
 
 FILES = ["report.pdf", "report.xlsx", "report.docx"]

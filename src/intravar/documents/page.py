@@ -12,10 +12,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from intravar.documents.blocks import Cell, Document, Table, tables, walk
+from intravar.documents.blocks import Document, tables, walk
 from intravar.documents.charts.bins import MOST_SINGLE
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import render_html, script_json
+from intravar.tables import Cell, Table
 from intravar.wording import USUAL, Words
 
 #: Rows that are shown at once where there are too many for all, and without a script.

@@ -6,20 +6,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from intravar.documents.blocks import (
-    MOST_WIDE,
-    Block,
-    Document,
-    Figure,
-    Note,
-    SideBySide,
-    Table,
-)
+from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
 from intravar.documents.charts.paper import chart_style, colour_of, on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import template_text
 from intravar.documents.typesetting import portable
 from intravar.errors import InputError
+from intravar.tables import MOST_WIDE, Table
 
 PAPERS = {"a4": "a4", "letter": "us-letter"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from intravar.documents.blocks import Table
+from intravar.tables import Table
 
 #: Rows that are printed, from both ends; files hold all.
 MOST_PRINTED = 24
@@ -22,7 +22,7 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
 
     Examples
     --------
-    >>> from intravar.documents.blocks import table_of
+    >>> from intravar.tables import table_of
     >>> table = table_of("Names", "", ["Ada"], [("who", 1, str), ("letters", 1, len)])
     >>> made, left_out = as_rich(table, 80)
     >>> len(made.columns), left_out

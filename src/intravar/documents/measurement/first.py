@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.documents.blocks import Block, Bullets, Card, Cards, Note, Paragraph, hundred
+from intravar.documents.blocks import Block, Bullets, Card, Cards, Note, Paragraph
 from intravar.documents.measurement.deciders import (
     MOST_NAMED,
     Funnel,
@@ -26,6 +26,7 @@ from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
 from intravar.publication.group import differences_line
 from intravar.publication.results import Decision
+from intravar.tables import hundred
 from intravar.wording import Words, agree, capital
 
 #: How grave a verdict is, as a look of notes.

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.documents.blocks import Document, table_of
+from intravar.documents.blocks import Document
 from intravar.documents.measurement.report import report, table_document
 from intravar.documents.page import as_html
 from intravar.documents.typesetting import lacking
@@ -22,6 +22,7 @@ from intravar.publication.files import files_of, parquet_bytes
 from intravar.publication.folders import checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
+from intravar.tables import table_of
 
 PAGE = "report.html"
 #: The page of the table alone, with all columns.

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intravar.documents.blocks import (
-    Block,
-    Bullets,
-    Figure,
-    Heading,
-    Note,
-    Table,
-    charted,
-    hundred,
-    hundreds,
-    table_of,
-)
+from intravar.documents.blocks import Block, Bullets, Figure, Heading, Note, charted
 from intravar.documents.caveats import not_meant
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled, row_plot
 from intravar.publication.joint import NOT_SHOWN, joint_lines
 from intravar.publication.results import DecisionRow, Joint, JointRow, Published, rows_of
 from intravar.publication.scores import Band
+from intravar.tables import Table, hundred, hundreds, table_of
 from intravar.wording import Words, capital
 
 

@@ -22,8 +22,6 @@ from intravar.documents.blocks import (
     Note,
     Paragraph,
     SideBySide,
-    Table,
-    table_of,
     within,
 )
 from intravar.documents.caveats import not_meant
@@ -37,6 +35,7 @@ from intravar.estimators.registry import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
+from intravar.tables import Table, table_of
 from intravar.wording import Words
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from intravar.documents.blocks import (
-    Block,
-    Figure,
-    Heading,
-    Paragraph,
-    SideBySide,
-    charted,
-    table_of,
-)
+from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted
 from intravar.documents.charts.plot import NARROW, Plot
 from intravar.documents.charts.rows import bar_plot
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Dependence
+from intravar.tables import table_of
 from intravar.wording import Words
 
 #: Covariates shown at most, and those whose dependence is shown.

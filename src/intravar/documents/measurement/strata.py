@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from intravar.documents.blocks import (
-    Block,
-    Bullets,
-    Figure,
-    Heading,
-    Table,
-    charted,
-    hundred,
-    hundreds,
-    table_of,
-)
+from intravar.documents.blocks import Block, Bullets, Figure, Heading, charted
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled, row_plot
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Published, Strata
+from intravar.tables import Table, hundred, hundreds, table_of
 from intravar.wording import Words
 
 

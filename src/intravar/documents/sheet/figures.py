@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from intravar.documents.blocks import Block, Figure, Heading, Paragraph, Table, charted, table_of
+from intravar.documents.blocks import Block, Figure, Heading, Paragraph, charted
 from intravar.documents.charts.dots import dot_plot
 from intravar.documents.charts.plot import Dot, Plot
 from intravar.documents.charts.rows import Labelled, row_plot
 from intravar.publication.explain import explain
+from intravar.tables import Table, table_of
 from intravar.wording import Words, agree
 
 #: With fewer peers than this a dot without a name is as good as one with it.

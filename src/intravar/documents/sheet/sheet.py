@@ -8,17 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from intravar.documents.blocks import (
-    Block,
-    Bullets,
-    Document,
-    Heading,
-    KeyFigures,
-    Note,
-    Paragraph,
-    hundred,
-    hundreds,
-)
+from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
 from intravar.documents.caveats import not_meant
 from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
 from intravar.documents.sheet.figures import AXIS, Own, SheetRow, among_peers, rows_figure
@@ -35,6 +25,7 @@ from intravar.publication.results import (
 )
 from intravar.publication.scores import Band
 from intravar.request import MATTERS
+from intravar.tables import hundred, hundreds
 from intravar.wording import Words
 
 TITLE = "How consistently do you decide?"
