@@ -94,10 +94,10 @@ def _by_record(decision: Decision, words: Words) -> tuple[str, str]:
 def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
     group = decision.group
+    if decision.verdict == NOTHING or group is None or group.discordance is None:
+        return []
     lines: list[str] = []
-    if decision.verdict == NOTHING:
-        return lines
-    if group is not None and group.explained is not None and group.explained.value is not None:
+    if group.explained is not None and group.explained.value is not None:
         lines.append(words.said(explained_sentence(group.explained.value)))
     if decision.claim != "about":
         lines.append(
@@ -105,11 +105,11 @@ def caveats(decision: Decision, words: Words) -> list[str]:
             "consistent: the true figure lies at or below the limit."
         )
     lines += [capital(line) + "." for line in decision.verdict_reasons[1:3]]
-    if group is not None and (told := rates_in_words(group.with_rate, group.with_half)):
+    if told := rates_in_words(group.with_rate, group.with_half):
         lines.append(words.said(told))
     if decision.unrecorded is not None:
         lines.append(decision.unrecorded.words)
-    if group is not None and group.repeats is not None and group.repeats.contradiction is not None:
+    if group.repeats is not None and group.repeats.contradiction is not None:
         share = hundred(group.repeats.contradiction)
         lines.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
     return lines
@@ -128,10 +128,11 @@ def with_figure(decision: Decision, words: Words) -> str:
     n, shown = decision.n_physicians, decision.n_reportable
     if shown == n:
         return f"All {words.counted(n)} have a figure."
-    text = (
-        f"{words.counted(n)} were measured; {shown:,} of them {agree(shown, 'has', 'have')} a "
-        f"figure of {agree(shown, 'its', 'their')} own"
-    )
+    some = "none of them has a figure"
+    if shown:
+        verb, whose = agree(shown, "has", "have"), agree(shown, "its", "their")
+        some = f"{shown:,} of them {verb} a figure of {whose} own"
+    text = f"{words.counted(n)} {agree(n, 'was', 'were')} measured; {some}"
     if not decision.n_banded:
         return f"{text}."
     return (

@@ -91,7 +91,7 @@ def noise_bar(decision: Decision, words: Words) -> Figure | None:
     key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
     told = (
         f"Of 100 {words.cases} seen by two {words.deciders}, decided differently: "
-        f"{'; '.join(text for _, text in key)}."
+        f"{'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
     )
     title = f"Why two {words.deciders} would decide differently about the same {words.case}"
     return Figure("noise", "", told, "", [picture.svg(title, told)], key)

@@ -25,8 +25,8 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         for leak in each.leaks
     ]
     verdicts = [
-        f"{words.label(each.decision)} by itself: {each.verdict}: "
-        f"{'; '.join(each.verdict_reasons)}."
+        f"{words.label(each.decision)} by itself: {each.verdict} "
+        f"({'; '.join(each.verdict_reasons)})."
         for each in published.decisions
     ]
     return [
@@ -70,9 +70,9 @@ def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
     caption = (
         f"Differ: of 100 pairs of comparable {words.cases}, so many get different decisions in at "
-        "least one. Apart: as if decisions did not look at each other. Differences: their expected "
-        f"number. Upper limits. Without numbers: {NOT_SHOWN}; a range then follows from each "
-        "decision by itself."
+        "least one. Apart: the same if decisions were independent of each other. Differences: how "
+        f"many to expect. All are upper limits. Without numbers: {NOT_SHOWN}; a range then follows "
+        "from each decision by itself."
     )
     listed = rows_of(joint.physicians, JointRow)
     made = table_of(

@@ -226,8 +226,8 @@ def trust_section(decision: Decision, words: Words) -> list[Block]:
     if anchors is not None:
         lines.append(
             f"Clear cases of the latent rule: {100 * anchors.surely_eligible:.0f} % of the "
-            f"eligible {words.cases} are surely so, {100 * anchors.surely_not_eligible:.0f} % of "
-            "the others surely not; the more, the better the level is known."
+            f"eligible {words.cases} are clearly eligible, {100 * anchors.surely_not_eligible:.0f} "
+            "% of the others clearly not. The more clear cases, the better the level is known."
         )
     figures, sentences = _made(decision, words, *_TRUST)
     return [

@@ -48,7 +48,7 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
         )
     blocks += [SideBySide(side)] if side else []
     if courses := dependences(decision, words):
-        title = f"How the share {words.decided_for} goes with each of them"
+        title = f"How the share {words.decided_for} changes with each of them"
         blocks += [Heading(title, 2), SideBySide(courses)]
     return blocks
 

@@ -188,8 +188,9 @@ def balance(decision: Decision, words: Words) -> Block | None:
     name, most = rows[0]
     if most < BALANCED:
         return Paragraph(
-            f"{words.Deciders} see similar {words.cases}: of no recorded item does more than "
-            f"{max(1, round(100 * most))} % of the variance lie between {words.deciders} ({name})."
+            f"{words.Deciders} see similar {words.cases}: of every recorded item, at most "
+            f"{max(1, round(100 * most))} % of the variance lies between {words.deciders} (most: "
+            f"{name})."
         )
     told = (
         f"Share of the variance between {words.deciders}. Long bars: they see different "
@@ -207,8 +208,8 @@ def overlap(decision: Decision, words: Words) -> Block | None:
         return None
     values = np.array([row.overlap for row in rows], dtype=float)
     told = (
-        f"How much each {words.decider_own} {words.cases} are like those of all: 1 where they are, "
-        f"0 where they have nothing in common. The lowest is {values.min():.2f}, the median "
+        f"How similar each {words.decider_own} {words.cases} are to those of all: 1 is the same "
+        f"mix, 0 is nothing in common. The lowest is {values.min():.2f}, the median "
         f"{np.median(values):.2f}.{_left_out(decision, len(rows))}"
     )
     if values.min() >= OVERLAPS:
@@ -247,7 +248,7 @@ def calibration(decision: Decision, words: Words) -> Figure | None:
         return drawn
 
     told = (
-        f"Predicted against observed share in {words.cases} held out; on the line where the model "
-        "is right on average."
+        f"Predicted against observed share in {words.cases} held out. Points on the line: the "
+        "model is right on average."
     )
     return charted("calibration", "Are the predictions right on average?", told, plot, half=True)

@@ -138,11 +138,11 @@ def _of_several(published: Published, joint: Joint, physician: str) -> Content:
     number = row.n_differences
     known = [
         ("the figure of all together", _hundred(joint.differ)),
-        ("your figure, as if decisions did not look at each other", _hundred(row.differ_apart)),
+        ("your figure if the decisions were independent of each other", _hundred(row.differ_apart)),
         ("decisions that differ, expected", "" if number is None else f"{number:.2f}"),
     ]
     title = "Each of your decisions"
-    line = "Each decision by itself; upper limits, as if the others were not known."
+    line = "Each decision by itself; upper limits, made without the other decisions."
     own = _own_decisions(words, joint, physician)
     return Content(
         f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}",
