@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
 from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
@@ -36,20 +35,19 @@ def _listed(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def _plain_run(block: Block) -> list[dict[str, Any]]:
-    """Return a block; figures that stand side by side in rows of two or three."""
+    """Return a block; figures side by side in rows of two or three, or one beside a table."""
     if not isinstance(block, SideBySide):
         return [_plain(block)]
-    found: list[dict[str, Any]] = []
-    for figures, run in groupby(block.blocks, key=lambda each: isinstance(each, Figure)):
-        listed = list(run)
-        if not figures or len(listed) == 1:
-            found += _listed(listed)
-            continue
-        step = 2 if len(listed) in (2, 4) else 3
-        made = [_figure(each, narrow=True) for each in listed if isinstance(each, Figure)]
-        rows = [made[at : at + step] for at in range(0, len(made), step)]
-        found += [{"kind": "beside", "across": step, "blocks": row} for row in rows]
-    return found
+    figures = [each for each in block.blocks if isinstance(each, Figure)]
+    if len(block.blocks) < 2 or not figures or len(figures) < len(block.blocks) != 2:
+        return _listed(block.blocks)
+    step = 2 if len(block.blocks) in (2, 4) else 3
+    made = [
+        _figure(each, narrow=True) if isinstance(each, Figure) else _plain(each)
+        for each in block.blocks
+    ]
+    rows = [made[at : at + step] for at in range(0, len(made), step)]
+    return [{"kind": "beside", "across": step, "blocks": row} for row in rows]
 
 
 def _plain(block: Block) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def about(published: Published, decision: Decision) -> str:
     return (
         f"{words.counted(decision.n_physicians)} measured"
         f"{f', {shown:,} {words.cases} shown' if shown else ''}"
-        f" · decision {words.decision or words.label(decision.decision)}{yes}"
+        f" · decision: {words.decision or words.label(decision.decision)}{yes}"
         f" · {described(decision.method).label} · {published.source}"
         f" · intravar {published.version}"
     )
