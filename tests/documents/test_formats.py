@@ -139,6 +139,9 @@ def test_the_text_has_styles_tables_and_pictures_with_words(made: Path) -> None:
     described = [shape._inline.docPr.get("descr") for shape in text.inline_shapes]
     assert len(described) > 5
     assert all(described)
+    xml = text_of(made / "report.docx")
+    assert all("<w:tc>" in row for row in re.findall(r"<w:tr>.*?</w:tr>", xml, re.DOTALL))
+    assert "What was asked for." not in xml
 
 
 def test_the_pdf_has_names_words_and_tags(made: Path) -> None:

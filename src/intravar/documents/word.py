@@ -76,7 +76,9 @@ def _add(file: Any, blocks: Sequence[Block]) -> None:
             note.add_run(printable(block.strong)).bold = True
             note.add_run(printable(f" {block.text}"))
         elif isinstance(block, Table):
-            _add_table(file, block.on("paper"))
+            part = block.on("paper")
+            if part.columns and part.rows:  # a row without cells is no row of a text
+                _add_table(file, part)
         elif isinstance(block, Figure):
             _add_figure(file, block)
         else:

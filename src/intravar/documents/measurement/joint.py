@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intravar.documents.blocks import Block, Bullets, Figure, Heading, Note, charted
+from intravar.documents.blocks import (
+    Annex,
+    Block,
+    Bullets,
+    Figure,
+    Heading,
+    Note,
+    Paragraph,
+    charted,
+)
 from intravar.documents.caveats import not_meant
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled, row_plot
@@ -13,6 +22,9 @@ from intravar.publication.results import DecisionRow, Joint, JointRow, Published
 from intravar.publication.scores import Band
 from intravar.tables import Table, hundred, hundreds, table_of
 from intravar.wording import Words, capital
+
+#: Rows of deciders and decisions up to which they are printed.
+MOST_ON_PAPER = 200
 
 
 def joint_blocks(published: Published, joint: Joint) -> list[Block]:
@@ -37,7 +49,7 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         together_table(words, joint),
         Heading("Each decision", 1, "each", "Each decision"),
         *_decisions_figure(words, joint),
-        _each(words, joint),
+        Annex(f"Each {words.decider} in each decision", _each(words, joint)),
         Heading("Which decisions go together", 1, "pairs", "Which go together"),
         *_pairs_figure(words, joint),
         _pairs(words, joint),
@@ -92,14 +104,17 @@ def together_table(words: Words, joint: Joint) -> Table:
     return replace(made, rows=told)
 
 
-def _each(words: Words, joint: Joint) -> Table:
+def _each(words: Words, joint: Joint) -> list[Block]:
+    """Return a row for each decider and decision; on paper where these are not many."""
+    long = joint.by_physician.height > MOST_ON_PAPER
+    told = [Paragraph("This table is too long for paper: the page and the workbook have it.")]
     caption = (
         "Of 100 pairs, decided differently: by itself, an upper limit. Across: an estimate that "
         f"knows the other decisions. Given: among {words.cases} also alike in the decisions before "
         "it."
     )
     listed = rows_of(joint.by_physician, DecisionRow)
-    return table_of(
+    table = table_of(
         "Each decision",
         caption,
         listed,
@@ -112,7 +127,9 @@ def _each(words: Words, joint: Joint) -> Table:
             ("given", 1, lambda row: hundred(row.given)),
         ],
         words=(0, 1),
+        where=("page", "workbook", "whole", *([] if long else ["paper"])),
     )
+    return [*(told if long else []), table]
 
 
 def _pairs(words: Words, joint: Joint) -> Table:
