@@ -32,6 +32,7 @@ from intravar.documents.workbook import text_lines
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.sentences import MAY_BE_READ
 from intravar.publication.results import Balance, Decision, Leak, Published
+from intravar.tables import Table
 from intravar.wording import USUAL, Words
 
 HOSPITALS = Words("hospital", "hospitals", "admission", "admissions", decision="discharge")
@@ -162,6 +163,9 @@ def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:
     decision = replace(thirty.first, verdict="not interpretable")
     blocks = list(walk(report(replace(thirty, decisions=(decision,))).blocks))
     assert not [block.name for block in blocks if isinstance(block, Figure)]
+    (table,) = [block for block in blocks if isinstance(block, Table) and block.interactive]
+    assert [column.name for column in table.columns] == ["physician", "n_patients", "rate"]
+    assert all(row.shown for row in table.rows)
     assert [block.title for block in blocks if isinstance(block, Card)] == [
         "No figure yet",
         "What to do next",

@@ -250,6 +250,8 @@ class _Place(NamedTuple):
     interval: tuple[str, str, str, str] | None = None
 
 
+#: What the table holds where no figure may be read, and what tells that somebody has one.
+_FACTS, _KNOWN = ("physician", "n_patients", "rate"), ("discordance", "band", "identified_low")
 #: Columns that stand elsewhere than in files, or are told in another way there.
 _PLACES = {
     "physician": _Place(_EVERYWHERE, share=1.6),
@@ -298,11 +300,17 @@ _PLACES = {
 
 
 def decider_table(
-    physicians: pl.DataFrame, words: Words, *, ranked: bool, band: Callable[[str], Cell] = Cell
+    physicians: pl.DataFrame,
+    words: Words,
+    *,
+    ranked: bool,
+    readable: bool = True,
+    band: Callable[[str], Cell] = Cell,
 ) -> Table:
     """Return the table of all deciders, the most consistent first where there is an order.
 
-    `band` writes what stands in the place of a number where one could reveal small counts.
+    Where no figure is `readable` it holds none. `band` writes what stands in the place of a number
+    where one could reveal small counts.
     """
     table = physicians.with_row_index("p")
     filled = {each for each in table.columns if table[each].null_count() < table.height}
@@ -310,6 +318,7 @@ def decider_table(
         (column, _PLACES.get(column.name, _Place()))
         for column in COLUMNS
         if column.name in filled | {"discordance"} and column.name != "band"
+        if readable or column.name in _FACTS
     ]
     order = ["rank", "physician"] if ranked else ["physician"]
     ordered = table.sort(
@@ -320,7 +329,7 @@ def decider_table(
         Row(
             [cell for each in shown for cell in _cells(*each, row, band)],
             row["p"],
-            any(row[known] is not None for known in ("discordance", "band", "identified_low")),
+            not readable or any(row[known] is not None for known in _KNOWN),
         )
         for row in ordered.iter_rows(named=True)
     ]

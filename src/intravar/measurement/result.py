@@ -24,7 +24,7 @@ from intravar.measurement.rule import Location, SuggestedRule
 from intravar.measurement.scores import Scores, SeenTwice, claim_of, in_words
 from intravar.measurement.strata import Course, Strata
 from intravar.measurement.unrecorded import Unrecorded
-from intravar.measurement.verdict import UNRANKED, Verdict, compared_in
+from intravar.measurement.verdict import NOTHING, UNRANKED, Verdict, compared_in
 from intravar.preparation.check import Check
 from intravar.request import Request
 
@@ -244,8 +244,9 @@ class Measurement:
 
     def _repr_html_(self) -> str:
         """Show the measurement as a table in a notebook."""
-        ranked = self.verdict not in UNRANKED
-        table = decider_table(self.table, self.request.words, ranked=ranked).on("page")
+        ranked, readable = self.verdict not in UNRANKED, self.verdict != NOTHING
+        made = decider_table(self.table, self.request.words, ranked=ranked, readable=readable)
+        table = made.on("page")
         heads = "".join(
             f'<th title="{escape(c.meaning)}">{escape(c.heading)}</th>' for c in table.columns
         )

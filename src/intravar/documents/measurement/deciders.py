@@ -346,13 +346,9 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         return None
     n = len(data.outside)
     who = "nobody does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
-    spread = round(100 * data.limits.between)
-    allow = (
-        f"chance and the usual spread (about {spread} of 100) allow" if spread else "chance allows"
-    )
     told = (
-        f"Does any {words.decider} differ by more than {allow}? By limits that 2 of 1,000 would "
-        f"cross by chance, {who}."
+        f"Does any {words.decider} differ by more than chance and the usual spread allow? By "
+        f"limits that 2 of 1,000 would cross by chance, {who}."
     )
     if len(data.rows) < FUNNEL_FROM or max(data.sizes) < FUNNEL_SIZES * min(data.sizes):
         return Paragraph(told)

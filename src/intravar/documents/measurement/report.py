@@ -173,7 +173,7 @@ def sections(published: Published, decision: Decision) -> list[Block]:
         *first_screen(decision, words),
         *review_section(decision, words),
         *deciders_section(decision, words, table),
-        *strata_section(published, decision),
+        *(strata_section(published, decision) if decision.verdict != NOTHING else []),
         *rule_section(decision, words),
         *trust_section(decision, words),
         *data_section(published, decision),
@@ -267,7 +267,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
 
 def _settings(published: Published, decision: Decision) -> Iterator[Table]:
     """Return own rules, columns, methods and request as tables, the last two for a workbook."""
-    words = published.words
+    words, methods = published.words, decision.methods
     ways: dict[str, dict[str, list[str]]] = {}
     for each in decision.own_rules:
         items = ways.setdefault(each.physician, {}).setdefault(each.how, [])
@@ -302,7 +302,7 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
     yield table_of(
         "Methods",
         "Scores of all methods.",
-        [] if decision.methods is None else decision.methods.to_dicts(),
+        [] if methods is None or decision.verdict == NOTHING else methods.to_dicts(),
         [
             ("method", 1, lambda row: row["method"]),
             (words.decider, 1, lambda row: row["physician"]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from intravar.documents.blocks import Block, Bullets, Figure, Heading, charted
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled, row_plot
-from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Published, Strata
 from intravar.tables import Table, hundred, hundreds, table_of
 from intravar.wording import Words
@@ -22,7 +21,7 @@ def strata_section(published: Published, decision: Decision) -> list[Block]:
         if part is None:
             continue
         blocks.append(Bullets(part.lines))
-        if part.strata and decision.verdict != NOTHING:
+        if part.strata:
             blocks.append(_figure(part, sheet.lower(), title, words))
             blocks.append(_table(part, sheet, words.label(str(column)), words))
     heading = Heading(f"Which {words.cases}, and when", 1, "strata", "Subgroups")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intravar.measurement import columns
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision
 from intravar.publication.scores import Band
 from intravar.tables import Cell, Table
@@ -12,8 +12,13 @@ from intravar.wording import Words
 
 def decider_table(decision: Decision, words: Words) -> Table:
     """Return the table of all deciders, with a band where a number is hidden."""
-    ranked = decision.verdict not in UNRANKED
-    return columns.decider_table(decision.physicians, words, ranked=ranked, band=_band)
+    return columns.decider_table(
+        decision.physicians,
+        words,
+        ranked=decision.verdict not in UNRANKED,
+        readable=decision.verdict != NOTHING,
+        band=_band,
+    )
 
 
 def _band(text: str) -> Cell:

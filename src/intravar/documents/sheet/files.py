@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from intravar.documents.measurement.handover import FIGURES_FILE
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
 from intravar.documents.sheet.figures import surprising
@@ -18,7 +17,7 @@ from intravar.documents.sheet.sheet import sheet, with_figure
 from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
 from intravar.ledger import Ledger
-from intravar.publication.explain import measurement_folders
+from intravar.publication.explain import FIGURES_FILE, measurement_folders
 from intravar.publication.files import read_published, safe_csv
 from intravar.publication.pseudonyms import Addresses
 from intravar.writing import check_writable, make_folder, make_private, write_private
