@@ -14,7 +14,7 @@ import pytest
 import intravar
 from documents.made_several import made_several
 from intravar.cli import main
-from intravar.documents.blocks import Figure, walk
+from intravar.documents.blocks import Figure, tables, walk
 from intravar.documents.files import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
 from intravar.documents.page import as_html
@@ -59,6 +59,13 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
     assert len(set(names)) == len(names)
     for figure in figures:
         assert all(re.search(r"<title>[^<]+</title><desc>[^<]+</desc>", s) for s in figure.svgs)
+
+
+def test_many_in_each_decision_are_not_printed() -> None:
+    for n, printed in ((30, True), (100, False)):
+        listed = {table.name: table for table in tables(report(made_several(n)))}
+        assert bool(listed["Each decision"].on("paper").columns) is printed
+        assert listed["Each decision"].on("page").columns
 
 
 def test_a_sheet_of_several_decisions() -> None:

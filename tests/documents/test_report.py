@@ -104,7 +104,11 @@ def test_measured_and_with_a_figure_are_told_apart(thirty: Published) -> None:
 
 
 def test_without_a_figure_it_says_so(thirty: Published) -> None:
-    assert "No figure can be given." in told(report(changed(thirty, group=None)))
+    text = told(report(changed(thirty, group=None, claim="at most")))
+    assert "No figure can be given." in text
+    assert "the true figure lies" not in text
+    none = replace(thirty.first, n_reportable=0)
+    assert with_figure(none, USUAL) == "30 physicians were measured; none of them has a figure."
 
 
 def only(decision: Decision, reads: tuple[str, ...]) -> Decision:
