@@ -37,6 +37,16 @@ LOOK_OF = {
 }
 #: Loss of AUC from which on decisions are said to rest on a covariate.
 TELLS = 0.01
+#: What a discordance does not mean, in the same words wherever the figure stands.
+_NOT_MEANT = (
+    "It says nothing about intent, and nothing about whether a decision was right: {a_decider} who "
+    "is always wrong is consistent.",
+    "Reasons that are not in the record (a preference, an exception, a test that was not recorded) "
+    "count as inconsistency here. A high figure is a question to ask, not a finding against a "
+    "person.",
+    "{Deciders} who see more close calls can be expected to differ more.",
+    "With few {cases} the figure is uncertain; always read it with its interval.",
+)
 
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
@@ -65,6 +75,11 @@ def verdict_note(decision: Decision, words: Words) -> Note:
     told = words.said(MAY_BE_READ[decision.verdict])
     look = LOOK_OF.get(decision.verdict, "care")
     return Note(f"{capital(decision.verdict)}.", f"{told}{reason}", look)
+
+
+def not_meant(words: Words) -> list[str]:
+    """Return what the figure does not mean."""
+    return [words.fill(line) for line in _NOT_MEANT]
 
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:

@@ -14,9 +14,9 @@ from intravar.documents.blocks import (
     Paragraph,
     charted,
 )
-from intravar.documents.caveats import not_meant
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled, row_plot
+from intravar.documents.measurement.first import not_meant
 from intravar.publication.joint import NOT_SHOWN, joint_lines
 from intravar.publication.results import DecisionRow, Joint, JointRow, Published, rows_of
 from intravar.publication.scores import Band

@@ -24,9 +24,13 @@ from intravar.documents.blocks import (
     SideBySide,
     within,
 )
-from intravar.documents.caveats import not_meant
 from intravar.documents.measurement import deciders, group, rule, trust
-from intravar.documents.measurement.first import first_screen, verdict_note, with_figure
+from intravar.documents.measurement.first import (
+    first_screen,
+    not_meant,
+    verdict_note,
+    with_figure,
+)
 from intravar.documents.measurement.joint import joint_about, joint_blocks
 from intravar.documents.measurement.rule import rule_section
 from intravar.documents.measurement.strata import strata_section

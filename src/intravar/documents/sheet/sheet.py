@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
-from intravar.documents.caveats import not_meant
+from intravar.documents.measurement.first import not_meant
 from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
 from intravar.documents.sheet.figures import AXIS, Own, SheetRow, among_peers, rows_figure
 from intravar.measurement.verdict import NOTHING, UNRANKED
