@@ -187,7 +187,7 @@ def test_rate_rule_and_noise_are_told_in_their_words(told: Published) -> None:
     assert text.count("patient risk") == 5
     assert re.search(r'your rate of "yes" 42 % \(all: ', text)
     assert "your cases 120" in text
-    assert "10: they weigh cases differently" in text
+    assert "10 because they weigh cases differently" in text
     assert not re.search(r"physician|patient", text.replace("patient risk", ""))
 
 
