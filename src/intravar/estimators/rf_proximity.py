@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from intravar.arrays import FloatArray
 from intravar.estimators.base import Size, Work, growing, pairing
 from intravar.estimators.matching import Comparison, MatchingEstimator
 from intravar.learning.forest import Forest, ForestSettings, grow_forest
 from intravar.matching.distances import LeafDistances
-from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ForestBased(MatchingEstimator):
     """Learns from a forest that predicts the decision.
 
@@ -34,26 +34,12 @@ class ForestBased(MatchingEstimator):
     supervised = True
     shares = "forest"
 
-    def __init__(
-        self,
-        *,
-        n_trees: int = 300,
-        max_depth: int = 8,
-        min_leaf: int = 5,
-        min_leaf_share: float = 0.01,
-        caliper: float = 0.25,
-        strategy: Strategy = "algorithm-1",
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.min_leaf = min_leaf
-        self.min_leaf_share = min_leaf_share
-        self.caliper = caliper
-        self.strategy = strategy
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_trees: int = 300
+    max_depth: int = 8
+    min_leaf: int = 5
+    min_leaf_share: float = 0.01
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def _forest(self, observed: Observed) -> Forest:
         settings = ForestSettings(
@@ -99,8 +85,6 @@ class RFProximity(ForestBased):
     idea = Sentence(
         "pairs {cases} that end in the same leaves of a forest that predicts the decision"
     )
-
-    importances_: FloatArray
 
     def _comparison(self, observed: Observed) -> Comparison:
         forest = self._forest(observed)
