@@ -15,21 +15,7 @@ from intravar.wording import Sentence
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestBased(MatchingEstimator):
-    """Learns from a forest that predicts the decision.
-
-    Parameters
-    ----------
-    n_trees, max_depth, min_leaf, min_leaf_share
-        The forest; a leaf holds at least max(min_leaf, floor(min_leaf_share * n)) patients.
-    caliper
-        Quantile of a panel's pairwise distances above which no pair is formed.
-    strategy
-        How pairs are formed; "algorithm-1" is the paper's.
-    random_state
-        Seed of the forest.
-    n_jobs
-        Threads that grow the forest.
-    """
+    """Learns from a forest that predicts the decision; see :class:`RFProximity`."""
 
     supervised = True
     shares = "forest"
