@@ -433,6 +433,11 @@ def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, 
     return found
 
 
+def shown_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request among the arguments of a function that shows some of them."""
+    return {each.name: given[each.name] for each in fields(Request) if each.name in given}
+
+
 def requested(
     source: Any, request: Request | None, options: Mapping[str, Any]
 ) -> tuple[Any, Request]:

@@ -1,13 +1,12 @@
 from .commands import app
 from .endings import main, say
-from .progress import StepLines, StepProgress, StudyProgress
+from .progress import StepLines, StepProgress
 from .screen import Console, Table, Text, escape, table
 
 __all__ = [
     "Console",
     "StepLines",
     "StepProgress",
-    "StudyProgress",
     "Table",
     "Text",
     "app",

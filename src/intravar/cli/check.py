@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-import intravar
 from intravar import cli, publication
 from intravar.cli import options
 from intravar.request import Request
@@ -37,13 +36,13 @@ def check(
     Nothing is measured and nothing is written. Physicians are counted and not named, unless asked.
     Several decisions are looked at one after the other.
     """
+    from intravar.preparation.check import checked_each  # loads what reads and computes
+
     secret = None if key is None else publication.read_key(key)
     console = cli.Console(highlight=False, quiet=quiet)
     told: dict[str, Any] = {}
-    decisions = request.of_each()
-    several = len(decisions) > 1
-    for decision, alone in decisions.items():
-        found = intravar.check(source, alone)
+    several = len(request.decisions) > 1
+    for decision, found in checked_each(source, request).items():
         cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
         told[decision] = publication.plain(publication.published_check(found, several=several)) | {
             "not_measurable": cannot,
@@ -52,9 +51,9 @@ def check(
         if not as_json:
             _print_check(console, found, cannot, several)
             if verbose:
-                print_request(console, alone)
+                print_request(console, found.request)
     if as_json:
-        asked = told if len(told) > 1 else told[request.decision]
+        asked = told if several else told[request.decision]
         typer.echo(json.dumps(asked, indent=1, default=str))
 
 

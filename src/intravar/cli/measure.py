@@ -64,13 +64,11 @@ def measure(
     compile_beside()
     with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
         settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
-        kept = [settings, *(settings.of(name) for name in request.decisions)]
         try:
             found = intravar.measure(source, request, progress=progress, settings=settings)
         except KeyboardInterrupt:
-            for each in kept:
-                if each.kept_in is not None and each.kept_in.is_dir():
-                    progress.note(KEPT.format(folder=each.kept_in))
+            if settings.kept_in is not None and settings.kept_in.is_dir():
+                progress.note(KEPT.format(folder=settings.kept_in))
             raise
         progress.step("writing the report")
         published = intravar.write_measurement(
@@ -81,8 +79,7 @@ def measure(
             pairs_in_report=pairs_in_report,
             replace=replace,
         )
-        for each in kept:
-            runs.clear_unfinished(each)
+        runs.clear_unfinished(settings)
     if as_json:
         tables = {name: rows.to_dicts() for name, rows in publication.tables_of(published).items()}
         typer.echo(json.dumps(publication.plain(published) | tables, default=str))

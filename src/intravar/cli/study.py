@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import intravar
-from intravar import cli, estimators, runs
+from intravar import cli, estimators
 from intravar.cli.options import described
 from intravar.ledger import Ledger
 from intravar.study import benchmark as study_benchmark
@@ -219,20 +219,20 @@ def benchmark(
     if resample_patients:
         console.print(RESAMPLING_WARNING)
     Ledger(out).check(["report.html"])
-    progress = cli.StudyProgress(console, runs.count_workers(workers))
     try:
-        study = intravar.benchmark(
-            conditions or ["score2"],
-            [name.strip() for name in methods.split(",") if name.strip()],
-            out=out,
-            replicates=replicates,
-            n_jobs=workers,
-            engine=engine,
-            fresh=fresh,
-            allow_mixed=allow_mixed,
-            replicates_are="resampled" if resample_patients else "fresh",
-            progress=progress,
-        )
+        with cli.StepProgress(console) as progress:
+            study = intravar.benchmark(
+                conditions or ["score2"],
+                [name.strip() for name in methods.split(",") if name.strip()],
+                out=out,
+                replicates=replicates,
+                n_jobs=workers,
+                engine=engine,
+                fresh=fresh,
+                allow_mixed=allow_mixed,
+                replicates_are="resampled" if resample_patients else "fresh",
+                progress=progress,
+            )
     except KeyboardInterrupt:
         message = f"interrupted; what was finished lies in {out}/ and the same command goes on"
         cli.say(f"intravar: {message}", err=True)

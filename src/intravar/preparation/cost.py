@@ -103,8 +103,13 @@ def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool =
     return Cost(float(seconds), _memory_mb(size, method))
 
 
-def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
-    """Estimate what it takes to learn from a sample of a size and to read all other patients."""
+def cost_of_many(
+    size: Size, n_patients: int, method: type[Estimator], *, periods: bool = False
+) -> Cost:
+    """Estimate what it takes to learn from a sample of a size and to read all other patients.
+
+    With periods predictions are learned, and patients read, twice.
+    """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
     if method is Predictability:
@@ -116,6 +121,9 @@ def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
     learned = own + more + _around(n, p)
     processors = os.cpu_count() or 1
     others = time_of_others(size, n_patients, method)
+    if periods:
+        learned += own + (1 + HALVES_MORE) * _in_one_thread(size)
+        others *= 2
     readers = processors * (READER_MB + READER_VALUE_MB * p)
     return Cost(float(learned + others), _memory_mb(size, method) + readers)
 

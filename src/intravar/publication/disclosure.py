@@ -14,10 +14,15 @@ from intravar.estimators.predictability import MOST_WORDS
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.checks import published_check, published_leaks
-from intravar.publication.diagnostics import hidden_repeats, shown_diagnostics, shown_repeats
-from intravar.publication.findings import published_location, published_unrecorded
+from intravar.publication.findings import (
+    hidden_repeats,
+    published_location,
+    published_unrecorded,
+    shown_diagnostics,
+    shown_repeats,
+)
 from intravar.publication.folders import shown_source
 from intravar.publication.group import FINE, group_digits, published_group, step_over_all
 from intravar.publication.hiding import (
@@ -51,6 +56,8 @@ from intravar.wording import Words, agree
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
 ALL = ""
+#: What is told of physicians where no figure may be read.
+FACTS = frozenset({"physician", "n_patients", "rate", "reason"})
 
 
 def published_of(
@@ -98,16 +105,20 @@ def _decision(
     shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]
     physicians = named(main.table, names).sort("physician")
+    nothing = measurement.verdict == NOTHING
     if measurement.verdict in UNRANKED:
-        # Whoever cannot be ranked is not: an order that is there is read.
-        physicians = physicians.with_columns(pl.when(False).then(pl.col(*RANKS)))
+        # What may not be read is not there: an order, or any figure, that is there is read.
+        dropped = set(physicians.columns) - FACTS if nothing else RANKS
+        physicians = physicians.with_columns(pl.when(False).then(pl.col(*dropped))).with_columns(
+            pl.col("reportable").fill_null(False)
+        )
     phase = 0.5 if secret is None else secret(ALL)
-    group = published_group(measurement, main, phase)
+    group = None if nothing else published_group(measurement, main, phase)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
     values = measurement.main.scores.discordance[main.measured]
     values = values[np.isfinite(values)]
     middles = [band.middle for band in main.bands if band is not None]
-    told = [*values, *middles] if measurement.main.scores.determined else []
+    told = [*values, *middles] if measurement.main.scores.determined and not nothing else []
     median = float(np.median(told)) if told else None
     return Decision(
         decision=name,
@@ -120,12 +131,12 @@ def _decision(
         n_reportable=len(reportable),
         n_ranked=physicians["rank"].count(),
         n_banded=physicians["band"].count(),
-        banded=_banded(values, middles, physicians.height, words),
+        banded=None if nothing else _banded(values, middles, physicians.height, words),
         n_patients_shown=main.n_patients,
         n_physicians_partly_hidden=main.n_hidden,
         median_discordance=fraction(median, group_digits(measurement.request.smallest_cell)),
         group=group,
-        location=published_location(measurement),
+        location=None if nothing else published_location(measurement),
         unrecorded=published_unrecorded(measurement, group),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
         own_rules=shown_differences(measurement, set(reportable), names),
@@ -141,7 +152,7 @@ def _decision(
         diagnostics=shown_diagnostics(measurement, shown, names),
         review=None,
         physicians=physicians,
-        methods=None if len(shown) < 2 else _methods(measurement, shown, names),
+        methods=None if len(shown) < 2 or nothing else _methods(measurement, shown, names),
         **shown_strata(measurement, main, across, names),
     )
 

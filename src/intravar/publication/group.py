@@ -29,7 +29,7 @@ from intravar.measurement.sentences import (
     explained_sentence,
     rates_in_words,
 )
-from intravar.publication.hiding import coarse, coarse_step, fraction, two_digits
+from intravar.publication.hiding import STEPS, coarse, coarse_step, fraction, two_digits
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, MOST, ShownScores
 from intravar.wording import USUAL, Sentence, Words
@@ -114,6 +114,7 @@ GROUP_DIGITS = 2
 #: patients, they follow from what may be told of each.
 FINE = 0.02
 _ENDS = ("value", "low", "high")
+SPREAD = ("spread", "spread_low", "spread_high")
 
 
 def group_digits(smallest_cell: int) -> int:
@@ -135,15 +136,14 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     digits = group_digits(smallest)
     alike = with_rates(main.scores.take(published.measured))
     whole = group if measurement.group is None else measurement.group
-    spread = _spread(group, whole, measurement.request.matters)
     mean = _mean(measurement, group, whole, digits, phase)
     return Group(
         **mean,
-        **{name: fraction(value, 3) for name, value in spread.items()},
+        **_spread(measurement, whole, published, phase),
         differences=whole.differences,
         matters=measurement.request.matters,
         needed=None if whole.needed is None else two_digits(whole.needed),
-        explained=_explained(measurement, whole),
+        explained=_explained(measurement, whole, phase),
         noise=_noise(measurement, mean["discordance"]),
         repeats=_repeats(measurement, digits),
         with_rate=None if alike is None else fraction(alike[0], 1),
@@ -167,15 +167,76 @@ def _mean(
     return {name: coarse(getattr(whole, name), step, phase) for name in names}
 
 
-def _spread(group: MeasuredGroup, whole: MeasuredGroup, matters: float) -> dict[str, float]:
-    """Return the spread from what may be told of each, within what the word over all says.
+#: The finest step of a published spread.
+TRACE = 0.001
 
-    Where bands stand for scores, figures know less than the verdict does.
+
+def _spread(
+    measurement: Measurement, whole: MeasuredGroup, published: ShownScores, phase: float
+) -> dict[str, float | None]:
+    """Return the spread of everybody, rounded so that it never contradicts the word beside it."""
+    if whole.differences is None:
+        return dict.fromkeys(SPREAD)
+    main, request = measurement.main, measurement.request
+    steps = spread_steps(main.scores, main.evidence, published, request.smallest_cell)
+    return told_spread(whole, steps, phase, request.matters)
+
+
+def spread_steps(
+    scores: Scores, evidence: Evidence, published: ShownScores, smallest: int
+) -> tuple[float, ...]:
+    """Return how coarse the spread and its ends must be: what one hidden physician moves them.
+
+    A band, or where there is none any score, is all that is known of a physician whose score is
+    hidden. Steps follow from what is told of each, so that they tell nothing themselves.
     """
-    found = {name: getattr(group, name) for name in ("spread", "spread_low", "spread_high")}
-    if whole.differences == "less than matters":
-        return {name: min(value, matters) for name, value in found.items()}
-    return found
+    known = _known(scores, evidence, published, smallest)
+    low, high = np.nan_to_num(known.low, nan=0.0), np.nan_to_num(known.high, nan=MOST)
+    lost = published.hidden.score & np.isfinite(scores.discordance)
+    if not lost.any():
+        return (TRACE,) * len(SPREAD)
+    one = int(np.argmax(np.where(lost, known.size * (high - low) ** 2, -1.0)))
+    error = np.where(lost, MOST / np.sqrt(np.maximum(known.size, 1)), known.error)
+    found = []
+    for share in (0.0, 0.5, 1.0):
+        value = known.value.copy()
+        value[one] = (1 - share) * low[one] + share * high[one]
+        group = group_of(value, error, known.size)
+        found.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
+    moved = np.nan_to_num(np.ptp(np.array(found), axis=0), nan=MOST)
+    return tuple(
+        next((step for step in STEPS if step >= each), 0.1 * math.ceil(10 * each))
+        for each in moved.tolist()
+    )
+
+
+def told_spread(
+    whole: MeasuredGroup, steps: tuple[float, ...], phase: float, matters: float
+) -> dict[str, float | None]:
+    """Round the spread and its ends; what the word over all says stays true of them.
+
+    Who differ have a lower end above 0, and an upper one that matters; what differs by less than
+    matters ends there.
+
+    Parameters
+    ----------
+    whole
+        Everybody together; two physicians or more.
+    steps, phase
+        To which the three figures are rounded, and the secret point from which.
+    matters
+        Spread below which differences do not matter.
+    """
+    spread, low, high = (
+        max(coarse(getattr(whole, name), step, phase) or 0.0, 0.0)
+        for name, step in zip(SPREAD, steps, strict=True)
+    )
+    little = whole.differences == "less than matters"
+    high = min(max(high, TRACE), matters) if little else max(high, matters)
+    low = min(max(low, TRACE), high) if whole.spread_low > 0 else 0.0
+    spread = min(max(spread, steps[0] / 2), high) if low else min(spread, high)
+    low = min(low, spread)
+    return dict(zip(SPREAD, (round(each, 6) for each in (spread, low, high)), strict=True))
 
 
 def step_over_all(measurement: Measurement) -> float:
@@ -184,11 +245,12 @@ def step_over_all(measurement: Measurement) -> float:
     return coarse_step(n, measurement.request.smallest_cell)
 
 
-def _explained(measurement: Measurement, whole: MeasuredGroup) -> Figure | None:
+def _explained(measurement: Measurement, whole: MeasuredGroup, phase: float) -> Figure | None:
     if whole.explained is None:
         return None
     found, step = whole.explained, max(step_over_all(measurement), 0.01)
-    return Figure(*(coarse(max(end, 0.0), step) for end in (found.share, found.low, found.high)))
+    ends = (found.share, found.low, found.high)
+    return Figure(*(coarse(min(max(end, 0.0), 1.0), step, phase) for end in ends))
 
 
 def _noise(measurement: Measurement, bound: float | None) -> Noise | None:

@@ -24,7 +24,10 @@ _COLUMN = "name of a column"
 _FIXED = "fixed words of the method"
 _SHOWN = "of the physicians whose scores are shown"
 _PSEUDONYM = "a pseudonym under a secret key, unless names were asked for; rows in its order"
-_GROUP = "from shown scores and bands, two digits; of small panels one rounded number"
+_SPREAD = (
+    "over all physicians, rounded from a secret point to what one of those whose score is hidden "
+    "moves"
+)
 _MEAN = (
     "over all patients, rounded to what two dozen of them move; with fewer than 1,200 patients "
     "from shown scores and bands, two digits"
@@ -234,9 +237,9 @@ class Group:
     discordance: Annotated[float | None, _MEAN]
     low: Annotated[float | None, _MEAN]
     high: Annotated[float | None, _MEAN]
-    spread: Annotated[float | None, _GROUP]
-    spread_low: Annotated[float | None, _GROUP]
-    spread_high: Annotated[float | None, _GROUP]
+    spread: Annotated[float | None, _SPREAD]
+    spread_low: Annotated[float | None, _SPREAD]
+    spread_high: Annotated[float | None, _SPREAD]
     differences: Annotated[str | None, "one of three words, over all physicians"]
     matters: Annotated[float, _ASKED]
     needed: Annotated[int | None, "a number of patients, two digits"]
