@@ -104,14 +104,8 @@ def _decision(
     words = measurement.request.words
     shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]
-    physicians = named(main.table, names).sort("physician")
     nothing = measurement.verdict == NOTHING
-    if measurement.verdict in UNRANKED:
-        # What may not be read is not there: an order, or any figure, that is there is read.
-        dropped = set(physicians.columns) - FACTS if nothing else RANKS
-        physicians = physicians.with_columns(pl.when(False).then(pl.col(*dropped))).with_columns(
-            pl.col("reportable").fill_null(False)
-        )
+    physicians = _physicians(measurement, main, names)
     phase = 0.5 if secret is None else secret(ALL)
     group = None if nothing else published_group(measurement, main, phase)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
@@ -155,6 +149,19 @@ def _decision(
         methods=None if len(shown) < 2 or nothing else _methods(measurement, shown, names),
         **shown_strata(measurement, main, across, names),
     )
+
+
+def _physicians(
+    measurement: Measurement, published: ShownScores, names: Mapping[str, str]
+) -> pl.DataFrame:
+    """Return the table of physicians, without what may not be read under the verdict."""
+    table = named(published.table, names).sort("physician")
+    if measurement.verdict not in UNRANKED:
+        return table
+    # What may not be read is not there: an order, or any figure, that is there is read.
+    dropped = set(table.columns) - FACTS if measurement.verdict == NOTHING else RANKS
+    table = table.with_columns(pl.when(False).then(pl.col(*dropped)))
+    return table.with_columns(pl.col("reportable").fill_null(value=False))
 
 
 def _shown_scores(

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
@@ -212,16 +213,14 @@ def shown_scores(
     ).head(len(measured))
     if smallest_cell > 1:
         results = rounded(results)
-    unmeasured = ~np.isin(np.arange(len(scores.n_patients)), measured)
-    reasons = pl.Series(
-        _reasons(scores, evidence, hidden, smallest_cell, min_panel), dtype=pl.String
-    )
+    reasons = _reasons(scores, evidence, hidden, smallest_cell, min_panel)
+    reasons[measured] = None
     table = _masked(results, measured, hidden, hide_repeats, hide_close).with_columns(
         pl.Series("physician", scores.physician),
         pl.Series("band", [band and band.text for band in bands], pl.String),
         pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", scores.n_patients)),
         pl.col("reportable").fill_null(value=False),
-        pl.when(pl.Series(unmeasured)).then(reasons).otherwise(pl.col("reason")).alias("reason"),
+        pl.coalesce("reason", pl.Series(reasons.tolist(), dtype=pl.String)),
     )
     if scores.most < 1:  # reliability depends on the size alone
         table = table.with_columns(pl.when(pl.Series(~hidden.size)).then(pl.col("reliability")))
@@ -265,7 +264,7 @@ def _masked(
 
 def _reasons(
     scores: Scores, evidence: Evidence, hidden: HiddenParts, smallest: int, min_panel: int
-) -> list[str]:
+) -> NDArray[np.object_]:
     """Say of everybody why a score would not be shown."""
     told = []
     for n, least, score, size in zip(
@@ -275,7 +274,7 @@ def _reasons(
         small = None if score and size else too_small(int(least), min_panel)
         few = "decisions" if is_few(n, smallest) else evidence.events
         told.append(small or f"at most {smallest} {few}, too few to publish")
-    return told
+    return np.array(told, dtype=object)
 
 
 def _bands(
