@@ -200,7 +200,13 @@ def test_subgroups_and_periods_are_of_everybody(
     counts = dated["ward"].value_counts().sort("ward")["count"].to_list()
     assert levels.levels.sort("stratum")["n_patients"].to_list() == counts
     assert levels.cells["physician"].n_unique() == 41
-    course = course_of(tables[0], each.physicians, found.prepared, 0)
+    course = course_of(tables[0], each.physicians, found.prepared, 0, each.learned_from)
+    monkeypatch.setattr("intravar.measurement.strata._noise", lambda *_: None)
+    # Whether a rule changed is judged by those who were learned from, as in a small table.
+    alone = one.with_patients()
+    assert alone.patients is not None
+    assert course.gain == course_of(alone.patients, each.physicians, found.prepared, 0).gain
+    assert course.gain != course_of(tables[0], each.physicians, found.prepared, 0).gain
     assert course.n_undated == dated["seen"].null_count() > 0
     assert course.strata.levels["n_patients"].sum() == table.height - course.n_undated
     assert course.strata.changes["change"].null_count() < 41

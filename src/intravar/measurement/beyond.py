@@ -31,9 +31,9 @@ class OneDecision:
     It begins with what was learned: `fitted` methods by name, the one that measures first; the
     `rule`; cases seen twice in `repeats`; the method `predicting` every patient where something
     rests on that, and the same `dated`, learned with the period as one covariate more. With
-    everybody, scores and counts are those of all; `patients` has their predictions (see
-    :func:`intravar.runs.readings.patient_table`), whose numbers mean `physicians`; and `cases`
-    those of physicians beyond the sample.
+    everybody, scores and counts are those of all; `patients` has their predictions, `learned_from`
+    those of the patients who were learned from (see :func:`intravar.runs.readings.patient_table`);
+    their numbers mean `physicians`. `cases` are those of physicians beyond the sample.
     """
 
     check: Check
@@ -44,6 +44,7 @@ class OneDecision:
     predicting: tuple[str, Fitted] | None = None
     dated: Estimator | None = None
     patients: pl.DataFrame | None = None
+    learned_from: pl.DataFrame | None = None
     physicians: pl.Series | None = None
     cases: BeyondCases | None = None
 
@@ -56,7 +57,8 @@ class OneDecision:
         """Return the same with the predictions of the patients that were learned from."""
         observed = self.check.prepared.observed
         codes = np.arange(len(observed.named))
-        return replace(self, patients=self._predicted(codes), physicians=observed.named)
+        patients = self._predicted(codes)
+        return replace(self, patients=patients, learned_from=patients, physicians=observed.named)
 
     def _predicted(self, codes: IntArray) -> pl.DataFrame | None:
         """Return predictions of the patients that were learned from, if they are needed."""
@@ -112,10 +114,10 @@ class OneDecision:
         counted = counted_once(beyond.dropped, others.dropped, once, beyond.counts.dropped)
         filled = counted_once(prepared.filled, others.filled, once)
         scores = next(iter(fitted.values())).scores
-        patients = self._predicted(sampled)
-        if patients is not None:
+        patients = learned_from = self._predicted(sampled)
+        if learned_from is not None:
             inside = pl.col("code").is_in(sampled[whole].tolist())
-            patients = pl.concat([patients.filter(inside), others.predicted])
+            patients = pl.concat([learned_from.filter(inside), others.predicted])
         return replace(
             self,
             check=replace(
@@ -127,6 +129,7 @@ class OneDecision:
             ),
             fitted=fitted,
             patients=patients,
+            learned_from=learned_from,
             physicians=named,
             cases=_cases(others, named),
         )

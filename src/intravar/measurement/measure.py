@@ -267,7 +267,8 @@ def _strata(steps: _Steps, everybody: OneDecision) -> tuple[Strata | None, Cours
         levels = None if by is None else subgroups(patients, who, by)
         if everybody.dated is None:
             return levels, None
-        return levels, course_of(patients, who, prepared, everybody.check.request.random_state)
+        seed = everybody.check.request.random_state
+        return levels, course_of(patients, who, prepared, seed, everybody.learned_from)
 
 
 @dataclass

@@ -303,16 +303,23 @@ def learn_dated(method: Estimator, prepared: Prepared) -> Estimator:
 
 
 def course_of(
-    patients: pl.DataFrame, physicians: pl.Series, prepared: Prepared, seed: int
+    patients: pl.DataFrame,
+    physicians: pl.Series,
+    prepared: Prepared,
+    seed: int,
+    learned_from: pl.DataFrame | None = None,
 ) -> Course:
     """Compare periods.
 
     `patients` are as for :func:`subgroups`, with predictions that know the period. Noise is taken
-    apart among the patients of `prepared`: all, or a large table's sample.
+    apart among the patients of `prepared`: all, or a large table's sample. Whether knowing the
+    period helps is judged by those who were `learned_from`, all by default: among many more
+    patients the luck of what was learned would be taken for a change.
     """
     dealt = prepared.dealt["date"]
     dated = patients.filter(pl.col("date") >= 0)
-    gained = _log_likelihood(dated, "own_dated") - _log_likelihood(dated, "own")
+    known = (patients if learned_from is None else learned_from).filter(pl.col("date") >= 0)
+    gained = _log_likelihood(known, "own_dated") - _log_likelihood(known, "own")
     gain = float(gained.mean())
     error = float(gained.std() / np.sqrt(len(gained)))
     by = ("own_dated", "pooled_dated") if gain > 0 else ("own", "pooled")
