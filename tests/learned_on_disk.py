@@ -72,8 +72,9 @@ def _remembering(
             return pickle.loads(path.read_bytes())
         found = learner(*given)
         part = path.with_suffix(f".{os.getpid()}")
-        part.write_bytes(pickle.dumps(found))
-        part.replace(path)
+        with suppress(OSError):  # a run of another state may have cleared the folder
+            part.write_bytes(pickle.dumps(found))
+            part.replace(path)
         return found
 
     return learned

@@ -9,8 +9,9 @@ from scipy.stats import beta
 
 from intravar.estimators import LatentRule
 from intravar.latent.anchors import find_anchors
-from intravar.latent.calibration import CalibrationSettings, calibrate, count
-from intravar.latent.calibration_kernel import (
+from intravar.latent.calibration import (
+    calibrate,
+    count,
     expected_eligible,
     log_likelihoods,
     map_slopes,
@@ -157,12 +158,14 @@ def test_beta_binomial_prior_is_found():
 
 
 def test_anchors_and_the_scales_that_fit_equally_well():
-    sure = find_anchors(np.repeat([0.0, 1.0], 50), np.array([0.9, 1.0]), np.array([0.1, 0.0]))
+    rates = np.array([0.9, 1.0]), np.array([0.1, 0.0])
+    sure = find_anchors(np.repeat([0.0, 1.0], 50), *rates).for_rates(*rates)
     assert (sure.low, sure.high) == (0.5, 0.5)
     assert sure.complaints(0.2) == []
     # Somebody prescribes to all the eligible, so that nobody's p_high can be called higher.
     np.testing.assert_allclose(sure.identified_low, sure.identified_high)
-    vague = find_anchors(np.linspace(0.3, 0.7, 100), np.array([0.8]), np.array([0.1]))
+    rates = np.array([0.8]), np.array([0.1])
+    vague = find_anchors(np.linspace(0.3, 0.7, 100), *rates).for_rates(*rates)
     assert len(vague.complaints(0.2)) == 2
     assert vague.identified_high[0] - vague.identified_low[0] > 0.3
 
@@ -185,7 +188,7 @@ def test_calibration_never_lowers_its_objective(seed, panel, physicians, persona
     g = expit(2 * score)
     y = (random.random(n) < low[who] + (high - low)[who] * g).astype(np.int64)
     fit = calibrate(
-        count(score, PanelDecisions(y, who, physicians)), CalibrationSettings(personal, tight)
+        count(score, PanelDecisions(y, who, physicians)), personal=personal, tight=tight
     )
     assert (np.diff(fit.path) >= -1e-9 * np.abs(fit.path[0])).all()
     assert np.isfinite(fit.log_likelihood)

@@ -12,7 +12,7 @@ from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.own_rules import read_own_rules
 from intravar.latent.personal.panel_rows import PanelRows, Standard
 from intravar.latent.personal.weights import ChainSettings, CommonWeights
-from intravar.latent.reading import safe_interval
+from intravar.latent.rates import safe_interval
 from intravar.panels import PanelDecisions
 from latent.made import panels_of
 from reference import personal as literal
@@ -101,7 +101,7 @@ def learned_weights(x, panels, settings, random):
     everybody = np.ones(len(x), dtype=np.bool_)
     nothing = np.zeros(len(x))
     own = CommonWeights.learn(
-        x, np.arange(x.shape[1]), nothing, panels, everybody, settings, random
+        x, np.arange(x.shape[1]), panels, everybody, random, nothing, settings
     )
     return read_own_rules(own, x, nothing, panels, 0)[0]
 

@@ -12,13 +12,11 @@ from scipy.stats import beta
 from intravar.latent.anchors import find_anchors
 from intravar.latent.calibration import SHIFT_POINTS, count, log_score
 from intravar.latent.personal.chain_kernel import PopulationDraws, Sweeps, run_panel
-from intravar.latent.personal.limits import CommonLimits, law_table
-from intravar.latent.personal.limits_kernel import weigh_panel
+from intravar.latent.personal.limits import CommonLimits, law_table, weigh_panel
 from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
 from intravar.latent.personal.weights import ChainSettings, CommonWeights
-from intravar.latent.rates_kernel import Given, read_panels
 from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit, Task
-from intravar.latent.shared_rule import learn_shared
+from intravar.latent.shared_rule import Given, learn_shared, read_panels
 from intravar.learning.bins import binned
 from intravar.learning.boosted_trees import LARGEST_SCORE, Rates
 from intravar.panels import PanelDecisions
@@ -230,13 +228,15 @@ def test_mixtures_of_laws():
     assert mean_rates(laws) == pytest.approx(means)
 
 
-def test_ranges_of_others_are_those_of_the_fitted():
+def test_ranges_are_those_over_the_scales_of_the_fitted():
     random = np.random.default_rng(2)
     high, low = random.uniform(0.6, 0.8, 5), random.uniform(0.0, 0.2, 5)
     fitted = find_anchors(random.random(500), high, low)
     again = fitted.for_rates(high, low)
-    np.testing.assert_allclose(again.identified_low, fitted.identified_low, atol=1e-12)
-    np.testing.assert_allclose(again.identified_high, fitted.identified_high, atol=1e-12)
+    p = np.clip(low + (high - low) * np.append(np.linspace(*fitted.scales, 21), 1)[:, None], 0, 1)
+    value = 2 * p * (1 - p)
+    np.testing.assert_allclose(again.identified_low, value.min(axis=0), atol=1e-12)
+    np.testing.assert_allclose(again.identified_high, value.max(axis=0), atol=1e-12)
     # Nobody's rates pass one, whoever was fitted.
     sure = fitted.for_rates(np.array([0.99]), np.array([0.5]))
     assert (sure.identified_high <= 0.5).all()
@@ -259,7 +259,7 @@ def test_decisions_that_do_not_count_are_predicted():
     turned = replace(panels, y=np.where(known, panels.y, 1 - panels.y))
     everybody = np.ones(200, dtype=np.bool_)
     weights = CommonWeights.learn(
-        panels.X, np.arange(2), np.zeros(200), panels, everybody, ChainSettings(60, 60), random
+        panels.X, np.arange(2), panels, everybody, random, np.zeros(200), ChainSettings(60, 60)
     )
     limits = CommonLimits.learn(panels.X, np.arange(2), panels, everybody, random)
     for own in (weights, limits):

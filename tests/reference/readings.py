@@ -27,7 +27,7 @@ def spline_row(row, terms):
     known = np.isfinite(row)
     z = np.clip((np.where(known, row, terms.centre) - terms.centre) / terms.scale, -4, 4)
     found = []
-    for kind, a, b, knot in zip(terms.kind, terms.first, terms.second, terms.knot, strict=True):
+    for kind, a, b, knot in terms.columns:
         found.append((z[a], max(z[a] - knot, 0), z[a] * z[b], float(not known[a]))[kind])
     return (np.array(found) - terms.mean) / terms.spread
 

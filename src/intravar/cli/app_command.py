@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from intravar import cli
+from intravar.cli.options import described
 from intravar.errors import InputError
 from intravar.writing import privacy_words
 
@@ -20,30 +21,20 @@ WITHOUT_EXTRA = (
 )
 
 
+@described(
+    folders="FOLDERS: Folders that the app may open. Default: this one.",
+    results="Folder for results. Default: intravar-results in the first folder.",
+    demo="Open with an example measured.",
+    browser="--browser/--no-browser: Open the browser.",
+)
 def run(
-    folders: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FOLDERS",
-            help="Folders that the app may open. Default: this one.",
-            show_default=False,
-        ),
-    ] = None,
-    results: Annotated[
-        Path | None,
-        typer.Option(
-            "--results",
-            help="Folder for results. Default: intravar-results in the first folder.",
-            show_default=False,
-        ),
-    ] = None,
+    folders: list[Path] | None = None,
+    results: Path | None = None,
     port: Annotated[
         int, typer.Option("--port", help="Port on this computer. Default: any free one.", min=0)
     ] = 0,
-    demo: Annotated[bool, typer.Option("--demo", help="Open with an example measured.")] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the browser.")
-    ] = True,
+    demo: bool = False,
+    browser: bool = True,
 ) -> None:
     """Choose a table, measure and read the result in your browser, without a shell.
 

@@ -10,7 +10,7 @@ import typer
 
 import intravar
 from intravar import cli, estimators, runs
-from intravar.cli.options import Engine, Json, Workers
+from intravar.cli.options import described
 from intravar.ledger import Ledger
 from intravar.study import report, tables
 
@@ -37,7 +37,8 @@ RESAMPLING_WARNING = (
 )
 
 
-def methods(as_json: Json = False) -> None:
+@described()
+def methods(as_json: bool = False) -> None:
     """List the methods."""
     rows = [
         {
@@ -62,6 +63,15 @@ def methods(as_json: Json = False) -> None:
     cli.Console().print(table)
 
 
+@described(
+    methods="Names of methods with commas between, or all.",
+    replicates="Independent draws of every condition.",
+    out="Folder of the results.",
+    fresh="Discard what an earlier run left in the folder.",
+    allow_mixed="Keep results of other versions or settings.",
+    resample_patients="Make replicates by resampling the patients of the first (misleading; see "
+    "docs).",
+)
 def benchmark(
     conditions: Annotated[
         list[str] | None,
@@ -72,32 +82,15 @@ def benchmark(
             show_default=False,
         ),
     ] = None,
-    methods: Annotated[
-        str, typer.Option("--methods", help="Names of methods with commas between, or all.")
-    ] = "all",
-    replicates: Annotated[
-        int, typer.Option("--replicates", help="Independent draws of every condition.")
-    ] = 1,
-    workers: Workers = None,
-    engine: Engine = "local",
-    out: Annotated[Path, typer.Option("--out", help="Folder of the results.")] = Path(
-        "intravar-results"
-    ),
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Discard what an earlier run left in the folder.")
-    ] = False,
-    allow_mixed: Annotated[
-        bool,
-        typer.Option("--allow-mixed", help="Keep results of other versions or settings."),
-    ] = False,
-    resample_patients: Annotated[
-        bool,
-        typer.Option(
-            "--resample-patients",
-            help="Make replicates by resampling the patients of the first (misleading; see docs).",
-        ),
-    ] = False,
-    as_json: Json = False,
+    methods: str = "all",
+    replicates: int = 1,
+    workers: int | None = None,
+    engine: str = "local",
+    out: Path = Path("intravar-results"),
+    fresh: bool = False,
+    allow_mixed: bool = False,
+    resample_patients: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Run methods on conditions and set their scores beside the truth and the paper.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,7 +12,6 @@ import typer
 import intravar
 from intravar import cli, publication
 from intravar.cli import options
-from intravar.cli.options import Json
 from intravar.request import Request
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ MOST_NAMED = 10
 
 @options.of_request("methods", "random_state", "min_reliability")
 def check(
-    source: options.Input,
+    source: str,
     request: Request,
-    show_names: options.ShowNames = False,
-    key: options.Key = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    as_json: Json = False,
+    show_names: bool = False,
+    key: Path | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Look at your own table: its quality, panel sizes, leaks, and what measuring would take.
 

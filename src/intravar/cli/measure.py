@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,7 +12,6 @@ import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
-from intravar.cli.options import Json
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
@@ -31,29 +30,26 @@ KEPT = "what is finished is kept, with patients, in {folder}; the same command g
 NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict."
 
 
-@options.of_request()
+@options.of_request(
+    out="Folder of the results.",
+    replace="Overwrite the result of another request.",
+    pairs_in_report="Embed discordant pairs (patient-level!).",
+)
 def measure(
-    source: options.Input,
+    source: str,
     request: Request,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the results.")] = Path(
-        "intravar-measurement"
-    ),
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite the result of another request.")
-    ] = False,
-    show_names: options.ShowNames = False,
-    key: options.Key = None,
-    pairs_in_report: Annotated[
-        bool,
-        typer.Option("--pairs-in-report", help="Embed discordant pairs (patient-level!)."),
-    ] = False,
-    memory: options.Memory = None,
-    workers: options.Workers = None,
-    engine: options.Engine = "local",
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    piped: options.Piped = False,
-    as_json: Json = False,
+    out: Path = Path("intravar-measurement"),
+    replace: bool = False,
+    show_names: bool = False,
+    key: Path | None = None,
+    pairs_in_report: bool = False,
+    memory: str | None = None,
+    workers: int | None = None,
+    engine: str = "local",
+    quiet: bool = False,
+    verbose: bool = False,
+    piped: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Measure how consistently each physician in your own table decides.
 

@@ -5,73 +5,48 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 import intravar
 from intravar import cli, publication, sources
-from intravar.cli.options import Json, listed
+from intravar.cli.options import described, listed
 from intravar.errors import InputError
 from intravar.request import SMALLEST_CELL, WINDOW
 from intravar.writing import checked_target, make_private, privacy_words, whole_file
 
 
+@described(
+    source="URL: Folder or zip of CSV files, DuckDB file, or postgresql:// URL.",
+    drug="Concepts of the drug, with commas; NAME=CONCEPTS, once for each of several.",
+    covariates="age, sex, race, ethnicity, measurement:CONCEPT, condition:CONCEPT, drug:CONCEPT; "
+    "name=... names a column.",
+    out="Table of patients to write (.parquet or .csv).",
+    visits="Concepts of the visits that count.",
+    eligible="What must be recorded before, as in --covariates.",
+    window="Days within which the drug counts as given.",
+    new_users="--new-users/--all-users: Leave out who had the drug before.",
+    same_day="What was recorded on the visit's day counts.",
+    provider="Whose decision: visit, or drug where there is one.",
+    descendants="--descendants/--no-descendants: Descendants of the drug count.",
+    date="Name of a column for the date of the visit.",
+    schema="Schema of the tables.",
+)
 def omop(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="URL",
-            help="Folder or zip of CSV files, DuckDB file, or postgresql:// URL.",
-            show_default=False,
-        ),
-    ],
-    drug: Annotated[
-        list[str],
-        typer.Option(
-            "--drug",
-            help="Concepts of the drug, with commas; NAME=CONCEPTS, once for each of several.",
-            show_default=False,
-        ),
-    ],
-    covariates: Annotated[
-        str,
-        typer.Option(
-            "--covariates",
-            help="age, sex, race, ethnicity, measurement:CONCEPT, condition:CONCEPT, "
-            "drug:CONCEPT; name=... names a column.",
-        ),
-    ] = "age,sex",
-    out: Annotated[
-        Path, typer.Option("--out", help="Table of patients to write (.parquet or .csv).")
-    ] = Path("patients.parquet"),
-    visits: Annotated[
-        str | None, typer.Option("--visits", help="Concepts of the visits that count.")
-    ] = None,
-    eligible: Annotated[
-        str | None,
-        typer.Option("--eligible", help="What must be recorded before, as in --covariates."),
-    ] = None,
-    window: Annotated[
-        int, typer.Option("--window", help="Days within which the drug counts as given.")
-    ] = WINDOW,
-    new_users: Annotated[
-        bool, typer.Option("--new-users/--all-users", help="Leave out who had the drug before.")
-    ] = True,
-    same_day: Annotated[
-        bool, typer.Option("--same-day", help="What was recorded on the visit's day counts.")
-    ] = False,
-    provider: Annotated[
-        str, typer.Option("--provider", help="Whose decision: visit, or drug where there is one.")
-    ] = "visit",
-    descendants: Annotated[
-        bool, typer.Option("--descendants/--no-descendants", help="Descendants of the drug count.")
-    ] = True,
-    date: Annotated[
-        str | None, typer.Option("--date", help="Name of a column for the date of the visit.")
-    ] = None,
-    schema: Annotated[str | None, typer.Option("--schema", help="Schema of the tables.")] = None,
-    as_json: Json = False,
+    source: str,
+    drug: list[str],
+    covariates: str = "age,sex",
+    out: Path = Path("patients.parquet"),
+    visits: str | None = None,
+    eligible: str | None = None,
+    window: int = WINDOW,
+    new_users: bool = True,
+    same_day: bool = False,
+    provider: str = "visit",
+    descendants: bool = True,
+    date: str | None = None,
+    schema: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Build a table of patients from OMOP CDM 5.4, ready for 'intravar check' and 'measure'.
 

@@ -1,54 +1,75 @@
-"""Options that the commands on a user's own table share: the fields of a request."""
+"""Options of the commands: their words, those that several share, and the fields of a request."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 import typer
 
 from intravar.errors import flag_of
 from intravar.request import Request, requested
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-Input = Annotated[
-    str,
-    typer.Argument(
-        metavar="INPUT",
-        help="CSV, TSV, Parquet, Excel, DuckDB or SQLite file, folder of Parquet parts, "
-        "postgresql:// URL, or a study.toml that holds all of this.",
-        show_default=False,
-    ),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print errors only, and what --json asks for.")
-]
-Piped = Annotated[bool, typer.Option("--piped", hidden=True)]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Print every step, what it took and the request.")
-]
-ShowNames = Annotated[bool, typer.Option("--show-names", help="Write names instead of pseudonyms.")]
-Key = Annotated[
-    Path | None,
-    typer.Option("--key", help="Key file of an earlier measurement, for the same pseudonyms."),
-]
+#: What the options mean that several commands have.
+SHARED = {
+    "source": "INPUT: CSV, TSV, Parquet, Excel, DuckDB or SQLite file, folder of Parquet parts, "
+    "postgresql:// URL, or a study.toml that holds all of this.",
+    "folder": "DIR: What 'intravar measure --out' wrote.",
+    "as_json": "--json: Print JSON for a program to read.",
+    "quiet": "--quiet -q: Print errors only, and what --json asks for.",
+    "verbose": "--verbose -v: Print every step, what it took and the request.",
+    "show_names": "Write names instead of pseudonyms.",
+    "key": "Key file of an earlier measurement, for the same pseudonyms.",
+    "workers": "Processes. Default: one per processor.",
+    "engine": "local, dask, or dask:ADDRESS of a scheduler.",
+    "memory": "What all processes may take, 4GB say.",
+    "paper": "a4 or letter.",
+    "piped": "",
+}
+_HEAD = re.compile(r"^(--[\w/ -]+|[A-Z]+\d?): ")
+Command = Callable[..., None]
 
 
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", help="Processes. Default: one per processor.", show_default=False),
-]
-Engine = Annotated[
-    str, typer.Option("--engine", help="local, dask, or dask:ADDRESS of a scheduler.")
-]
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", help="What all processes may take, 4GB say.", show_default=False),
-]
+def described(**words: str) -> Callable[[Command], Command]:
+    """Give the parameters of a command their words in the help.
+
+    Words may begin with flags, `--json: `, where the name of the parameter does not tell them, or
+    with what an argument is called, `DIR: `. Without a word the help does not show the option.
+    What is annotated for typer stays as it is.
+    """
+
+    def decorated(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        return _with_parameters(command, [_declared(each, SHARED | words) for each in own])
+
+    return decorated
+
+
+def _declared(own: inspect.Parameter, words: Mapping[str, str]) -> inspect.Parameter:
+    """Make an option of a parameter, or an argument if its words call it so."""
+    if own.name not in words or get_origin(own.annotation) is Annotated:
+        return own
+    told = words[own.name]
+    head = _HEAD.match(told)
+    told = told[head.end() :] if head else told
+    if head and not head[1].startswith("--"):
+        declared = typer.Argument(metavar=head[1], help=told, show_default=False)
+    else:
+        flags = head[1].split() if head else [flag_of(own.name)]
+        declared = typer.Option(*flags, help=told or None, hidden=not told)
+    return own.replace(annotation=Annotated[own.annotation, declared])
+
+
+def _with_parameters(command: Command, parameters: Sequence[inspect.Parameter]) -> Command:
+    """Let typer see other parameters than a function has."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
 
 
 _WORDS = inspect.Parameter(
@@ -67,27 +88,22 @@ _WORDS = inspect.Parameter(
 )
 
 
-def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the fields of a request as options.
+def of_request(*left_out: str, **words: str) -> Callable[[Command], Command]:
+    """Give a command the fields of a request as options, but those that mean nothing to it.
 
-    The command takes the source and the request; whatever else it declares stays its own.
-
-    Parameters
-    ----------
-    *left_out
-        Fields that mean nothing to this command.
+    The command takes the source and the request; whatever else it declares stays its own, with
+    its words as in :func:`described`.
     """
     asked = {each.name: each for each in fields(Request) if each.name not in left_out}
 
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True).parameters
+    def decorated(command: Command) -> Command:
+        own = dict(inspect.signature(command, eval_str=True).parameters)
+        source = _declared(own.pop("source"), SHARED)
+        del own["request"]
         others = [
-            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for name, each in own.items()
-            if name not in ("source", "request")
+            _declared(each.replace(kind=inspect.Parameter.KEYWORD_ONLY), SHARED | words)
+            for each in own.values()
         ]
-        options = [*(_option(each) for each in asked.values()), _WORDS]
-        shown = [own["source"], *options, *others]
 
         @wraps(command)
         def wrapped(source: str, **given: Any) -> None:
@@ -100,9 +116,8 @@ def of_request(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., 
             found, request = requested(source, None, options | {"words": given.pop("words")})
             command(source=found, request=request, **given)
 
-        wrapped.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        wrapped.__annotations__ = {each.name: each.annotation for each in shown}
-        return wrapped
+        options = [_option(each) for each in asked.values()]
+        return _with_parameters(wrapped, [source, *options, _WORDS, *others])
 
     return decorated
 

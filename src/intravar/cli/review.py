@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from intravar import cli, publication, review
-from intravar.cli.options import Json
+from intravar.cli.options import described
 from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
     from intravar.review import Review
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="What 'intravar measure --out' wrote.")]
 HOW = (
     "Two patients of the same physician, alike in the record, are set side by side. A reviewer who "
     "sees neither the decision nor the physician says whether they are comparable."
 )
 
 
-def plan(folder: Folder, as_json: Json = False) -> None:
+@described()
+def plan(folder: Path, as_json: bool = False) -> None:
     """Print how wide the interval would be for 30, 60, 120 and 240 pairs."""
     found = review.plan(folder)
     if as_json:
@@ -61,31 +61,27 @@ def plan(folder: Folder, as_json: Json = False) -> None:
     cli.say("Published figures are rounded, with few pairs more so: small numbers must not show.")
 
 
+@described(
+    out="Folder of the packet; must be new.",
+    pairs="Pairs to draw.",
+    more="Pairs to add to those drawn before.",
+    reviewers="How many people review.",
+    twice="Share that two people review. Default: 0.2 if there are two.",
+    each="Equally many pairs of every physician.",
+    show="Column that reviewers see besides; may be given again.",
+    replace="Drop pairs that have answers already.",
+)
 def draw(
-    folder: Folder,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the packet; must be new.")],
-    pairs: Annotated[int, typer.Option("--pairs", help="Pairs to draw.")] = 120,
-    more: Annotated[
-        int | None, typer.Option("--more", help="Pairs to add to those drawn before.")
-    ] = None,
-    reviewers: Annotated[int, typer.Option("--reviewers", help="How many people review.")] = 1,
-    twice: Annotated[
-        float | None,
-        typer.Option(
-            "--twice", help="Share that two people review. Default: 0.2 if there are two."
-        ),
-    ] = None,
-    each: Annotated[
-        bool, typer.Option("--each", help="Equally many pairs of every physician.")
-    ] = False,
-    show: Annotated[
-        list[str] | None,
-        typer.Option("--show", help="Column that reviewers see besides; may be given again."),
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Drop pairs that have answers already.")
-    ] = False,
-    as_json: Json = False,
+    folder: Path,
+    out: Path,
+    pairs: int = 120,
+    more: int | None = None,
+    reviewers: int = 1,
+    twice: float | None = None,
+    each: bool = False,
+    show: list[str] | None = None,
+    replace: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Draw pairs at random and write the packet for the reviewers.
 
@@ -117,14 +113,8 @@ def draw(
     cli.say(f"Then: intravar review read {folder} FILES")
 
 
-def read(
-    folder: Folder,
-    answers: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILES", help="Answers: CSV, Excel, or what review.html saved."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
+@described(answers="FILES: Answers: CSV, Excel, or what review.html saved.")
+def read(folder: Path, answers: list[Path] | None = None, as_json: bool = False) -> None:
     """Read answers, and add what they tell to the measurement and its pages."""
     with _words(folder).in_errors():
         found = review.read(folder, answers or [])

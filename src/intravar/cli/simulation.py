@@ -10,30 +10,21 @@ import typer
 
 import intravar
 from intravar import cli
-from intravar.cli.options import Json as Json
+from intravar.cli.options import described
 from intravar.study import benchmark, simulation
 
 if TYPE_CHECKING:
     from intravar.study.simulation import Condition
 
-Patients = Annotated[
-    int | None, typer.Option("--patients", help="Number of patients instead of the condition's.")
-]
-PhysicianCount = Annotated[
-    int | None,
-    typer.Option("--physicians", help="Number of physicians instead of the condition's."),
-]
-Seed = Annotated[
-    int | None, typer.Option("--seed", help="Seed of the draw instead of the condition's.")
-]
+_DRAWN = {
+    "patients": "Number of patients instead of the condition's.",
+    "physicians": "Number of physicians instead of the condition's.",
+    "seed": "Seed of the draw instead of the condition's.",
+}
 
 
-def conditions(
-    everything: Annotated[
-        bool, typer.Option("--all", help="List the grid of sizes and the other families as well.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
+@described(everything="--all: List the grid of sizes and the other families as well.")
+def conditions(everything: bool = False, as_json: bool = False) -> None:
     """List the paper's 94 conditions with their rule in words and their seed."""
     known = simulation.all_conditions() if everything else simulation.conditions_of("paper")
     rows = [_condition_row(condition) for condition in known.values()]
@@ -78,16 +69,18 @@ def _condition_row(condition: Condition) -> dict[str, Any]:
     }
 
 
+@described(
+    out="File to write: .parquet or .csv.",
+    truth="--truth/--no-truth: Write the columns of the truth as well.",
+    **_DRAWN,
+)
 def simulate(
     condition: Annotated[str, typer.Argument(help="Name of a condition; see `conditions`.")],
-    out: Annotated[Path, typer.Option("--out", help="File to write: .parquet or .csv.")],
-    patients: Patients = None,
-    physicians: PhysicianCount = None,
-    seed: Seed = None,
-    truth: Annotated[
-        bool,
-        typer.Option("--truth/--no-truth", help="Write the columns of the truth as well."),
-    ] = True,
+    out: Path,
+    patients: int | None = None,
+    physicians: int | None = None,
+    seed: int | None = None,
+    truth: bool = True,
 ) -> None:
     """Simulate a cohort and write it to a file, one row per patient.
 
@@ -102,12 +95,13 @@ def simulate(
     cli.say(f"written to {out}")
 
 
+@described(**_DRAWN)
 def oracle(
     condition: Annotated[str, typer.Argument(help="Name of a condition.")] = "score2",
-    patients: Patients = None,
-    physicians: PhysicianCount = None,
-    seed: Seed = None,
-    as_json: Json = False,
+    patients: int | None = None,
+    physicians: int | None = None,
+    seed: int | None = None,
+    as_json: bool = False,
 ) -> None:
     """Print what an oracle that knows the truth finds, beside the paper's figures.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import intravar
 from intravar import cli, documents, publication
-from intravar.cli.options import Json
+from intravar.cli.options import described
 from intravar.errors import InputError
 from intravar.study import report as study_report
 from intravar.writing import checked_target, privacy_words, whole_file, write_private
@@ -25,24 +25,19 @@ if TYPE_CHECKING:
     from intravar.wording import Words
 
 
+@described(
+    physician="Pseudonym, or name. Default: the rule of all.",
+    most="Cases to show, the most telling first.",
+    decision="Which one, where several were measured.",
+    out="Write them to this CSV file instead.",
+)
 def explain(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What 'intravar measure --out' wrote.")
-    ],
-    physician: Annotated[
-        str | None,
-        typer.Option("--physician", help="Pseudonym, or name. Default: the rule of all."),
-    ] = None,
-    most: Annotated[
-        int, typer.Option("--pairs", help="Cases to show, the most telling first.")
-    ] = 5,
-    decision: Annotated[
-        str | None, typer.Option("--decision", help="Which one, where several were measured.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write them to this CSV file instead.")
-    ] = None,
-    as_json: Json = False,
+    folder: Path,
+    physician: str | None = None,
+    most: int = 5,
+    decision: str | None = None,
+    out: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Show the decisions behind a physician's score, or the rule the data suggest.
 
@@ -123,11 +118,8 @@ def _print_cases(console: Console, table: pl.DataFrame, decision: str, words: Wo
 MOST_PRINTED = 20
 
 
-def compare(
-    first: Annotated[Path, typer.Argument(metavar="DIR1", help="An earlier measurement.")],
-    second: Annotated[Path, typer.Argument(metavar="DIR2", help="A later one.")],
-    as_json: Json = False,
-) -> None:
+@described(first="DIR1: An earlier measurement.", second="DIR2: A later one.")
+def compare(first: Path, second: Path, as_json: bool = False) -> None:
     """Compare two stored measurements: what changed from the first to the second.
 
     Physicians are matched by the names in both private folders. Where these are not at hand they
@@ -183,23 +175,19 @@ def _print(console: Console, found: Comparison) -> None:
         console.print(cli.Text(f"... and {rows.height - MOST_PRINTED:,} more, with --json"))
 
 
+@described(
+    folder="DIR: Folder that `benchmark` or `measure` wrote.",
+    open_it="--open: Open the page in the browser.",
+    formats="--format: With commas between: html, svg, png, pdf, latex of a study; html, pdf, "
+    "xlsx, docx of a measurement.",
+    paper="Of a measurement's PDF: a4 or letter.",
+)
 def report(
-    folder: Annotated[
-        Path, typer.Argument(help="Folder that `benchmark` or `measure` wrote.", metavar="DIR")
-    ],
-    open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    formats: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="With commas between: html, svg, png, pdf, latex of a study; html, pdf, xlsx, "
-            "docx of a measurement.",
-        ),
-    ] = "html",
-    paper: Annotated[
-        str, typer.Option("--paper", help="Of a measurement's PDF: a4 or letter.")
-    ] = "a4",
-    as_json: Json = False,
+    folder: Path,
+    open_it: bool = False,
+    formats: str = "html",
+    paper: str = "a4",
+    as_json: bool = False,
 ) -> None:
     """Make the report again from stored results, as page or as files; nothing is run.
 
@@ -218,41 +206,26 @@ def report(
 WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
 
 
+@described(
+    out="Folder for the sheets; needed but with --exact.",
+    physician="Whose sheet: pseudonym, or name.",
+    everybody="--all: A sheet for every physician with a figure.",
+    formats="--format: html, pdf, or both with a comma. Default: both that can be made.",
+    names="Print names, from the private folder; FOLDER is private.",
+    cases="Add surprising decisions; patient-level, FOLDER is private.",
+    exact="Exact figures where a range is published; into the private folder.",
+)
 def sheet(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What 'intravar measure --out' wrote.")
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the sheets; needed but with --exact.")
-    ] = None,
-    physician: Annotated[
-        str | None, typer.Option("--physician", help="Whose sheet: pseudonym, or name.")
-    ] = None,
-    everybody: Annotated[
-        bool, typer.Option("--all", help="A sheet for every physician with a figure.")
-    ] = False,
-    formats: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="html, pdf, or both with a comma. Default: both that can be made."
-        ),
-    ] = None,
-    names: Annotated[
-        bool,
-        typer.Option("--names", help="Print names, from the private folder; FOLDER is private."),
-    ] = False,
-    cases: Annotated[
-        bool,
-        typer.Option("--cases", help="Add surprising decisions; patient-level, FOLDER is private."),
-    ] = False,
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact", help="Exact figures where a range is published; into the private folder."
-        ),
-    ] = False,
-    paper: Annotated[str, typer.Option("--paper", help="a4 or letter.")] = "a4",
-    as_json: Json = False,
+    folder: Path,
+    out: Path | None = None,
+    physician: str | None = None,
+    everybody: bool = False,
+    formats: str | None = None,
+    names: bool = False,
+    cases: bool = False,
+    exact: bool = False,
+    paper: str = "a4",
+    as_json: bool = False,
 ) -> None:
     """Write one printable page per physician, for that physician alone.
 

@@ -16,7 +16,7 @@ from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.inference.intervals import Interval
 from intravar.latent.anchors import Anchors, AnchorWarning
 from intravar.latent.common import HandedIn, LatentCommon, LatentSettings, learn_latent
-from intravar.latent.reading import eligible_given_decision, safe_interval
+from intravar.latent.rates import eligible_given_decision, safe_interval
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
 from intravar.learning.bins import MOST_SEEN
 from intravar.observed import Observed
@@ -243,7 +243,11 @@ class LatentRule(CommonEstimator):
             panels.by_physician(part) for part in (read.p_high, read.p_low, read.score, read.shift)
         )
         self.camp_ = panels.by_physician(read.camp)
-        self.anchors_ = common.anchors_of(read).of(np.argsort(panels.physicians))
+        anchors = common.anchors_of(read)
+        self.anchors_ = anchors.with_ranges(
+            panels.by_physician(anchors.identified_low),
+            panels.by_physician(anchors.identified_high),
+        )
         self.eligible_probability_ = panels.as_given(read.eligible)
         self.fold_ = panels.as_given(fold)
         self._reading, self._rows, self._place = read, panels.rows, np.argsort(panels.physicians)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import FloatArray
 
 #: A patient is an anchor with g below this, or above one minus this.
 NEAR = 0.05
@@ -51,16 +51,12 @@ class Anchors:
         """Share of clear cases on the side that has fewer."""
         return min(self.sure_eligible, self.sure_others)
 
-    def of(self, physicians: IntArray) -> Anchors:
-        """Return the same with the ranges of these physicians, in this order."""
-        return replace(
-            self,
-            identified_low=self.identified_low[physicians],
-            identified_high=self.identified_high[physicians],
-        )
+    def with_ranges(self, low: FloatArray, high: FloatArray) -> Anchors:
+        """Return the same with these ranges."""
+        return replace(self, identified_low=low, identified_high=high)
 
     def for_rates(self, p_high: FloatArray, p_low: FloatArray) -> Anchors:
-        """Return the same with the ranges of other physicians, by their rates.
+        """Return the same with the ranges of physicians, by their rates.
 
         No scale lies beyond those of the physicians who were fitted, nor beyond what the own rates
         allow.
@@ -76,19 +72,7 @@ class Anchors:
             p = np.clip(p_low + contrast * (low + part * (top - low)), 0, 1)
             value = 2 * p * (1 - p)
             least, most = np.minimum(least, value), np.maximum(most, value)
-        return replace(self, identified_low=least, identified_high=most)
-
-    def of_scores(self, score: FloatArray) -> Anchors:
-        """Return the same with the scores as ranges: without a rule nothing else fits as well."""
-        return replace(self, identified_low=score, identified_high=score)
-
-    def around(self, score: FloatArray) -> Anchors:
-        """Return the same with ranges that hold the scores."""
-        return replace(
-            self,
-            identified_low=np.minimum(self.identified_low, score),
-            identified_high=np.maximum(self.identified_high, score),
-        )
+        return self.with_ranges(least, most)
 
     def columns(self) -> dict[str, FloatArray]:
         """Return the ranges as columns of a result."""
@@ -104,34 +88,20 @@ class Anchors:
 
 
 def find_anchors(g: FloatArray, p_high: FloatArray, p_low: FloatArray) -> Anchors:
-    """Measure the anchors and the range of D over the admissible scales of g.
+    """Measure the anchors by everybody's g, and the admissible scales of g by all rates.
 
-    Parameters
-    ----------
-    g
-        Calibrated probability of being eligible, per patient.
-    p_high, p_low
-        Rates per physician.
-
-    Notes
-    -----
     The value of g that is called 1 may be as low as the largest g that occurs (its 99 % quantile)
-    and as high as the p_high of all physicians allow.
+    and as high as the p_high of all physicians allow. Ranges of physicians are for others to add.
     """
     contrast = p_high - p_low
     able = contrast > 0.05
     room = float(((1 - p_low[able]) / contrast[able]).min()) if able.any() else 1.0
-    scales = min(float(np.quantile(g, 0.99)), 1.0), max(room, 1.0)
-    scale = np.linspace(*scales, N_SCALES)[:, None]
-    p = np.clip(p_low + contrast * scale, 0, 1)
-    value = 2 * p * (1 - p)
-    here = 2 * p_high * (1 - p_high)
     return Anchors(
         low=float(np.mean(g < NEAR)),
         high=float(np.mean(g > 1 - NEAR)),
         sure_eligible=float(g[g > 1 - NEAR].sum() / g.sum()),
         sure_others=float((1 - g[g < NEAR]).sum() / (1 - g).sum()) if (g < 1).any() else 1.0,
-        identified_low=np.minimum(value.min(axis=0), here),
-        identified_high=np.maximum(value.max(axis=0), here),
-        scales=scales,
+        identified_low=np.empty(0),
+        identified_high=np.empty(0),
+        scales=(min(float(np.quantile(g, 0.99)), 1.0), max(room, 1.0)),
     )

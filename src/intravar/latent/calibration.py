@@ -2,26 +2,128 @@
 
 Held-out scores of a learner order the patients well but are too timid (a factor of two to four on
 the logit scale for a sharp rule, one for a graded one).  If g is not calibrated, the rates read
-from it are biased; if it is, they are consistent.  So g is recalibrated as
-sigmoid(intercept + slope * score + shift_j), jointly with the rates, by maximising the likelihood
-of the decisions with the eligibility summed out.
+from it are biased; if it is, they are consistent.  So g is recalibrated as sigmoid(intercept +
+slope * score + shift_j), jointly with the rates, by maximising the likelihood of the decisions with
+the eligibility summed out.
+
+Sums over physicians and score bins are compiled and visit only bins in which a physician has
+patients: with many physicians of few patients nearly all bins are empty.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy.special import betaln, expit, logit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.calibration_kernel import (
-    expected_eligible,
-    log_likelihoods,
-    map_slopes,
-    occupied,
-)
 from intravar.panels import PanelDecisions
+
+#: Up to so many decisions of a bin, probabilities are multiplied before a logarithm is taken.
+MULTIPLIED = 8
+#: Products are turned into logarithms below this.
+FLUSH = 1e-12
+
+
+class Cells(NamedTuple):
+    """Bins with patients, physician after physician; a tuple, because compiled code takes it.
+
+    The bins of physician j lie from `first[j]` on; `yes` and `no` count decisions in them.
+    """
+
+    first: IntArray
+    bin: IntArray
+    yes: IntArray
+    no: IntArray
+
+
+def occupied(yes: FloatArray, no: FloatArray) -> Cells:
+    """Return the bins with patients, given counts by physician and bin.
+
+    Examples
+    --------
+    >>> occupied(np.array([[0.0, 2.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 0.0]])).bin
+    array([1, 0])
+    """
+    physician, bins = np.nonzero(yes + no)
+    sizes = np.bincount(physician, minlength=len(yes))
+    return Cells(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        bins.astype(np.int64),
+        yes[physician, bins].astype(np.int64),
+        no[physician, bins].astype(np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def log_likelihoods(cells, g, high, low):  # type: ignore[no-untyped-def]
+    """Return the log-likelihood of every physician's decisions under every shift.
+
+    `g` is the probability of being eligible, shift x bin; `high` and `low` are rates, physician x
+    shift, and neither may lie at 0 or 1 but for 1e-6.
+    """
+    out = np.empty(high.shape)
+    for j in range(high.shape[0]):
+        for u in range(high.shape[1]):
+            contrast = high[j, u] - low[j, u]
+            total, product = 0.0, 1.0
+            for c in range(cells.first[j], cells.first[j + 1]):
+                q = low[j, u] + contrast * g[u, cells.bin[c]]
+                yes, no = cells.yes[c], cells.no[c]
+                if yes + no > MULTIPLIED:
+                    total += yes * np.log(q) + no * np.log1p(-q)
+                    continue
+                for _ in range(yes):
+                    product *= q
+                for _ in range(no):
+                    product *= 1.0 - q
+                if product < FLUSH:
+                    total += np.log(product)
+                    product = 1.0
+            out[j, u] = total + np.log(product)
+    return out
+
+
+def expected_eligible(
+    cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the expected decisions for, and patients, among the eligible, physician x shift."""
+    who = np.repeat(np.arange(len(high)), np.diff(cells.first))
+    here, p, q = _in_cells(cells, who, g, high, low)
+    given = cells.yes * here * p / q
+    both = given, given + cells.no * here * (1.0 - p) / (1.0 - q)
+    k, n = (np.array([np.bincount(who, row, len(high)) for row in part]).T for part in both)
+    return k, n
+
+
+def map_slopes(
+    cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return slope and information of the log-likelihood in g, shift x bin, shifts weighed."""
+    who = np.repeat(np.arange(len(high)), np.diff(cells.first))
+    _, _, q = _in_cells(cells, who, g, high, low)
+    contrast = (high - low)[who].T
+    w = weight[who].T * contrast
+    both = (
+        w * (cells.yes / q - cells.no / (1.0 - q)),
+        w * contrast * (cells.yes + cells.no) / (q * (1.0 - q)),
+    )
+    slope, bend = (
+        np.array([np.bincount(cells.bin, row, g.shape[1]) for row in part]) for part in both
+    )
+    return slope, bend
+
+
+def _in_cells(
+    cells: Cells, who: IntArray, g: FloatArray, high: FloatArray, low: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return g, p_high and the probability of a decision for in every cell, shift x cell."""
+    here, p, other = g[:, cells.bin], high[who].T, low[who].T
+    return here, p, other + (p - other) * here
+
 
 #: Expected decisions for, and expected patients, per physician and shift.
 _Split = tuple[FloatArray, FloatArray]
@@ -29,35 +131,16 @@ _Split = tuple[FloatArray, FloatArray]
 _Rates = tuple[FloatArray, FloatArray]
 
 EDGE = 1e-5
+#: Most iterations, and the relative gain that ends them.
+MAX_ITER, TOLERANCE = 200, 1e-7
+#: Strength of the Beta priors of the rates, in patients.
+STRENGTH = 2.0
 STEP_PARTS = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.0)
 LAST_POOLING = 30
 SHIFT_POINTS = np.linspace(-2.5, 2.5, 11)
 # centre and width of the normal priors of intercept, slope and spread of the map
 LOOSE = ((0.0, 2.0, 0.0), (3.0, 2.0, 3.0))
 TIGHT = ((0.0, 1.1, 0.0), (1.0, 0.4, 3.0))
-
-
-@dataclass(frozen=True)
-class CalibrationSettings:
-    """What a calibration fits, and how long.
-
-    Parameters
-    ----------
-    personal
-        Give every physician a normal shift of the logit, with a spread to be estimated.
-    tight
-        The scores are calibrated already: hold intercept and slope near 0 and 1.
-    strength
-        Strength of the Beta priors, in patients.
-    max_iter, tol
-        Most iterations, and the relative gain that ends them.
-    """
-
-    personal: bool = False
-    tight: bool = False
-    strength: float = 2.0
-    max_iter: int = 200
-    tol: float = 1e-7
 
 
 @dataclass
@@ -151,15 +234,15 @@ def starting_rates(decided: PanelDecisions, gap: float = 1.5) -> tuple[FloatArra
 class _Model:
     """The penalised likelihood of the counts, as a function of map and rates."""
 
-    def __init__(self, counts: Counts, settings: CalibrationSettings) -> None:
-        points = SHIFT_POINTS if settings.personal else np.zeros(1)
+    def __init__(self, counts: Counts, personal: bool, tight: bool, strength: float) -> None:
+        points = SHIFT_POINTS if personal else np.zeros(1)
         self.cells = occupied(counts.yes, counts.no)
         self.yes = counts.yes.sum(axis=1)[:, None]
         self.all = self.yes + counts.no.sum(axis=1)[:, None]
-        self.score, self.points, self.strength = counts.score, points, settings.strength
+        self.score, self.points, self.strength = counts.score, points, strength
         log_prior = -0.5 * points**2
         self.log_prior = log_prior - np.log(np.exp(log_prior).sum())
-        centre, width = TIGHT if settings.tight else LOOSE
+        centre, width = TIGHT if tight else LOOSE
         free = 3 if points.size > 1 else 2
         self.centre, self.precision = np.zeros(3), np.zeros(3)
         self.centre[:free] = centre[:free]
@@ -221,31 +304,25 @@ class _Model:
 
 def calibrate(
     counts: Counts,
-    settings: CalibrationSettings | None = None,
     start: Calibration | None = None,
+    *,
+    personal: bool = False,
+    tight: bool = False,
+    strength: float = STRENGTH,
 ) -> Calibration:
-    """Fit intercept, slope, rates and, if `personal`, the spread of personal thresholds.
+    """Fit intercept, slope, rates and, if `personal`, the spread of a normal shift per physician.
 
     Generalised EM: exact M step of the rates under Beta priors of the given strength that peak at
     the pooled rates, and one Fisher scoring step of the map, halved while it would lower the
     penalised likelihood and left out if it still would. `path` begins where the priors are held,
-    and never falls.
-
-    Parameters
-    ----------
-    counts
-        Decisions by score.
-    settings
-        What is fitted, and how long; the defaults if None.
-    start
-        A previous fit to start from.
+    and never falls. Scores that are calibrated already hold intercept and slope `tight` near 0 and
+    1. The search may begin where a previous fit ended.
     """
-    settings = settings or CalibrationSettings()
-    model = _Model(counts, settings)
+    model = _Model(counts, personal, tight, strength)
     theta, rates, means = _beginning(counts, model.points, start)
     value, weight, g = model.expect(theta, rates, means)
     path, converged, settled = [value], False, False
-    for iteration in range(settings.max_iter):
+    for iteration in range(MAX_ITER):
         split = model.split(g, rates)
         if not settled:
             # The priors peak at the pooled rates. Once these stand still they are held: from then
@@ -265,21 +342,11 @@ def calibrate(
         gain = new_value - value
         theta, value, weight, g = new, new_value, new_weight, new_g
         path.append(value)
-        if settled and gain < settings.tol * abs(value) and len(path) > 5:
+        if settled and gain < TOLERANCE * abs(value) and len(path) > 5:
             converged = True
             break
-    return Calibration(
-        intercept=float(theta[0]),
-        slope=float(theta[1]),
-        spread=float(theta[2]),
-        p_high=rates[0],
-        p_low=rates[1],
-        weight=weight,
-        log_likelihood=value,
-        path=path,
-        converged=converged,
-        means=means,
-    )
+    a, b, spread = (float(each) for each in theta)
+    return Calibration(a, b, spread, *rates, weight, value, path, converged, means)
 
 
 def _beginning(

@@ -22,8 +22,7 @@ from intravar.latent.personal.own_rules import (
     read_own_rules,
 )
 from intravar.latent.personal.panel_rows import Standard
-from intravar.latent.rates import fit_beta_binomial
-from intravar.latent.reading import LatentReading, OneClass, Within
+from intravar.latent.rates import LatentReading, OneClass, Within, fit_beta_binomial
 from intravar.latent.rule_learners import RuleLearner
 from intravar.latent.shared_rule import SharedRule, held_out_on_first, learn_shared
 from intravar.panels import Layout, PanelDecisions, Panels
@@ -53,21 +52,10 @@ class LatentSettings:
 class LatentCommon:
     """All that physicians are read by; no patient is in it.
 
-    Attributes
-    ----------
-    layout
-        How panels are laid out.
-    one_class
-        Law of the rates where all patients count as eligible.
-    rule, shared
-        The shared rule, and how rates are read from it; None if there is none.
-    standard, own
-        How covariates are standardised, and what rules of their own have in common; None where
-        such rules did not win.
-    anchors
-        What pins the level of the rates, without the physicians' ranges.
-    facts
-        Fitted attributes that hold for everybody, by name.
+    Where no rule was found there is only the law of the rates (`one_class`); `rule` and `shared`
+    are the shared rule, and how rates are read from it; `standard` and `own` hold what rules of
+    their own have in common, where they won. `anchors` are without the physicians' ranges; `facts`
+    are fitted attributes that hold for everybody.
     """
 
     layout: Layout
@@ -82,18 +70,9 @@ class LatentCommon:
     def read(
         self, panels: Panels, within: Within, seed: int, logit: FloatArray | None = None
     ) -> LatentReading:
-        """Read every panel by itself.
+        """Read every panel by itself; `seed` names the random streams, with the panels' content.
 
-        Parameters
-        ----------
-        panels
-            The panels.
-        within
-            Whose discordance is scored.
-        seed
-            Names the random streams, together with the panels' content.
-        logit
-            Held-out logit of the shared rule of patients who were learned from.
+        `logit` is the held-out logit of the shared rule of patients who were learned from.
         """
         if logit is None:
             logit = np.zeros(len(panels.y)) if self.rule is None else self.rule.logit(panels.X)
@@ -105,10 +84,13 @@ class LatentCommon:
         return self.one_class.read(panels)
 
     def anchors_of(self, read: LatentReading) -> Anchors:
-        """Return what pins the level of the rates, with the ranges of these physicians."""
+        """Return what pins the level of the rates, with ranges that hold these scores."""
         if self.own is None and self.shared is None:
-            return self.anchors.of_scores(read.score)
-        return self.anchors.for_rates(read.p_high, read.p_low).around(read.score)
+            # Without a rule nothing else fits as well as the scores.
+            return self.anchors.with_ranges(read.score, read.score)
+        wide, score = self.anchors.for_rates(read.p_high, read.p_low), read.score
+        low, high = wide.identified_low, wide.identified_high
+        return wide.with_ranges(np.minimum(low, score), np.maximum(high, score))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,17 +108,7 @@ class HandedIn:
 def learn_latent(
     panels: Panels, layout: Layout, settings: LatentSettings, within: Within
 ) -> tuple[LatentCommon, HandedIn]:
-    """Learn the shared rule; where physicians differ, let rules of their own compete.
-
-    Parameters
-    ----------
-    panels, layout
-        The patients to learn from, and how they are laid out.
-    settings
-        How the rule is learned.
-    within
-        Whose discordance is scored.
-    """
+    """Learn the shared rule; where physicians differ, let rules of their own compete."""
     decided = panels.decisions
     common = _without_a_rule(decided, layout)
     if len(decided.y) < FEWEST_PATIENTS or decided.y.min() == decided.y.max():
@@ -202,8 +174,7 @@ def _with_shared_rule(common: LatentCommon, shared: SharedRule, crossed: CrossFi
 def _anchors(common: LatentCommon, reading: LatentReading) -> Anchors:
     if common.shared is None and common.own is None:
         return common.anchors
-    found = find_anchors(reading.g, reading.p_high, reading.p_low)
-    return found.of(np.empty(0, dtype=np.int64))
+    return find_anchors(reading.g, reading.p_high, reading.p_low)
 
 
 def _compete(

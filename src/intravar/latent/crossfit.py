@@ -36,17 +36,7 @@ MOST_EXTREME_START = 3.0
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """How patients are dealt, and from where learning starts.
-
-    Parameters
-    ----------
-    fold, half
-        Fold and half of every patient.
-    starts
-        Starting values of logit g.
-    n_threads
-        Threads; the result does not depend on it.
-    """
+    """How patients are dealt to folds and halves, and the logits g from which learning starts."""
 
     fold: IntArray
     half: IntArray
@@ -61,14 +51,9 @@ class FoldPlan:
 
 @dataclass(frozen=True)
 class FoldRule:
-    """What the patients of one fold are given: a calibrated sum of learned rules.
+    """What the patients of one fold are given: a calibrated, weighted sum of learned rules.
 
-    Attributes
-    ----------
-    intercept
-        Of the sum.
-    parts
-        Learned rules and the weight of each; a rule is None if its learner keeps none.
+    A rule is None if its learner keeps none.
     """
 
     intercept: float
@@ -105,18 +90,10 @@ class KeptSharedRule:
 class CrossFit:
     """Held-out scores, and how well they predict held-out decisions.
 
-    Attributes
-    ----------
-    logit
-        Calibrated logit of g, from the other folds.
-    chosen
-        Learner chosen for every fold.
-    held_out
-        Log-likelihood of held-out decisions with a rule, and without.
-    nested
-        The same logit as it is known without the first fold's decisions.
-    rule
-        What other patients are given.
+    `logit` is the calibrated logit of g from the other folds, `nested` the same as it is known
+    without the first fold's decisions; `chosen` the learner of every fold; `held_out` the
+    log-likelihood of held-out decisions with a rule, and without; `rule` what other patients are
+    given.
     """
 
     logit: FloatArray

@@ -16,7 +16,6 @@ import numpy as np
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.calibration import (
     Calibration,
-    CalibrationSettings,
     calibrate,
     count,
     decision_log_likelihood,
@@ -37,14 +36,8 @@ MOST_PHYSICIANS = 60
 def rates_over_limits(score: FloatArray, decided: PanelDecisions, seed: int) -> float:
     """Return by how much own rates predict decisions better than own limits, in log-likelihood.
 
-    Parameters
-    ----------
-    score
-        Logit of being eligible, per patient, not informed by their own decision.
-    decided
-        The decisions.
-    seed
-        Of the halves.
+    `score` is the logit of being eligible, not informed by the patient's own decision; `seed` is
+    that of the halves.
 
     Examples
     --------
@@ -98,12 +91,10 @@ def _held_out(
     for learned, other in (parts, parts[::-1]):
         counts = count(score[learned], decided.take(learned))
         weak = min(strength, STRENGTHS[-1])
-        fit = calibrate(counts, CalibrationSettings(tight=True, strength=weak))
+        fit = calibrate(counts, tight=True, strength=weak)
         if personal:
             start = _levelled(fit) if strength == ALL_THE_SAME else fit
-            fit = calibrate(
-                counts, CalibrationSettings(personal=True, tight=True, strength=strength), start
-            )
+            fit = calibrate(counts, start, personal=True, tight=True, strength=strength)
         here = decided.take(other)
         logit = fit.logit(score[other]) + fit.shift[here.physician]
         total += decision_log_likelihood(logit, here, fit.mean_high, fit.mean_low)

@@ -1,4 +1,4 @@
-"""Posteriors of a discordance, and the laws of the rates that they rest on.
+"""Rates of physicians: their laws, posteriors of a discordance, and what is read of physicians.
 
 Rates of physicians come from Beta laws that they share, whose mean and strength are estimated by
 marginal maximum likelihood (empirical Bayes).
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from scipy.special import digamma, polygamma
+from scipy.special import digamma, expit, logit, polygamma
 from scipy.stats import beta, norm
 
-from intravar.arrays import FloatArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.inference.intervals import Interval, share_interval
+from intravar.panels import PanelDecisions, Panels
 
 #: The two parameters of a Beta law.
 Law = tuple[float, float]
@@ -28,14 +31,9 @@ LOG_RANGE = (np.log(1e-3), np.log(1e6))
 
 @dataclass
 class EligibleDiscordance:
-    """Posterior of a physician's discordance among eligible patients.
+    """Posterior of a discordance among eligible patients: mass of p_high in cells, by physician.
 
-    Attributes
-    ----------
-    mass, edge
-        Posterior mass of p_high in cells, and the cells' edges, one row per physician.
-    doubt
-        Standard deviation of p_high beyond that mass, None if there is none: intervals carry it.
+    `doubt` is a standard deviation of p_high beyond that mass, which intervals carry.
     """
 
     mass: FloatArray
@@ -163,18 +161,13 @@ def shortest_interval(mass: FloatArray, edge: FloatArray, level: float) -> tuple
 def learn_laws(likelihood: FloatArray, high: FloatArray, low: FloatArray) -> tuple[Law, Law]:
     """Return the Beta laws of p_high and p_low that decisions most likely come from.
 
-    Parameters
-    ----------
-    likelihood
-        Of every physician's decisions, physician x p_high x p_low.
-    high, low
-        The rates at the cells of the grid, one row per physician.
+    `likelihood` is that of every physician's decisions, physician x p_high x p_low; `high` and
+    `low` are the rates at the cells of the grid, one row per physician.
     """
-    one = np.ones((len(high), 1))
     laws: tuple[Law, Law] = ((1.0, 1.0), (1.0, 1.0))
     for _ in range(LAW_ROUNDS):
         before = laws
-        factor_high, factor_low = _beta_mass(high, one, laws[0]), _beta_mass(low, one, laws[1])
+        factor_high, factor_low = _beta_mass(high, laws[0]), _beta_mass(low, laws[1])
         mass_high = factor_high * np.einsum("jhl,jl->jh", likelihood, factor_low)
         mass_low = factor_low * np.einsum("jhl,jh->jl", likelihood, factor_high)
         laws = (
@@ -186,9 +179,9 @@ def learn_laws(likelihood: FloatArray, high: FloatArray, low: FloatArray) -> tup
     return laws
 
 
-def _beta_mass(p: FloatArray, width: FloatArray, prior: tuple[float, float]) -> FloatArray:
+def _beta_mass(p: FloatArray, prior: Law) -> FloatArray:
     value = (prior[0] - 1) * np.log(p) + (prior[1] - 1) * np.log1p(-p)
-    return np.asarray(np.exp(value - value.max(axis=1, keepdims=True)) * width)
+    return np.asarray(np.exp(value - value.max(axis=1, keepdims=True)))
 
 
 def fit_beta(mass: FloatArray, p: FloatArray) -> Law:
@@ -245,9 +238,125 @@ def fit_beta_binomial(k: FloatArray, n: FloatArray, max_iter: int = 200) -> tupl
     prior = (1.0, 1.0)
     for _ in range(max_iter):
         before = prior
-        mass = like * _beta_mass(p, np.ones((k.size, 1)), prior)
+        mass = like * _beta_mass(p, prior)
         mass /= mass.sum(axis=1, keepdims=True)
         prior = fit_beta(mass, p)
         if np.allclose(before, prior, rtol=1e-3):
             break
     return prior
+
+
+#: Whose discordance is scored: that of eligible patients, or of all.
+Within = Literal["eligible", "panel"]
+#: Share of a panel, and the least number of patients, that counts as the likeliest.
+LIKELIEST, LEAST = 0.2, 10
+
+
+@dataclass(frozen=True, eq=False)
+class LatentReading:
+    """Rates and scores, one entry per panel, and who is eligible.
+
+    `shift` is the expected shift of the own threshold; `place` says which row of the posterior,
+    which intervals come from, is whose. Per patient, in the order of the panels: `eligible` is the
+    probability of being eligible under the rule that all share, `g` under the physician's own
+    threshold or rule, `q` that of a decision for; none is informed by the patient's own decision
+    beyond the rates.
+    """
+
+    p_high: FloatArray
+    p_low: FloatArray
+    score: FloatArray
+    shift: FloatArray
+    camp: IntArray
+    posterior: EligibleDiscordance | PanelDiscordance
+    place: IntArray
+    eligible: FloatArray
+    g: FloatArray
+    q: FloatArray
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval of every panel's score, which lies within."""
+        low, high = (end[self.place] for end in self.posterior.interval(level))
+        error = self.posterior.standard_deviation()[self.place]
+        return Interval(np.minimum(low, self.score), np.maximum(high, self.score), error)
+
+
+@dataclass(frozen=True)
+class OneClass:
+    """What is held in common where no rule was found: the rates' law, and how many taught it."""
+
+    law: Law
+    n_physicians: int
+
+    def read(self, panels: Panels) -> LatentReading:
+        """Read every panel from its number of patients and of decisions for."""
+        size = panels.sizes
+        given = np.bincount(panels.code, panels.y, minlength=len(size)).astype(np.int64)
+        # Panels alike are read once.
+        pairs, place = np.unique(np.column_stack([given, size]), axis=0, return_inverse=True)
+        k, n = pairs.astype(np.float64).T
+        posterior, p_high = one_class_posterior(k, n, self.law)
+        weak, _ = one_class_posterior(k, n, no_stronger(self.law, self.n_physicians))
+        place = place.reshape(-1).astype(np.int64)
+        everybody = np.ones(len(panels.y))
+        return LatentReading(
+            p_high[place],
+            np.full(len(size), np.nan),
+            posterior.mean()[place],
+            np.zeros(len(size)),
+            np.zeros(len(size), dtype=np.int64),
+            weak,
+            place,
+            everybody,
+            everybody,
+            p_high[place][panels.code],
+        )
+
+
+def eligible_given_decision(
+    eligible: FloatArray,
+    shift: FloatArray,
+    decided_for: BoolArray,
+    p_high: FloatArray,
+    p_low: FloatArray,
+    code: IntArray,
+) -> FloatArray:
+    """Return every patient's probability of being eligible given covariates and decision.
+
+    `eligible` is that given the covariates alone, `shift` that of its logit by the physician's own
+    threshold, both per patient. Without a rule p_low is NaN, and everybody counts as eligible.
+    Where the rule is sharp, the sums of these are the very counts behind p_high and p_low.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        g = expit(logit(eligible) + shift)
+        high, low = p_high[code], np.nan_to_num(p_low)[code]
+        of_eligible = g * np.where(decided_for, high, 1 - high)
+        of_others = (1 - g) * np.where(decided_for, low, 1 - low)
+        return np.asarray(np.nan_to_num(of_eligible / (of_eligible + of_others)))
+
+
+def safe_interval(
+    q: FloatArray, decided: PanelDecisions, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of every physician's discordance, any rule allowed.
+
+    Whatever the rule, no group of patients is decided for more often than the eligible are. So the
+    share of decisions for, among those patients for whom they are likeliest, bounds p_high from
+    below, and nothing bounds it from above. `q` is predicted without the patient's own decision.
+
+    Examples
+    --------
+    >>> decided = PanelDecisions(np.repeat([1, 0], 100), np.zeros(200, dtype=np.int64), 1)
+    >>> low, high = safe_interval(np.repeat([0.9, 0.1], 100), decided, 0.95)
+    >>> low.tolist(), high.round(2).tolist()
+    ([0.0], [0.11])
+    """
+    order = np.lexsort((-q, decided.physician))
+    size, _ = decided.per_physician()
+    first = np.concatenate([[0], np.cumsum(size)[:-1]])
+    place = np.arange(len(q)) - first[decided.physician[order]]
+    wanted = np.maximum(np.ceil(LIKELIEST * size), LEAST)
+    likeliest = order[place < wanted[decided.physician[order]]]
+    n, k = decided.take(likeliest).per_physician()
+    least = np.nan_to_num(share_interval(k, n, level).low)
+    return np.zeros(len(size)), np.where(least > 0.5, 2 * least * (1 - least), 0.5)

@@ -8,21 +8,178 @@ eligibility is summed out, given or together with the physicians' rates.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.spline_logit import (
-    SplineObjective,
-    SplineTerms,
-    fit_splines,
-    spline_basis,
-    spline_scores,
-)
 from intravar.learning.bins import MOST_SEEN, Bins, bin_edges, binned, coarse_bins, telling
 from intravar.learning.boosted_trees import Growth, Rates, Trees, grow_trees
 from intravar.panels import PanelDecisions
+
+#: Standardised values are held within this many standard deviations.
+FURTHEST = 4.0
+
+#: What a column of the basis is: a value, a hinge, a product, the mark of a missing value.
+VALUE, HINGE, PRODUCT, MARK = range(4)
+
+
+class SplineTerms(NamedTuple):
+    """How the basis is made of covariates that are centred and scaled; missing ones are 0.
+
+    Every column of the basis has a kind, the two covariates it is made of and where a hinge bends,
+    and beside that a mean and a spread.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    columns: tuple[tuple[int, int, int, float], ...]
+    mean: FloatArray
+    spread: FloatArray
+
+
+def _scaled(X: FloatArray, centre: FloatArray, scale: FloatArray) -> FloatArray:
+    filled = np.where(np.isfinite(X), X, centre)
+    return np.asarray(np.clip((filled - centre) / scale, -FURTHEST, FURTHEST))
+
+
+def _column(
+    X: FloatArray, z: FloatArray, kind: int, first: int, second: int, knot: float
+) -> FloatArray:
+    """Return a column of the basis, each row by its own values."""
+    if kind == MARK:
+        return np.asarray(~np.isfinite(X[:, first]), dtype=np.float64)
+    if kind == HINGE:
+        return np.maximum(z[:, first] - knot, 0)
+    return z[:, first] if kind == VALUE else z[:, first] * z[:, second]
+
+
+def spline_basis(
+    X: FloatArray, knots: tuple[float, ...], max_products: int
+) -> tuple[FloatArray, SplineTerms]:
+    """Return the standardised basis, values, hinges, products and marks, and its terms."""
+    known = np.isfinite(X)
+    centre = np.array([X[k, c].mean() if k.any() else 0.0 for c, k in enumerate(known.T)])
+    scale = np.where(known, X, centre).std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    z = _scaled(X, centre, scale)
+    terms: list[tuple[int, int, int, float]] = [(VALUE, c, c, 0.0) for c in range(z.shape[1])]
+    distinct = np.array([np.unique(z[:, c]).size for c in range(z.shape[1])])
+    for c in np.flatnonzero(distinct > 10).tolist():
+        terms += [(HINGE, c, c, float(k)) for k in np.quantile(z[:, c], knots)]
+    chosen = np.sort(np.argsort(distinct, kind="stable")[:max_products]).tolist()
+    terms += [(PRODUCT, a, b, 0.0) for a in chosen for b in chosen if a < b]
+    terms += [(MARK, c, c, 0.0) for c, k in enumerate(known.T) if not k.all()]
+    basis = np.column_stack([_column(X, z, *term) for term in terms])
+    spread = basis.std(axis=0)
+    keep = np.flatnonzero(spread > 1e-9)
+    basis, spread = basis[:, keep], spread[keep]
+    mean = basis.mean(axis=0)
+    made = SplineTerms(centre, scale, tuple(terms[at] for at in keep), mean, spread)
+    return np.asarray((basis - mean) / spread), made
+
+
+def spline_scores(X: FloatArray, terms: SplineTerms, coefficients: FloatArray) -> FloatArray:
+    """Return the logit of any rows, column by column: no row's sum depends on its neighbours."""
+    z = _scaled(X, terms.centre, terms.scale)
+    total = np.full(len(X), coefficients[0])
+    columns = zip(terms.columns, coefficients[1:], terms.mean, terms.spread, strict=True)
+    for term, weight, mean, spread in columns:
+        total += weight * ((_column(X, z, *term) - mean) / spread)
+    return total
+
+
+@dataclass(frozen=True)
+class SplineObjective:
+    """Minus the penalised log-likelihood of decisions, as a function of coefficients and rates.
+
+    The basis has one row per patient; the intercept is added. If rates are learned, their logits
+    follow the coefficients in theta, and `rates` is where they begin and the centre of their
+    priors, each worth `strength` patients.
+    """
+
+    basis: FloatArray
+    decided: PanelDecisions
+    rates: Rates
+    penalty: float
+    learn_rates: bool
+    strength: float
+
+    @property
+    def width(self) -> int:
+        """Number of coefficients, the intercept included."""
+        return int(self.basis.shape[1]) + 1
+
+    @cached_property
+    def _y(self) -> FloatArray:
+        return self.decided.y.astype(float)
+
+    @cached_property
+    def _prior(self) -> tuple[float, float]:
+        return self.rates.p_high.mean(), self.rates.p_low.mean()
+
+    def rates_of(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return p_high and p_low."""
+        if not self.learn_rates:
+            return self.rates.p_high, self.rates.p_low
+        high, low = np.split(theta[self.width :], 2)
+        return expit(high), expit(low)
+
+    def start(self, intercept: float) -> FloatArray:
+        """Return theta with a flat rule and the given rates."""
+        theta = np.zeros(self.width + (2 * self.decided.n_physicians if self.learn_rates else 0))
+        theta[0] = intercept
+        if self.learn_rates:
+            rates = np.concatenate([self.rates.p_high, self.rates.p_low])
+            theta[self.width :] = logit(np.clip(rates, 0.01, 0.99))
+        return theta
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return value and gradient."""
+        Z, y, who, width = self.basis, self._y, self.decided.physician, self.width
+        high, low = self.rates_of(theta)
+        g = expit(theta[0] + Z @ theta[1:width] + self.rates.shift[who])
+        q = np.clip(low[who] + (high - low)[who] * g, 1e-9, 1 - 1e-9)
+        value = np.sum(np.log(np.where(y == 1, q, 1 - q)))
+        r = g * np.where(y == 1, high[who] / q, (1 - high[who]) / (1 - q))
+        slope = np.zeros(theta.size)
+        slope[0] = np.sum(r - g)
+        slope[1:width] = Z.T @ (r - g) - self.penalty * theta[1:width]
+        value -= 0.5 * self.penalty * np.sum(theta[1:width] ** 2)
+        if self.learn_rates:
+            J = self.decided.n_physicians
+            for at, p, mean, w in (
+                (width, high, self._prior[0], r),
+                (width + J, low, self._prior[1], 1 - r),
+            ):
+                slope[at : at + J] = np.bincount(who, w * (y - p[who]), minlength=J)
+                slope[at : at + J] += self.strength * (mean - p)
+                safe = np.clip(p, 1e-9, 1 - 1e-9)
+                fit = mean * np.log(safe) + (1 - mean) * np.log(1 - safe)
+                value += self.strength * np.sum(fit)
+        return -float(value), -slope
+
+
+def fit_splines(
+    objective: SplineObjective, start: float, iterations: int
+) -> tuple[FloatArray, Rates]:
+    """Return the coefficients, intercept first, and the rates."""
+    found = minimize(
+        objective,
+        objective.start(start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations},
+    ).x
+    rates = objective.rates
+    if objective.learn_rates:
+        high, low = (np.clip(p, 1e-3, 1 - 1e-3) for p in objective.rates_of(found))
+        rates = Rates(high, low, rates.shift)
+    return found[: objective.width], rates
+
 
 #: Trees before the rates are learned too, and patients that a rate's prior is worth.
 HOLD, STRENGTH = 15, 4.0
@@ -34,20 +191,10 @@ MOST_SPLINED = 40
 
 @dataclass(frozen=True)
 class Task:
-    """What a rule is learned from.
+    """What a rule is learned from: `rows` of the patients; other decisions are not looked at.
 
-    Parameters
-    ----------
-    rows
-        Patients to learn from.
-    decided
-        The decisions on all patients; those beyond `rows` are not looked at.
-    rates
-        The physicians' rates, or where to begin if they are learned too.
-    start
-        Logit g to begin with.
-    learn_rates
-        Whether the rates are learned on the way.
+    `rates` are the physicians', or where to begin if they are learned too; `start` is the logit g
+    to begin with.
     """
 
     rows: IntArray
@@ -200,8 +347,8 @@ class _KeptSplines:
 
     def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
         if self.columns is not None:
-            X = np.ascontiguousarray(X[:, self.columns])
-        return np.asarray(spline_scores(X, self.terms, self.coefficients))
+            X = X[:, self.columns]
+        return spline_scores(X, self.terms, self.coefficients)
 
 
 @dataclass

@@ -35,18 +35,9 @@ FLUSH = 1e-12
 class Chain(NamedTuple):
     """Where the chain stands; the moves below write into these arrays.
 
-    Attributes
-    ----------
-    weights
-        Weights of every physician's rule.
-    eta
-        Logit g of every patient under the own physician's rule.
-    high, low
-        Rates.
-    camp
-        Camp of every physician.
-    laws
-        Beta parameters of both rates given the rule, and the share that it makes eligible.
+    Weights, rates and camp of every physician; `eta`, the logit g of every patient under the own
+    physician's rule; `laws`, Beta parameters of both rates given the rule, and the share that it
+    makes eligible.
     """
 
     weights: FloatArray
@@ -74,15 +65,7 @@ class Reference(NamedTuple):
 
 
 class PopulationDraws(NamedTuple):
-    """Draws of what physicians have in common.
-
-    Attributes
-    ----------
-    centre, spread, log_share
-        Of the camps: draw x camp x column, and draw x camp.
-    laws
-        Parameters of the Beta laws of p_high and p_low, draw x 4.
-    """
+    """Draws of what physicians have in common: camps, and the four parameters of both Beta laws."""
 
     centre: FloatArray
     spread: FloatArray
@@ -93,14 +76,9 @@ class PopulationDraws(NamedTuple):
 class Sweeps(NamedTuple):
     """How long a panel's chain runs; a tuple, because compiled code takes it.
 
-    Attributes
-    ----------
-    warm, burn
-        Sweeps from the camps' ellipses alone, and with ellipses near the posterior, thrown away.
-    kept, thin
-        Sweeps that are kept, and how many of them lie between two looks at the patients.
-    small
-        Patients, in panels of which the camps' ellipses are near enough to the posterior.
+    `warm` sweeps from the camps' ellipses alone and `burn` with ellipses near the posterior are
+    thrown away; of those kept every `thin`-th looks at the patients. In panels of up to `small`
+    patients the camps' ellipses are near enough to the posterior.
     """
 
     warm: int = 60
@@ -171,44 +149,56 @@ def _ellipse(rows, chain, part, centre, away, room):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _move_to(chain, j, part, ellipse, angle, centre, away):  # type: ignore[no-untyped-def]
-    """Set weights and logit g of a physician to those at an angle."""
-    base, here, there = ellipse
+def _target(ellipse, form, angle, y, high, low, floor):  # type: ignore[no-untyped-def]
+    """Log-likelihood at an angle plus a quadratic form of its cosine and sine; see above."""
+    across, up = np.cos(angle), np.sin(angle)
+    value = form[0] + form[1] * across + form[2] * up
+    value += form[3] * across * across + form[4] * across * up + form[5] * up * up
+    return value + _along(ellipse, angle, y, high, low, floor - value)
+
+
+@njit(cache=True, nogil=True)
+def _slice(chain, j, part, y, ellipse, form, here, centre, away, random):  # type: ignore[no-untyped-def]
+    """Set weights and logit g of a physician to a point of the ellipse that is likely enough.
+
+    `here` is the log of the target where the physician is.
+    """
+    level = here + np.log(random.random() + TINY)
+    angle = random.random() * 2 * np.pi
+    low_angle, high_angle = angle - 2 * np.pi, angle
+    while True:
+        likely = _target(ellipse, form, angle, y, chain.high[j], chain.low[j], level) > level
+        if likely or high_angle - low_angle < SMALLEST_BRACKET:
+            break
+        if angle < 0:
+            low_angle = angle
+        else:
+            high_angle = angle
+        angle = low_angle + random.random() * (high_angle - low_angle)
+    base, along, there = ellipse
     across, up = np.cos(angle), np.sin(angle)
     for c in range(centre.size):
         offset = chain.weights[j, c] - centre[c]
         chain.weights[j, c] = centre[c] + (across * offset + up * away[c])
     for i in range(base.size):
-        chain.eta[part.start + i] = base[i] + across * here[i] + up * there[i]
+        chain.eta[part.start + i] = base[i] + across * along[i] + up * there[i]
 
 
 @njit(cache=True, nogil=True)
 def move_by_prior(rows, chain, population, random):  # type: ignore[no-untyped-def]
     """Move every physician's weights along an ellipse drawn from the camp."""
-    away = np.empty(rows.design.shape[1])
+    away, form = np.empty(rows.design.shape[1]), np.zeros(6)
     room = np.empty((3, max(np.max(np.diff(rows.first)), 1)))
     for j in range(rows.first.size - 1):
         part = slice(rows.first[j], rows.first[j + 1])
-        y, high, low = rows.y[part], chain.high[j], chain.low[j]
+        y = rows.y[part]
         centre = population.centre[chain.camp[j]]
         spread = population.spread[chain.camp[j]]
         for c in range(away.size):
             away[c] = random.standard_normal() * spread[c]
         ellipse = _ellipse(rows, chain, part, centre, away, room)
-        level = panel_log_likelihood(chain.eta[part], y, high, low)
-        level += np.log(random.random() + TINY)
-        angle = random.random() * 2 * np.pi
-        low_angle, high_angle = angle - 2 * np.pi, angle
-        while True:
-            likely = _along(ellipse, angle, y, high, low, level) > level
-            if likely or high_angle - low_angle < SMALLEST_BRACKET:
-                break
-            if angle < 0:
-                low_angle = angle
-            else:
-                high_angle = angle
-            angle = low_angle + random.random() * (high_angle - low_angle)
-        _move_to(chain, j, part, ellipse, angle, centre, away)
+        here = panel_log_likelihood(chain.eta[part], y, chain.high[j], chain.low[j])
+        _slice(chain, j, part, y, ellipse, form, here, centre, away, random)
 
 
 @njit(cache=True, nogil=True)
@@ -246,8 +236,7 @@ def move_by_reference(rows, chain, population, reference, random):  # type: igno
     room = np.empty((3, max(np.max(np.diff(rows.first)), 1)))
     for j in range(rows.first.size - 1):
         part = slice(rows.first[j], rows.first[j + 1])
-        y, high, low = rows.y[part], chain.high[j], chain.low[j]
-        centre = reference.centre[j]
+        y, centre = rows.y[part], reference.centre[j]
         mean = population.centre[chain.camp[j]]
         spread = population.spread[chain.camp[j]]
         for c in range(d):
@@ -255,28 +244,8 @@ def move_by_reference(rows, chain, population, reference, random):  # type: igno
         _reach(reference.factor[j], normal, away)
         ellipse = _ellipse(rows, chain, part, centre, away, room)
         form = _log_ratio(chain.weights[j], reference, j, away, mean, spread)
-        level = -np.inf
-        angle, low_angle, high_angle = 0.0, 0.0, 0.0
-        first = True
-        while True:
-            across, up = np.cos(angle), np.sin(angle)
-            value = form[0] + form[1] * across + form[2] * up
-            value += form[3] * across * across + form[4] * across * up + form[5] * up * up
-            value += _along(ellipse, angle, y, high, low, level - value)
-            if first:
-                first = False
-                level = value + np.log(random.random() + TINY)
-                angle = random.random() * 2 * np.pi
-                low_angle, high_angle = angle - 2 * np.pi, angle
-                continue
-            if value > level or high_angle - low_angle < SMALLEST_BRACKET:
-                break
-            if angle < 0:
-                low_angle = angle
-            else:
-                high_angle = angle
-            angle = low_angle + random.random() * (high_angle - low_angle)
-        _move_to(chain, j, part, ellipse, angle, centre, away)
+        here = _target(ellipse, form, 0.0, y, chain.high[j], chain.low[j], -np.inf)
+        _slice(chain, j, part, y, ellipse, form, here, centre, away, random)
 
 
 @njit(cache=True, nogil=True)
@@ -394,10 +363,8 @@ def _beginning(rows, draws):  # type: ignore[no-untyped-def]
     best, camp = -np.inf, 0
     eta = np.zeros(n)
     for k in range(draws.log_share.shape[1]):
-        at = np.zeros(n)
-        for i in range(n):
-            for c in range(d):
-                at[i] += rows.design[i, c] * draws.centre[0, k, c]
+        at = np.empty(n)
+        _reach(rows.design, draws.centre[0, k], at)
         value = panel_log_likelihood(at, rows.y, high, low) + draws.log_share[0, k]
         if value > best:
             best, camp, eta = value, k, at
@@ -413,22 +380,10 @@ def _beginning(rows, draws):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def run_panel(design, y, known, draws, sweeps, tested, random):  # type: ignore[no-untyped-def]
-    """Draw one panel's rule and rates.
+    """Draw one panel's rule and rates, given draws of what physicians have in common.
 
-    Parameters
-    ----------
-    design, y
-        What a rule looks at, and the decisions.
-    known
-        Positions of the patients whose decisions count; the others are predicted.
-    draws
-        What physicians have in common, see `PopulationDraws`.
-    sweeps
-        How long the chain runs.
-    tested
-        Draws of which P(yes) is kept.
-    random
-        Where the random numbers come from.
+    `known` are positions of the patients whose decisions count; the others are predicted. Of so
+    many draws as are `tested`, P(yes) is kept.
     """
     n, d = design.shape
     rows = PanelRows(design[known], y[known], np.array([0, known.size]))

@@ -28,16 +28,9 @@ def own_rule_evidence(
 ) -> float:
     """Return how many standard errors personal slopes exceed what chance allows.
 
-    Parameters
-    ----------
-    z
-        Standardised covariates; without any, the evidence is 0.
-    decided
-        The decisions.
-    q
-        Probability of a decision for, under the model that is tested.
-    common_too
-        Whether slopes that all physicians have in common count as well: a test of any rule.
+    `z` are standardised covariates, without any of which the evidence is 0; `q` is the probability
+    of a decision for under the model that is tested. With `common_too` slopes that all physicians
+    have in common count as well: a test of any rule.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -26,8 +27,7 @@ from intravar.latent.personal.heterogeneity import (
 from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.panel_rows import PanelDraws
 from intravar.latent.personal.weights import ChainSettings, CommonWeights
-from intravar.latent.rates import EligibleDiscordance, PanelDiscordance
-from intravar.latent.reading import LatentReading, Within
+from intravar.latent.rates import EligibleDiscordance, LatentReading, PanelDiscordance, Within
 from intravar.panels import Panels
 from intravar.processes import in_threads
 from intravar.seeds import stream
@@ -62,24 +62,11 @@ def read_own_rules(
     known: BoolArray | None = None,
     tested: int = 0,
 ) -> tuple[LatentReading, FloatArray]:
-    """Read every panel by rules of its own.
+    """Read every panel by rules of its own; seed and panels' content name the random streams.
 
-    Parameters
-    ----------
-    common
-        What the physicians who were learned from have in common.
-    z, logit
-        Standardised covariates and the shared rule's logit, in the order of the panels.
-    panels
-        The panels.
-    seed
-        Names the random streams, together with the panels' content.
-    within
-        Whose discordance is scored.
-    known
-        Patients whose decisions count; by default all of them. The others are predicted.
-    tested
-        Draws of which P(yes) is returned as well, draw x patient.
+    `z` and `logit` are standardised covariates and the shared rule's logit. Where some patients are
+    `known`, their decisions count and the others are predicted. P(yes) of so many draws as are
+    `tested` is returned as well, draw x patient.
     """
     if known is None:
         known = np.ones(len(panels.y), dtype=np.bool_)
@@ -145,22 +132,8 @@ def mixed_mass(laws: FloatArray) -> FloatArray:
 class Field:
     """What a contest is held on.
 
-    Parameters
-    ----------
-    z
-        Standardised covariates.
-    panels
-        The patients.
-    shared
-        Probability of a decision for, of every patient, under the shared rule.
-    fold
-        Fold of every patient.
-    logit, nested
-        Held-out logit of the shared rule, and the same as known without the first fold.
-    seed
-        Names the random streams.
-    n_threads
-        Threads; the result does not depend on it.
+    `shared` is the probability of a decision for under the shared rule, `logit` its held-out logit,
+    and `nested` the same as known without the first fold.
     """
 
     z: FloatArray
@@ -172,24 +145,15 @@ class Field:
     seed: int
     n_threads: int
 
-    def columns(self, most: int) -> IntArray:
-        """Return the columns that physicians use most differently, at most so many."""
-        return most_personal_columns(self.z, self.panels.decisions, self.shared, most)
-
 
 def hold_contest(field: Field, to_beat: float) -> tuple[OwnRules | None, dict[str, float]]:
     """Return the winner, None if the shared rule wins, and everybody's held-out log-likelihood.
 
-    Parameters
-    ----------
-    field
-        What the contest is held on.
-    to_beat
-        Log-likelihood of the first fold's decisions under the shared rule.
+    `to_beat` is that of the first fold's decisions under the shared rule.
     """
     families = _families(field)
     own = field.fold == 0
-    work = [_held_out(name, learn, field) for name, learn in families.items()]
+    work = [partial(_held_out, field, name, learn) for name, learn in families.items()]
     first = in_threads(work, field.n_threads)
     found = {
         name: log_score(q[own], field.panels.y[own])
@@ -200,48 +164,28 @@ def hold_contest(field: Field, to_beat: float) -> tuple[OwnRules | None, dict[st
         return None, found
     everybody = np.ones(len(own), dtype=np.bool_)
     random = stream(field.seed, "latent-rule", best, "everybody")
-    return families[best](everybody, field.logit, LONG, random), found
+    return families[best](everybody, random, field.logit, LONG), found
 
 
-#: Learns what is common: patients whose decisions count, the shared rule's logit, length, stream.
-_Learn = Callable[[BoolArray, FloatArray, ChainSettings, np.random.Generator], OwnRules]
+def _families(field: Field) -> dict[str, Callable[..., OwnRules]]:
+    """Return what learns each family of own rules that these covariates allow.
 
-
-def _families(field: Field) -> dict[str, _Learn]:
-    """Return the families of own rules that these covariates allow."""
-    if not field.z.shape[1]:
-        return {}
-    weighed, limited = field.columns(MOST_WEIGHED), field.columns(MOST_LIMITED)
-
-    def weights(
-        known: BoolArray, logit: FloatArray, length: ChainSettings, random: np.random.Generator
-    ) -> OwnRules:
-        return CommonWeights.learn(field.z, weighed, logit, field.panels, known, length, random)
-
-    def limits(
-        known: BoolArray, logit: FloatArray, length: ChainSettings, random: np.random.Generator
-    ) -> OwnRules:
-        return CommonLimits.learn(field.z, limited, field.panels, known, random)
-
-    found: dict[str, _Learn] = {CommonWeights.name: weights}
-    if limited.size > 1:
-        found[CommonLimits.name] = limits
+    It takes the patients whose decisions count, a stream, the shared rule's logit, and a length.
+    """
+    found: dict[str, Callable[..., OwnRules]] = {}
+    for family, most in ((CommonWeights, MOST_WEIGHED), (CommonLimits, MOST_LIMITED)):
+        columns = most_personal_columns(field.z, field.panels.decisions, field.shared, most)
+        if columns.size > (family is CommonLimits):
+            found[family.name] = partial(family.learn, field.z, columns, field.panels)
     return found
 
 
-def _held_out(name: str, learn: _Learn, field: Field) -> Callable[[], FloatArray]:
-    """Return the work of predicting the first fold by what all others teach."""
+def _held_out(field: Field, name: str, learn: Callable[..., OwnRules]) -> FloatArray:
+    """Predict the first fold by what all others teach."""
     random = stream(field.seed, "latent-rule", name, "without fold 0")
     known = field.fold != 0
-
-    def predict() -> FloatArray:
-        common = learn(known, field.nested, SHORT, random)
-        read, _ = read_own_rules(
-            common, field.z, field.nested, field.panels, field.seed, known=known
-        )
-        return read.q
-
-    return predict
+    common = learn(known, random, field.nested, SHORT)
+    return read_own_rules(common, field.z, field.nested, field.panels, field.seed, known=known)[0].q
 
 
 def evidence_left(field: Field, drawn: FloatArray) -> float:

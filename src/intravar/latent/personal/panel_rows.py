@@ -16,14 +16,8 @@ FURTHEST = 4.0
 class PanelRows(NamedTuple):
     """Design and decisions, physician by physician; a tuple, because compiled code takes it.
 
-    Attributes
-    ----------
-    design
-        What a rule looks at, one row per patient; the first column is 1.
-    y
-        Decisions.
-    first
-        Where every physician's rows begin, and where the last one's end.
+    The first column of the design is 1; `first` says where every physician's rows begin, and where
+    the last one's end.
     """
 
     design: FloatArray
@@ -39,17 +33,10 @@ class PanelRows(NamedTuple):
 class PanelDraws(NamedTuple):
     """What is known of one panel's rules and rates, by draw.
 
-    Attributes
-    ----------
-    laws
-        Parameters of the Beta laws of p_high and p_low, and the share of the eligible.
-    camp
-        The camp that the physician is in most often; 0 in a family without camps.
-    g, q
-        Per patient, as known without the own decision: probability of being eligible, and of a
-        decision for.
-    drawn
-        Probability of a decision for under single draws, draw x patient.
+    `laws` are parameters of the Beta laws of p_high and p_low, and the share of the eligible;
+    `camp` is the most frequent one; `g` and `q` the probabilities of being eligible and of a
+    decision for, as known without the own decision; `drawn` the latter under single draws, draw x
+    patient.
     """
 
     laws: FloatArray
@@ -61,14 +48,9 @@ class PanelDraws(NamedTuple):
 
 @dataclass(frozen=True)
 class Standard:
-    """How columns are brought to mean 0 and spread 1: constant ones are left out.
+    """How columns are brought to mean 0 and spread 1: missing values take the centre.
 
-    Attributes
-    ----------
-    centre, scale
-        Of every column; missing values take the centre.
-    keep
-        Columns that are not constant.
+    Constant columns are not kept.
     """
 
     centre: FloatArray

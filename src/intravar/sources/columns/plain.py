@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from intravar.sources.columns.dates import (
-    FIRST_DAY,
-    LAST_DAY,
+from intravar.sources.columns.texts import (
     YEAR_FIRST,
     DateForm,
-    Order,
-    date_form,
-    dates,
+    Habits,
+    NumberForm,
+    TextForm,
+    Typed,
+    text_form,
+    whole_numbers,
     without_midnight,
 )
-from intravar.sources.columns.numbers import NumberForm, Sign, number_form, numbers, whole_numbers
 from intravar.text import (
     MISSING,
     checked_names,
@@ -33,49 +33,15 @@ from intravar.text import (
     without_missing,
 )
 
-_TRUE_FALSE = ("true", "false")
+#: Days that lie between the years 1 and 9999, outside of which nothing can be said about a date.
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 #: Rows of a large table that are looked at before all are.
 BEGINNING = 10_000
 
 
 @dataclass(frozen=True)
-class TextForm:
-    """How the texts of a column are written; nothing of these if they are plain texts."""
-
-    number: NumberForm | None = None
-    date: DateForm | None = None
-    true_false: bool = False
-
-
-@dataclass(frozen=True)
-class Habits:
-    """How numbers and dates are written in a table, as far as its columns tell.
-
-    Attributes
-    ----------
-    sign, order
-        The decimal sign and the order of day and month that columns prove, if they agree.
-    points
-        Whether some column has decimal points beyond doubt: programs write them, whatever people
-        do, so that this counts only where nothing is proven.
-    """
-
-    sign: Sign | None = None
-    order: Order | None = None
-    points: bool = False
-
-
-@dataclass(frozen=True)
 class Forms:
-    """How the texts of a table are written.
-
-    Attributes
-    ----------
-    columns
-        The form of every column of texts.
-    habits
-        By what each is read where it does not tell by itself.
-    """
+    """How the columns of texts of a table are written, and the habits by which each is read."""
 
     columns: Mapping[str, TextForm]
     habits: Mapping[str, Habits]
@@ -83,50 +49,20 @@ class Forms:
     @classmethod
     def of(cls, columns: Mapping[str, TextForm]) -> Forms:
         """Read columns that do not tell as those are written that do."""
-        numbers = [form.number for form in columns.values() if form.number is not None]
-        signs = {form.proven for form in numbers} - {None}
-        orders = {form.date.proven for form in columns.values() if form.date is not None} - {None}
-        points = any(form.points for form in numbers)
+        proven = [form.proven for form in columns.values()]
+        signs, orders = {each.sign for each in proven}, {each.order for each in proven}
+        signs.discard(None)
+        orders.discard(None)
         shared = Habits(
             signs.pop() if len(signs) == 1 else None,
             orders.pop() if len(orders) == 1 else None,
-            points,
+            any(each.points for each in proven),
         )
-        return cls(columns, {name: _own(form, shared) for name, form in columns.items()})
+        return cls(columns, {name: form.own(shared) for name, form in columns.items()})
 
     def among(self, some: Forms) -> Forms:
         """Return the forms of some rows, read by what all rows tell."""
         return Forms(some.columns, {name: self.habits[name] for name in some.columns})
-
-
-def _own(form: TextForm, shared: Habits) -> Habits:
-    """Put what a column tells by itself before what the table does."""
-    sign = shared.sign if form.number is None else form.number.by_habit(shared)
-    order = shared.order if form.date is None else form.date.order(shared.order)
-    return Habits(sign, order, shared.points)
-
-
-def text_form(column: pl.Series) -> TextForm:
-    """Tell how the texts of a column are written.
-
-    Examples
-    --------
-    >>> text_form(pl.Series(["31/12/2020", None])).date.orders
-    ('day first',)
-    """
-    number = number_form(column)
-    if number is not None:
-        return TextForm(number)
-    date = date_form(column)
-    if date is not None:
-        return TextForm(date=date)
-    present = column.drop_nulls()
-    return TextForm(
-        true_false=bool(len(present))
-        and all(
-            some.str.to_lowercase().is_in(_TRUE_FALSE).all() for some in (present.head(20), present)
-        )
-    )
 
 
 def forms_of(table: pl.DataFrame, as_text: Collection[str] = ()) -> Forms:
@@ -151,12 +87,12 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
         known, cell = text_form(texts), pl.col(name)
         if texts.null_count() < len(texts) and known == TextForm():
             forms[name] = known  # no other row makes numbers of words
-        elif known.number is not None and known.number.is_plain:
+        elif isinstance(known, NumberForm) and known.is_plain:
             fits = cell.cast(pl.Float64, strict=False).is_not_null()
-            settled = known.number.points | ~cell.str.contains(".", literal=True).any()
+            settled = known.points | ~cell.str.contains(".", literal=True).any()
             asked[name] = (fits | _absent(cell)).all() & settled
             forms[name] = known
-        elif known.date is not None and known.date.pattern == YEAR_FIRST:
+        elif isinstance(known, DateForm) and known.pattern == YEAR_FIRST:
             asked[name] = (cell.str.contains(YEAR_FIRST) | _absent(cell)).all()
             forms[name] = known
     if asked:
@@ -185,25 +121,6 @@ def _absent(cell: pl.Expr) -> pl.Expr:
 _WHOLE = r"^-?[0-9]+(?:\.0+)?$"
 
 
-@dataclass(frozen=True)
-class Typed:
-    """A column of texts by what it holds.
-
-    Attributes
-    ----------
-    values
-        Numbers, dates, times, true and false; or the texts, if they are nothing of these.
-    how
-        What to say about the way in which it was read; "" if there is nothing to say.
-    doubt
-        Why the texts were left as they are although they look like numbers or dates.
-    """
-
-    values: pl.Series
-    how: str = ""
-    doubt: str = ""
-
-
 def plain_table(
     table: pl.DataFrame,
     as_text: Collection[str] = (),
@@ -212,16 +129,9 @@ def plain_table(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return a table with plain names and types, and notes on what was understood.
 
-    Parameters
-    ----------
-    table
-        As stored.
-    as_text
-        Columns whose texts stay texts: physician 007 is a name, not the number 7.
-    name
-        What to call the table in messages.
-    forms
-        How texts are written, where these are some rows of a larger table that has told.
+    Texts of the columns `as_text` stay texts: physician 007 is a name, not the number 7. `name` is
+    what to call the table in messages; `forms` are how texts are written, where these are some
+    rows of a larger table that has told.
 
     Examples
     --------
@@ -246,7 +156,7 @@ def plain_table(
         if column.name in texts:
             text = texts[column.name]
             form = forms.columns.get(column.name) or text_form(text)
-            typed = _typed(text, form, forms.habits.get(column.name, Habits()))
+            typed = form.typed(text, forms.habits.get(column.name, Habits()))
             columns[position] = typed.values
             if typed.how:
                 said.setdefault(typed.how, []).append(column.name)
@@ -272,61 +182,13 @@ def typed_texts(column: pl.Series) -> Typed:
     >>> typed_texts(pl.Series(["950", "1.234"])).doubt
     "'1.234' may be 1234 or 1.234; write 1234 or 1.2340"
     """
-    return _typed(column, text_form(column), Habits())
-
-
-def _typed(column: pl.Series, form: TextForm, habits: Habits) -> Typed:
-    if form.number is not None:
-        return _as_numbers(column, form.number, habits)
-    if form.date is not None:
-        return _as_dates(column, form.date, habits)
-    return Typed(column.str.to_lowercase() == "true") if form.true_false else Typed(column)
-
-
-def _as_numbers(column: pl.Series, form: NumberForm, habits: Habits) -> Typed:
-    sign = form.by_habit(habits)
-    if sign is None:
-        marked = column.filter(column.str.contains("[.,]").fill_null(False)).sort()
-        example = str(marked[0]) if len(marked) else "1.234"
-        whole, part = example.replace(",", "").replace(".", ""), example.replace(",", ".")
-        return Typed(
-            column, doubt=f"'{example}' may be {whole} or {part}; write {whole} or {part}0"
-        )
-    grouped = form.grouped if form.sign is not None else sign == "."
-    grouped |= form.either and sign == ","
-    said = []
-    if sign == "," and column.str.contains(",", literal=True).any():
-        said.append("decimal commas")
-    if grouped:
-        said.append("thousands separators")
-    if form.percent:
-        said.append("per cent signs")
-    return Typed(numbers(column, form, sign), " and ".join(said))
-
-
-def _as_dates(column: pl.Series, form: DateForm, habits: Habits) -> Typed:
-    order = form.order(habits.order)
-    example = str(column.drop_nulls().sort().first() or "")
-    if form.two_centuries:
-        return Typed(column, doubt=f"'{example}' may be of either century; write years in full")
-    if order is None:
-        day = dates(pl.Series([example]), form, "day first").dt.strftime("%-d %B")[0]
-        month = dates(pl.Series([example]), form, "month first").dt.strftime("%B %-d")[0]
-        words = f"'{example}' may be {day} or {month}; write dates as 2020-12-31"
-        return Typed(column, doubt=words)
-    how = {"day first": "day/month/year", "month first": "month/day/year"}.get(order)
-    return Typed(dates(column, form, order), f"dates as {how}" if how else "")
+    return text_form(column).typed(column, Habits())
 
 
 def plain_column(column: pl.Series, keep: bool) -> pl.Series:
     """Return a column in one of the few types that are understood; nested ones stay nested.
 
-    Parameters
-    ----------
-    column
-        As stored.
-    keep
-        Whether its values are names, of which every digit counts.
+    If its values are names, which are kept, every digit counts.
     """
     dtype = column.dtype
     if dtype == pl.Null:

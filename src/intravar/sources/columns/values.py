@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.sources.columns.numbers import EXACT
+from intravar.sources.columns.texts import EXACT
 from intravar.text import checked_names
 
 _NESTED = (list, tuple, dict, set, frozenset)
