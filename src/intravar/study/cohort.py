@@ -166,6 +166,7 @@ class Cohort:
     name: str
     notes: tuple[str, ...]
     _table: pl.DataFrame
+    _decision: npt.NDArray[np.int8]
 
     def __init__(
         self,
@@ -194,7 +195,8 @@ class Cohort:
                     "per patient"
                 )
         table = covariates.with_columns(labels.alias(PHYSICIAN), **pl.DataFrame(decided).to_dict())
-        vars(self).update(_table=table.rechunk(), truth=truth, name=name, notes=tuple(notes))
+        parts = {"truth": truth, "name": name, "notes": tuple(notes)}
+        vars(self).update(_table=table, _decision=decided[DECISION], **parts)
 
     @classmethod
     def _of(
@@ -225,7 +227,7 @@ class Cohort:
     @property
     def decision(self) -> npt.NDArray[np.int8]:
         """1 where the patient got the drug, 0 otherwise; read-only."""
-        return self._table[DECISION].to_numpy()
+        return self._decision
 
     @property
     def decisions(self) -> pl.DataFrame:
