@@ -85,14 +85,7 @@ class Cost:
 def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool = False) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting.
 
-    Parameters
-    ----------
-    size
-        Of the table.
-    method
-        The method that measures.
-    periods
-        Whether periods are compared, for which predictions are learned twice more.
+    If periods are compared, predictions are learned twice more.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -110,17 +103,12 @@ def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool =
     return Cost(float(seconds), _memory_mb(size, method))
 
 
-def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
-    """Estimate what it takes to learn from a sample and to read everybody else.
+def cost_of_many(
+    size: Size, n_patients: int, method: type[Estimator], *, periods: bool = False
+) -> Cost:
+    """Estimate what it takes to learn from a sample of a size and to read all other patients.
 
-    Parameters
-    ----------
-    size
-        Of the sample.
-    n_patients
-        Patients on the whole.
-    method
-        The method that measures.
+    With periods predictions are learned, and patients read, twice.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -133,6 +121,9 @@ def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
     learned = own + more + _around(n, p)
     processors = os.cpu_count() or 1
     others = time_of_others(size, n_patients, method)
+    if periods:
+        learned += own + (1 + HALVES_MORE) * _in_one_thread(size)
+        others *= 2
     readers = processors * (READER_MB + READER_VALUE_MB * p)
     return Cost(float(learned + others), _memory_mb(size, method) + readers)
 
@@ -168,15 +159,7 @@ def _around(n_patients: int, n_covariates: int) -> float:
 
 
 def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[float, float]:
-    """Return the bytes that learning takes, and those for every patient beside.
-
-    Parameters
-    ----------
-    size
-        Of what is learned from.
-    methods
-        Those that learn, one after the other.
-    """
+    """Return the bytes that methods take to learn one after the other, and those per patient."""
     works = [method.work(size) for method in methods] or [Work(0.0)]
     # Distances within a panel, where patients are paired.
     paired = not methods or not all(issubclass(method, CommonEstimator) for method in methods)
