@@ -17,7 +17,7 @@ import intravar
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
 from intravar.study.simulation.physicians import Continuum
-from intravar.study.tables.recovery import spearman
+from intravar.study.tables.cells import spearman
 
 RULES = (
     "two-camps",

@@ -22,7 +22,7 @@ from intravar.latent.shared_rule import learn_shared
 from intravar.panels import Layout, PanelDecisions, Panels
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import pair_discordance
-from intravar.study.tables.recovery import spearman
+from intravar.study.tables.cells import spearman
 
 FloatArray = NDArray[np.float64]
 CONDITIONS = ("score2", "continuous", "stress-graded", "stress-noise")

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import fields
-from importlib.resources import files
+from html import unescape
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from intravar.app.draft import ON_SCREEN, OPERATORS, Draft, condition, opened
 from intravar.app.guess import at_first_sight
+from intravar.app.rendering import screen
 from intravar.errors import InputError
 from intravar.request import Request
 from intravar.where import Compared, columns_of, parse_population
@@ -82,10 +83,14 @@ def test_what_cannot_be_is_said(form: dict[str, str], words: str) -> None:
 
 
 def test_screens_ask_under_the_names_that_messages_use() -> None:
-    screen = files("intravar.app").joinpath("templates", "table.html.j2").read_text("utf-8")
-    missing = [label for label in ON_SCREEN.values() if not re.search(f'[">]{label}["<]', screen)]
-    assert missing == ["Which patients?"]
-    assert "<legend>Which patients?<" in screen
+    seen = at_first_sight(pl.DataFrame({"doctor": ["Ann", "Ben"], "statin": [0, 1]}), 2)
+    draft, shown = Draft(Path("/data/a.csv")), seen | {"notes": []}
+    html = unescape(
+        bytes(screen("table", draft=draft, seen=shown, error="", asked={}).body).decode()
+    )
+    for label in set(ON_SCREEN.values()) - {"Which patients?"}:
+        assert re.search(f'[">]{label}["<]', html), label
+    assert "<legend>Which patients?<" in html
     flags = {f"--{each.name.replace('_', '-')}" for each in fields(Request)} | {"--label"}
     assert set(ON_SCREEN) <= flags
 

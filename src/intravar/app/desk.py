@@ -43,15 +43,7 @@ class Task:
 
 
 class Desk:
-    """All that screens share.
-
-    Parameters
-    ----------
-    places
-        Folders that may be opened.
-    sealed
-        Gives the address below which the pages of a folder are shown.
-    """
+    """All that screens share; `sealed` gives the address below which a folder's pages are shown."""
 
     def __init__(self, places: Places, sealed: Callable[[str], str]) -> None:
         self.places = places
@@ -77,28 +69,13 @@ class Desk:
         return self._drafts[name]
 
     async def answer(self, words: str, task: str, /, **given: Any) -> Any:
-        """Return an answer of the helper; if it is not there soon, let the screen say so.
-
-        Parameters
-        ----------
-        words
-            What is being done meanwhile.
-        task, **given
-            See :meth:`Helper.ask`.
-        """
+        """Return an answer of the helper; if it is not there soon, let the screen say `words`."""
         return await _soon(words, self.helper.ask(task, **given))
 
     def begin(self, words: str, answer: Future[Any], then: Callable[[Any], Response]) -> Response:
-        """Lead to a screen that waits for an answer of the helper, whatever has to be done for it.
+        """Lead to a screen that says `words` until the helper has answered.
 
-        Parameters
-        ----------
-        words
-            What is being done meanwhile.
-        answer
-            See :meth:`Helper.ask`.
-        then
-            Makes the screen of the answer, once.
+        `then` makes the screen of the answer, once.
         """
         name = secrets.token_urlsafe(6)
         _remember(self._tasks, name, Task(words, answer, then))

@@ -6,8 +6,10 @@ import os
 import re
 import secrets
 import shlex
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,61 +17,19 @@ from intravar.errors import InputError
 from intravar.request import Request, is_request_file, read_request
 from intravar.where import parse_population
 
-#: Comparisons of a condition: what is written, and what is shown.
-OPERATORS = {
-    "=": "is",
-    "!=": "is not",
-    ">=": "is at least",
-    "<=": "is at most",
-    ">": "is more than",
-    "<": "is less than",
-    "in": "is one of (with commas between)",
-    "is missing": "is missing",
-    "is not missing": "is not missing",
-}
+_DECLARED = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
+OPERATORS: dict[str, str] = _DECLARED["operators"]
+USES: dict[str, str] = _DECLARED["uses"]
+#: How a table is read.
+READING = tuple(_DECLARED["reading"])
+#: Fields of the screen by the name of the request's: label, hint, what an empty menu says.
+FIELDS: dict[str, dict[str, Any]] = _DECLARED["fields"] | _DECLARED["reading"]
+#: Where the screen asks for what an option of the command line says.
+ON_SCREEN = {f"--{name.replace('_', '-')}": each["label"] for name, each in FIELDS.items()}
 #: Conditions that the screen has room for.
 CONDITIONS = 4
-#: What a column is used for, and the field of the request that says so.
-USES = {
-    "": "to compare patients by",
-    "categorical": "to compare by, as a category",
-    "exclude": "leave out",
-    "after": "leave out: known only after the decision",
-}
-#: Where the screen asks for what an option of the command line says.
-ON_SCREEN = {
-    "--physician": "Who decides",
-    "--decision": "What was decided",
-    "--decision-positive": "Which value counts as yes",
-    "--covariates": "Use it",
-    "--categorical": "Use it",
-    "--exclude": "Use it",
-    "--after": "Use it",
-    "--label": "Call it",
-    "--where": "Which patients?",
-    "--decider-word": "Whoever decides, one and several",
-    "--case-word": "Whoever is decided about, one and several",
-    "--decision-word": "What is decided for",
-    "--title": "Title of the page",
-    "--by": "Compare the levels of",
-    "--date": "Date of the decision",
-    "--period": "Periods to compare",
-    "--patient": "Column that names the patient",
-    "--case": "Which case was seen, if some were seen twice",
-    "--min-panel": "Patients below which nobody is reported",
-    "--smallest-cell": "Smallest count that is shown",
-    "--separator": "Separator of a text file",
-    "--encoding": "Encoding of a text file",
-    "--sheet": "Sheet of a workbook",
-    "--table": "Table of a database",
-}
-#: How a table is read; a query could read anything and is left to the command line.
-READING = ("table", "sheet", "separator", "encoding")
-_TEXTS = (
-    *("decision_positive", "patient", "case", "by", "date", "period", "decider_word", "case_word"),
-    *("decision_word", "title", "method", *READING),
-)
-_WHOLE = ("min_panel", "smallest_cell")
+#: Fields that are not read one by one from a form.
+_ELSEWHERE = ("physician", "decision", "covariates", *USES, "label", "where")
 _PLAIN = re.compile(r"[^\W\d][\w.]*")
 _FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -77,18 +37,10 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 @dataclass
 class Draft:
-    """A table and what is chosen about it.
+    """A table and what is chosen about it: fields of a :class:`intravar.Request`.
 
-    Attributes
-    ----------
-    source
-        The table.
-    asked
-        Fields of a :class:`intravar.Request` that were chosen.
-    conditions
-        The population as menus: column, comparison, value.
-    written
-        A condition that was written out, beside the menus.
+    `conditions` is the population as menus (column, comparison, value), `written` a condition that
+    was written out beside them.
     """
 
     source: Path
@@ -144,24 +96,16 @@ class Draft:
         return shlex.join(["intravar", *self.command(out)])
 
     def choose(self, form: Mapping[str, Any], several: Callable[[str], Sequence[str]]) -> None:
-        """Take over what a form says.
+        """Take over the fields of a form; `several` gives all values of one.
 
-        Parameters
-        ----------
-        form
-            Its fields; `use:COLUMN` and `label:COLUMN` are of one column.
-        several
-            Gives all values of a field.
+        `use:COLUMN` and `label:COLUMN` are of one column.
         """
         asked: dict[str, Any] = {"physician": form.get("physician", "")}
         decisions = [form.get("decision", ""), *several("also")]
         asked["decision"] = ",".join(dict.fromkeys(name for name in decisions if name))
-        for name in _TEXTS:
+        for name in ("method", *(name for name in FIELDS if name not in _ELSEWHERE)):
             if text := str(form.get(name, "")).strip():
-                asked[name] = text
-        for name in _WHOLE:
-            if text := str(form.get(name, "")).strip():
-                asked[name] = _whole(name, text)
+                asked[name] = _whole(name, text) if FIELDS.get(name, {}).get("whole") else text
         uses: dict[str, list[str]] = {use: [] for use in USES if use}
         labels: dict[str, str] = {}
         for name, value in form.items():

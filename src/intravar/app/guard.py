@@ -43,17 +43,7 @@ FOREIGN_ORIGIN = "This request came from another page and was refused. Use the a
 
 
 class Guard:
-    """Lets requests through to the app that may get there; see the module.
-
-    Parameters
-    ----------
-    app
-        What answers.
-    port
-        Where the server listens.
-    token
-        What the printed address bears.
-    """
+    """Lets requests through to the app that may get there; see the module."""
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
         self._app = app

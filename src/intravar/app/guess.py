@@ -34,20 +34,9 @@ _PARTS = re.compile(r"[^a-z]+")
 
 @dataclass(frozen=True)
 class ColumnSeen:
-    """A column at first sight.
+    """A column at first sight: what it seems to hold, some values, all of them if they are few.
 
-    Attributes
-    ----------
-    name, kind
-        Its name, and what it seems to hold.
-    examples
-        Some of its values.
-    levels
-        All of them, if they are few.
-    distinct, missing
-        How many different values there are, and how many rows have none.
-    note
-        What is remarkable about it.
+    `distinct` and `missing` are numbers of different values and of rows without one.
     """
 
     name: str

@@ -34,13 +34,7 @@ class DefectError(Exception):
 
 
 class Helper:
-    """Asks a process of its own; see :mod:`intravar.app.tasks` for what it can do.
-
-    Parameters
-    ----------
-    log
-        Where the process writes what nobody expected.
-    """
+    """Asks a process of its own, which writes what nobody expected to a log."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
@@ -51,16 +45,9 @@ class Helper:
         self._thread.start()
 
     def ask(self, task: str, /, *, again: bool = False, **given: Any) -> Future[Any]:
-        """Return what will hold the answer; the same question is asked once.
+        """Return what will hold the answer; the same question is asked once, unless `again`.
 
-        Parameters
-        ----------
-        task
-            A function of :mod:`intravar.app.tasks`.
-        again
-            Whether to ask anew.
-        **given
-            Its arguments, fit for JSON.
+        The task is a function of :mod:`intravar.app.tasks`, its arguments are fit for JSON.
         """
         key = json.dumps([task, given], sort_keys=True, default=str)
         known = self._kept.get(key)

@@ -48,18 +48,8 @@ class Step:
 class Job:
     """A measurement, from its start to its end.
 
-    Attributes
-    ----------
-    command
-        What is run, after `intravar`.
-    out
-        Folder of the result.
-    expected
-        Seconds that the check said it would take.
-    log
-        Where the process writes what it says.
-    draft
-        The choices that it was made of.
+    `command` is what is run after `intravar`, `expected` the seconds that the check said it would
+    take, `draft` names the choices that it was made of.
     """
 
     command: Sequence[str]

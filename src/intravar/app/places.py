@@ -86,14 +86,9 @@ def path_of(key: str) -> str:
 
 
 class Places:
-    """The folders that the user allows, and the one that results go to.
+    """The folders that may be opened, with everything below, and the one that results go to.
 
-    Parameters
-    ----------
-    folders
-        What may be opened, with everything below.
-    results
-        Where measurements and uploaded tables are written; by default in the first folder.
+    By default measurements and uploaded tables are written in the first folder.
     """
 
     def __init__(self, folders: Sequence[Path], results: Path | None = None) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from intravar.app import results, reviewing, tables
+from intravar.app import results, tables
 from intravar.app.desk import Desk, WaitingError
 from intravar.app.draft import Draft
 from intravar.app.guard import Guard
@@ -49,10 +50,10 @@ ROUTES = [
     Route("/sheet/{key}", results.sheet),
     Route("/explain/{key}", results.explain, methods=["GET", "POST"]),
     Route("/compare", results.compare),
-    Route("/review/{key}", reviewing.show),
-    Route("/review/{key}/draw", reviewing.draw, methods=["POST"]),
-    Route("/review/{key}/answer", reviewing.answer, methods=["POST"]),
-    Route("/review/{key}/read", reviewing.read, methods=["POST"]),
+    Route("/review/{key}", results.review),
+    Route("/review/{key}/draw", results.draw_pairs, methods=["POST"]),
+    Route("/review/{key}/answer", results.answer_pair, methods=["POST"]),
+    Route("/review/{key}/read", results.read_answers, methods=["POST"]),
     Route("/quit", tables.leave, methods=["POST"]),
 ]
 
@@ -60,59 +61,33 @@ ROUTES = [
 def make_app(places: Places, port: int, token: str) -> tuple[Guard, Desk]:
     """Return the app behind its guard, and what its screens share.
 
-    Parameters
-    ----------
-    places
-        Folders that may be opened.
-    port
-        Where it will listen.
-    token
-        What the printed address bears.
+    It will listen on a port; the printed address bears the token.
     """
-    app = Starlette(
-        routes=ROUTES,
-        exception_handlers={
-            InputError: _refused,
-            DefectError: _defect,
-            WaitingError: _waiting,
-            OSError: _machine,
-            Exception: _unexpected,
-            404: _lost,
-            405: _lost,
-        },
-    )
+    told = (InputError, DefectError, WaitingError, OSError, Exception, 404, 405)
+    app = Starlette(routes=ROUTES, exception_handlers=dict.fromkeys(told, _told))
     guard = Guard(app, port, token)
     desk = Desk(places, guard.sealed)
     app.state.desk = desk
     return guard, desk
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, InputError)
-    status = 403 if isinstance(error, OutsideError) else 400
-    return screen("message", status, title="That did not work", words=error.on_command_line)
-
-
-async def _machine(request: Request, error: Exception) -> Response:
-    words = machine_fault(error) or f"a file could not be read or written: {error}"
-    return screen("message", 500, title="That did not work", words=words)
-
-
-async def _defect(request: Request, error: Exception) -> Response:
-    return screen("message", 500, title="This should not have happened", words=str(error))
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    return await _defect(request, DefectError("; ".join(defect_lines(error))))
-
-
-async def _waiting(request: Request, error: Exception) -> Response:
-    return screen("waiting", 202, words=str(error), again=str(request.url))
-
-
-async def _lost(request: Request, error: Exception) -> Response:
-    words = "there is no such screen; go back to the first one"
-    return screen("message", 404, title="Nothing is here", words=words)
+async def _told(request: Request, error: Exception) -> Response:
+    """Return the screen that says what went wrong, and what to do."""
+    if isinstance(error, WaitingError):
+        return screen("waiting", 202, words=str(error), again=str(request.url))
+    status, title, words = 500, "This should not have happened", str(error)
+    if isinstance(error, HTTPException):
+        status, title = 404, "Nothing is here"
+        words = "there is no such screen; go back to the first one"
+    elif isinstance(error, InputError):
+        status, title = 403 if isinstance(error, OutsideError) else 400, "That did not work"
+        words = error.on_command_line
+    elif isinstance(error, OSError):
+        title = "That did not work"
+        words = machine_fault(error) or f"a file could not be read or written: {error}"
+    elif not isinstance(error, DefectError):
+        words = "; ".join(defect_lines(error))
+    return screen("message", status, title=title, words=words)
 
 
 def bound(port: int) -> socket.socket:
@@ -142,18 +117,9 @@ def serve(
     demo: bool = False,
     ready: Callable[[str, Places], None],
 ) -> None:
-    """Run the app until it is ended.
+    """Run the app on the loopback address until it is ended; port 0 takes any free one.
 
-    Parameters
-    ----------
-    folders, results
-        What may be opened, and where results go; see :class:`Places`.
-    port
-        Where to listen on the loopback address; 0 takes any free port.
-    demo
-        Whether the example is measured at once.
-    ready
-        Told the address when the app listens.
+    For a demo the example is measured at once; `ready` is told the address when the app listens.
     """
     places = Places(folders, results)
     os.umask(0o077)  # whatever is written is for its owner alone

@@ -150,11 +150,12 @@ async def check(request: Request) -> Response:
     draft = desk.draft(request.path_params["draft"])
     draft.request()
     found = await desk.answer("Checking the table", "check", **_asked(draft))
+    decision = str(draft.asked.get("decision_word") or draft.asked["decision"])
     return screen(
         "check",
         draft=draft,
         found=found,
-        name=_name(draft),
+        name=plain_name(f"{draft.source.name.split('.')[0]} {decision}".replace(",", " ")),
         earlier=[each for each in desk.places.measurements() if not each.several],
         job=desk.job,
     )
@@ -162,11 +163,6 @@ async def check(request: Request) -> Response:
 
 def _asked(draft: Draft) -> dict[str, Any]:
     return {"source": str(draft.source), "asked": draft.asked, "changed": draft.changed}
-
-
-def _name(draft: Draft) -> str:
-    decision = str(draft.asked.get("decision_word") or draft.asked["decision"])
-    return plain_name(f"{draft.source.name.split('.')[0]} {decision}".replace(",", " "))
 
 
 async def leaks(request: Request) -> Response:
@@ -182,7 +178,9 @@ async def measure(request: Request) -> Response:
     desk = desk_of(request)
     draft = desk.draft(request.path_params["draft"])
     form = await request.form()
-    key = _key(form, desk)
+    key = None
+    if earlier := str(form.get("earlier", "")):  # its key gives the same pseudonyms
+        key = private_folder(desk.places.opened(earlier)[0]) / "key.json"
     again = str(form.get("again", ""))
     out = desk.places.allowed(again) if again else desk.places.new_result(str(form.get("name", "")))
 
@@ -193,15 +191,6 @@ async def measure(request: Request) -> Response:
 
     checked = desk.helper.ask("check", **_asked(draft))
     return desk.begin("Checking the table", checked, started)
-
-
-def _key(form: Any, desk: Desk) -> Path | None:
-    """Return the key of an earlier measurement, for the same pseudonyms."""
-    earlier = str(form.get("earlier", ""))
-    if not earlier:
-        return None
-    folder, _ = desk.places.opened(earlier)
-    return private_folder(folder) / "key.json"
 
 
 def start(desk: Desk, draft: Draft, out: Path, seconds: float, key: Path | None = None) -> None:

@@ -78,14 +78,7 @@ def _area(score: FloatArray, decision: BoolArray) -> float:
 def refuse_telling_columns(table: pl.DataFrame, decision: BoolArray, *, recorded: bool) -> None:
     """Refuse columns from which a reviewer could read the decision.
 
-    Parameters
-    ----------
-    table
-        The columns.
-    decision
-        On every patient.
-    recorded
-        Whether patients were compared by these columns; else they were asked for to be shown.
+    Patients were compared by columns that are `recorded`; others were asked for to be shown.
     """
     if min(decision.sum(), (~decision).sum()) < FEWEST:
         return
@@ -106,14 +99,7 @@ def refuse_telling_columns(table: pl.DataFrame, decision: BoolArray, *, recorded
 def refuse_telling_names(names: pl.Series, physician: pl.Series, decision: BoolArray) -> None:
     """Refuse what patients are called where it tells how they were decided.
 
-    A table sorted by the decision is enough: the rows then tell it.
-
-    Parameters
-    ----------
-    names
-        Ids, or rows of the source.
-    physician, decision
-        Of every patient.
+    Names are ids, or rows of the source: in a table sorted by the decision, the rows tell it.
     """
     if min(decision.sum(), (~decision).sum()) < FEWEST:
         return
@@ -138,16 +124,9 @@ def _features(names: pl.Series, physician: pl.Series) -> Iterator[pl.Series]:
     """Give what can be seen of a name: its place in the order, its length, its ends."""
     text = names.cast(pl.String)
     number = names.cast(pl.Float64, strict=False)
-    for order in (
-        (number, text.rank("dense")) if number.null_count() == 0 else (text.rank("dense"),)
-    ):
-        table = pl.DataFrame({"order": order, "physician": physician})
-        yield table.select(pl.col("order").rank().over("physician") / pl.len().over("physician"))[
-            "order"
-        ]
+    place = pl.col("order").rank().over("physician") / pl.len().over("physician")
+    for order in (number, text.rank("dense"))[number.null_count() > 0 :]:
+        yield pl.DataFrame({"order": order, "physician": physician}).select(place)["order"]
         yield order
     if not names.dtype.is_integer():
-        yield text.str.len_chars()
-        yield text.str.slice(0, 1)
-        yield text.str.slice(0, 2)
-        yield text.str.slice(-1)
+        yield from (text.str.len_chars(), text.str.head(1), text.str.head(2), text.str.tail(1))

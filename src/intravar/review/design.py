@@ -25,22 +25,10 @@ TWICE = 0.2
 
 @dataclass(frozen=True)
 class DrawnPair:
-    """A pair that was drawn.
+    """A pair that was drawn: two rows of the source, counted from 1, in an order by lot.
 
-    Attributes
-    ----------
-    pair
-        What it is called in the packet.
-    row_a, row_b
-        Rows of the source, counted from 1, in an order by lot.
-    physician, different
-        Whose patients they are, and whether they were decided differently. Never in a packet.
-    probability
-        With which it was drawn.
-    weight
-        Pairs of the frame that it stands for there.
-    reviewers
-        Who is to review it.
+    `weight` are the pairs of the frame that it stands for there, `probability` that with which it
+    was drawn. Physician, and whether it was decided differently, are never in a packet.
     """
 
     pair: str
@@ -55,18 +43,10 @@ class DrawnPair:
 
 @dataclass(frozen=True)
 class Design:
-    """A sample of pairs, as it is kept in the private folder.
+    """A sample of pairs in the order of the packet, as it is kept in the private folder.
 
-    Attributes
-    ----------
-    pairs
-        All that were drawn, in the order of the packet.
-    each
-        Whether every physician gets the same number of pairs.
-    n_reviewers, twice
-        How many review, and the share of pairs that two of them do.
-    show
-        Columns of the source that reviewers see beside the recorded values.
+    `each`: every physician gets the same number of pairs; `twice`: the share of pairs that two
+    review; `show`: columns of the source that reviewers see beside the recorded values.
     """
 
     pairs: tuple[DrawnPair, ...]
@@ -126,21 +106,14 @@ def checked_size(pairs: int, reviewers: int, twice: float | None) -> float:
 
 
 def draw_pairs(frame: pl.DataFrame, n: int, random: np.random.Generator, design: Design) -> Design:
-    """Add pairs to a design; what was drawn before stays.
+    """Add `n` pairs to a design; what was drawn before stays.
 
-    Parameters
-    ----------
-    frame
-        All pairs that may be drawn: physician, first, second, different, weight.
-    n
-        How many to add.
-    random
-        Secret; who could repeat its draws could tell the pairs apart.
-    design
-        What there is already; without pairs, what is asked for.
+    The frame has all pairs that may be drawn: physician, first, second, different, weight. `random`
+    is secret: who could repeat its draws could tell the pairs apart.
     """
-    place = {_key(*rows): at for at, rows in enumerate(frame.select("first", "second").iter_rows())}
-    old = [place[_key(p.row_a, p.row_b)] for p in design.pairs]
+    rows = frame.select("first", "second").iter_rows()
+    place = {frozenset(pair): at for at, pair in enumerate(rows)}
+    old = [place[frozenset((p.row_a, p.row_b))] for p in design.pairs]
     before = np.zeros(frame.height, dtype=np.bool_)
     before[old] = True
     taken = [
@@ -236,11 +209,6 @@ def _probabilities(frame: pl.DataFrame, chosen: Sequence[int], *, each: bool) ->
     return sample.select(chance.alias("chance"))["chance"].to_list()
 
 
-def _key(one: int, two: int) -> tuple[int, int]:
-    """Return the same for a pair, whoever stands first."""
-    return min(one, two), max(one, two)
-
-
 def _packed(
     pairs: pl.DataFrame,
     chance: Sequence[float],
@@ -254,10 +222,8 @@ def _packed(
     found = []
     for number, row in enumerate(pairs.iter_rows(named=True)):
         a, b = ("second", "first") if swapped[number] else ("first", "second")
-        name = f"P{n_before + number + 1:04d}"
-        whose, kind, weight = row["physician"], row["different"], row["weight"]
-        drawn = (row[a], row[b], whose, kind, chance[number], weight, who[number])
-        found.append(DrawnPair(name, *drawn))
+        kind = (row["physician"], row["different"], chance[number], row["weight"], who[number])
+        found.append(DrawnPair(f"P{n_before + number + 1:04d}", row[a], row[b], *kind))
     return found
 
 

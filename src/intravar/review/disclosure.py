@@ -42,16 +42,10 @@ class Told:
 def publishable(
     different: Kind, alike: Kind, record: float, n_frame: float, smallest: int
 ) -> Told | None:
-    """Return the figure as it may be told; None where it may not be.
+    """Return the figure of judged pairs of both kinds as it may be told; None where it may not be.
 
-    Parameters
-    ----------
-    different, alike
-        Judged pairs of the two kinds.
-    record, n_frame
-        Share of all pairs decided differently, and how many pairs there are.
-    smallest
-        The smallest count that is shown.
+    `record` is the share of all `n_frame` pairs that were decided differently, `smallest` the
+    smallest count that is shown.
 
     Examples
     --------
@@ -61,25 +55,20 @@ def publishable(
     0.05
     """
     (first, first_worth), (second, second_worth) = _others(different), _others(alike)
-    counts = first, second
-    figures = discordance_of(
-        record,
-        (first_worth[:, None], different.worth),
-        (second_worth[None, :], alike.worth),
-        n_frame,
-    )
-    at = (
-        np.searchsorted(counts[0], different.comparable),
-        np.searchsorted(counts[1], alike.comparable),
-    )
-    own = int(at[0]) * len(counts[1]) + int(at[1])
-    flat = [np.broadcast_to(each, (len(counts[0]), len(counts[1]))).ravel() for each in figures]
+    worth = (first_worth[:, None], different.worth), (second_worth[None, :], alike.worth)
+    figures = discordance_of(record, *worth, n_frame)
+    row, column = first.searchsorted(different.comparable), second.searchsorted(alike.comparable)
+    own = int(row) * len(second) + int(column)
+    flat = [np.broadcast_to(each, (len(first), len(second))).ravel() for each in figures]
     if not np.isfinite(flat[0][own]):
         return None
     if smallest <= 1:
         middle, low, high = (round(float(each[own]), 6) for each in flat)
         return Told(middle, low, high, 1e-6)
-    cases = _counts(counts, (different.judged, alike.judged))
+    # The four counts of every case.
+    pairs = np.meshgrid(first, second, indexing="ij")
+    judged = different.judged, alike.judged
+    cases = [c.ravel() for count, n in zip(pairs, judged, strict=True) for c in (count, n - count)]
     open_still = np.isfinite(flat[0])
     for step in STEPS:
         shown = _rounded(flat, step)
@@ -107,17 +96,6 @@ def _rounded(figures: list[FloatArray], step: float) -> IntArray:
     middle, low, high = (np.nan_to_num(each) / step for each in figures)
     ends = np.floor(low + 1e-9), np.ceil(high - 1e-9)
     return np.column_stack([np.rint(middle), *ends]).astype(np.int64)
-
-
-def _counts(counts: tuple[FloatArray, FloatArray], judged: tuple[int, int]) -> list[FloatArray]:
-    """Return the four counts of every case."""
-    shape = len(counts[0]), len(counts[1])
-    found = []
-    for axis, (count, n) in enumerate(zip(counts, judged, strict=True)):
-        for each in (count, n - count):
-            placed = each[:, None] if axis == 0 else each[None, :]
-            found.append(np.broadcast_to(placed, shape).ravel())
-    return found
 
 
 def _safe(group: IntArray, counts: list[FloatArray], smallest: int) -> BoolArray:
@@ -151,14 +129,8 @@ def why_not_yet(
 ) -> str | None:
     """Say why figures are not told now; None where they are.
 
-    Parameters
-    ----------
-    before, now
-        Answers and reasons by pair when figures were told last, and now.
-    left
-        Pairs without an answer.
-    smallest
-        The smallest count that is shown.
+    `before` and `now` are answers and reasons by pair when figures were told last, and now; `left`
+    are pairs without an answer.
     """
     if smallest <= 1:
         return None

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from intravar.errors import InputError, option
-from intravar.measurement.cases.tables import as_text
+from intravar.errors import InputError, option, unknown_name
+from intravar.measurement.cases.tables import as_text, typed
+from intravar.preparation.physicians import physician_names
 from intravar.publication.explain import measurement_folders
+from intravar.request import Request
+from intravar.review import store
 from intravar.review.blinding import refuse_telling_columns, refuse_telling_names
 from intravar.review.design import PAIRS, Design, DrawnPair, checked_size, draw_pairs
-from intravar.review.source_rows import columns_of_source, request_of
-from intravar.review.store import (
-    Answer,
-    Folder,
-    Stored,
-    changing,
-    drawn,
-    open_folder,
-    read_stored,
-    write_stored,
-)
+from intravar.sources import read_source
+from intravar.text import clean_name
 from intravar.wording import Sentence
 
 _KEPT = ("row", "physician", "decision")
@@ -73,7 +69,7 @@ class ReviewPair:
     b: Patient
     differs: tuple[bool, ...]
     reviewers: tuple[str, ...]
-    answers: dict[str, Answer]
+    answers: dict[str, store.Answer]
 
 
 def draw(
@@ -120,13 +116,13 @@ def draw(
     """
     from intravar.review.packet import checked_packet, write_packet
 
-    opened = open_folder(folder)
+    opened = store.open_folder(folder)
     packet = None if out is None else checked_packet(out)
-    with changing(opened.private) as stored:
+    with store.changing(opened.private) as stored:
         _refuse_nothing_to_review(opened)
         if more is not None:
-            share = checked_size(more, drawn(stored).n_reviewers, drawn(stored).twice)
-            design = drawn(stored)
+            share = checked_size(more, store.drawn(stored).n_reviewers, store.drawn(stored).twice)
+            design = store.drawn(stored)
         else:
             _refuse_answered(stored, replace_drawn)
             share = checked_size(pairs, reviewers, twice)
@@ -145,13 +141,15 @@ def draw(
         new = replace(told, answers=answers, published=published)
         made = pairs_of(opened, new)
         if packet is None:
-            write_stored(opened.private, new)
+            store.write_stored(opened.private, new)
         else:
-            write_packet(packet, made, found, opened, lambda: write_stored(opened.private, new))
+            write_packet(
+                packet, made, found, opened, lambda: store.write_stored(opened.private, new)
+            )
     return made
 
 
-def _refuse_answered(stored: Stored, replace_drawn: bool) -> None:
+def _refuse_answered(stored: store.Stored, replace_drawn: bool) -> None:
     n = len({pair for given in stored.answers.values() for pair in given})
     if n and not replace_drawn:
         raise InputError(
@@ -160,7 +158,7 @@ def _refuse_answered(stored: Stored, replace_drawn: bool) -> None:
         )
 
 
-def _refuse_nothing_to_review(opened: Folder) -> None:
+def _refuse_nothing_to_review(opened: store.Folder) -> None:
     """Say why there are no pairs to review, and name the column that may be the cause."""
     pairs, words = opened.pairs, opened.words
     covariates = opened.patients.drop(_KEPT)
@@ -184,7 +182,7 @@ def _refuse_nothing_to_review(opened: Folder) -> None:
     )
 
 
-def _told_besides(opened: Folder, design: Design, source: Any) -> Stored:
+def _told_besides(opened: store.Folder, design: Design, source: Any) -> store.Stored:
     """Return what patients are called and what else is shown, from the source."""
     asked, request = request_of(opened.out)
     table = asked if source is None else source
@@ -198,7 +196,7 @@ def _told_besides(opened: Folder, design: Design, source: Any) -> Stored:
     decision = patients["decision"].to_numpy() == 1
     if not wanted:
         refuse_telling_names(patients["row"], patients["physician"], decision)
-        return Stored(design)
+        return store.Stored(design)
     if table is None:
         raise InputError(
             f"the measured table was in memory; {option('show')} takes it from source="
@@ -218,7 +216,7 @@ def _told_besides(opened: Folder, design: Design, source: Any) -> Stored:
     values = (
         [tuple(as_text(v) for v in line) for line in shown[at].iter_rows()] if design.show else []
     )
-    return Stored(design, called, dict(zip(row, values, strict=True)) if values else {})
+    return store.Stored(design, called, dict(zip(row, values, strict=True)) if values else {})
 
 
 def _refuse_physician(shown: pl.DataFrame, physician: pl.Series) -> None:
@@ -246,17 +244,17 @@ def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[R
     reviewer
         Whose pairs; by default all.
     """
-    stored = read_stored(measurement_folders(folder)[1])
-    if reviewer is not None and reviewer not in drawn(stored).reviewers:
-        known = ", ".join(drawn(stored).reviewers)
+    stored = store.read_stored(measurement_folders(folder)[1])
+    if reviewer is not None and reviewer not in store.drawn(stored).reviewers:
+        known = ", ".join(store.drawn(stored).reviewers)
         raise InputError(f"there is no reviewer '{reviewer}'; there are {known}")
-    every = pairs_of(open_folder(folder), stored)
+    every = pairs_of(store.open_folder(folder), stored)
     return [each for each in every if reviewer is None or reviewer in each.reviewers]
 
 
-def pairs_of(opened: Folder, stored: Stored) -> list[ReviewPair]:
+def pairs_of(opened: store.Folder, stored: store.Stored) -> list[ReviewPair]:
     """Return drawn pairs as reviewers may see them."""
-    design = drawn(stored)
+    design = store.drawn(stored)
     rows = [row for pair in design.pairs for row in (pair.row_a, pair.row_b)]
     patients = opened.patients.filter(pl.col("row").is_in(rows))
     columns = [name for name in patients.columns if name not in _KEPT]
@@ -282,3 +280,63 @@ def pairs_of(opened: Folder, stored: Stored) -> list[ReviewPair]:
         return ReviewPair(pair.pair, names, a, b, differs, pair.reviewers, given)
 
     return [seen(pair) for pair in design.pairs]
+
+
+# --- more of the source about the patients: their ids, and columns to show ---
+
+
+def request_of(out: Path) -> tuple[str | None, Request]:
+    """Return the source and the request of a measurement; None where it was a frame."""
+    try:
+        stored = tomllib.loads((out / "request.toml").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"'{out / 'request.toml'}' cannot be read; measure again") from error
+    source = stored.pop("source", None)
+    if source is not None and "://" not in source:
+        source = str(out / source)
+    entries = {name: value for section in stored.values() for name, value in section.items()}
+    return source, Request(**entries)
+
+
+def columns_of_source(
+    source: Any, request: Request, patients: pl.DataFrame, columns: Sequence[str]
+) -> pl.DataFrame:
+    """Return columns of the source for every patient who was kept, in the order of the patients.
+
+    The source is read again, and every patient (row counted from 1, physician, decision,
+    covariates) is compared with what is read: where a row holds something else now, nothing is
+    shown, because it could be another patient's.
+    """
+    as_text = (request.physician, request.decision, *request.categorical)
+    read = read_source(source, as_text=as_text, where=request.where, **request.reading)
+    for name in columns:
+        if name not in read.table.columns:
+            raise unknown_name("column", name, read.table.columns, remedy="of the source")
+    where = np.arange(read.table.height) if read.rows is None else read.rows
+    place = pl.Series(np.searchsorted(where, patients["row"].to_numpy() - 1))
+    if not len(where) or place.max() >= len(where):  # type: ignore[operator]
+        raise _changed(source)
+    if not np.array_equal(where[place.to_numpy()] + 1, patients["row"].to_numpy()):
+        raise _changed(source)
+    table = read.table[place]
+    names = physician_names(read.table[clean_name(request.physician)])[0].cast(pl.String)[place]
+    same = names.eq_missing(patients["physician"]).all()
+    for name in patients.columns:
+        stored = name.removesuffix(" (covariate)") if name not in table.columns else name
+        if name in _KEPT or stored not in table.columns or not same:
+            continue
+        kind = "category" if patients[name].dtype == pl.String else "number"
+        kind = "date" if patients[name].dtype == pl.Date else kind
+        again = typed(table[stored], kind)
+        same = again.cast(patients[name].dtype, strict=False).eq_missing(patients[name]).all()
+    if not same:
+        raise _changed(source)
+    return table.select(columns)
+
+
+def _changed(source: Any) -> InputError:
+    name = f"'{source}'" if isinstance(source, str | Path) else "the table"
+    return InputError(
+        f"{name} is not what was measured: rows have changed; measure again, or leave "
+        f"{option('show')} and {option('patient')} out"
+    )

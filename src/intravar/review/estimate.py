@@ -41,12 +41,8 @@ _WORTH = np.geomspace(0.5, 500, 40)
 class Kind:
     """Judged pairs of one kind, all decided differently or all alike.
 
-    Attributes
-    ----------
-    comparable, judged
-        Pairs found comparable, a contradicted one by half, and pairs judged.
-    share, worth
-        The weighted share of comparable pairs, and what the judged pairs are worth.
+    `comparable` counts a contradicted pair by half; `share` is the weighted share of comparable
+    pairs, `worth` what the judged pairs are worth.
     """
 
     comparable: float
@@ -96,14 +92,8 @@ def discordance_of(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the discordance among comparable pairs, and the ends of its interval.
 
-    Parameters
-    ----------
-    record
-        Share of all pairs in phase one that were decided differently.
-    different, alike
-        Of each kind, how many pairs were found comparable and how many were judged.
-    n_frame
-        How many pairs phase one has.
+    `record` is the share of the `n_frame` pairs of phase one that were decided differently; of each
+    kind it is told how many pairs were found comparable and how many were judged.
 
     Examples
     --------
@@ -155,16 +145,8 @@ def pooled_estimates(
 
     The shares of pairs that are comparable follow a Beta law over physicians, of which mean and
     width are learned from all of them and not taken as known: with few pairs each, an interval
-    that takes them as known is too narrow.
-
-    Parameters
-    ----------
-    frame
-        Of every physician, pairs of phase one that were decided differently, and alike.
-    different, alike
-        Of every physician and each kind, pairs found comparable and pairs judged.
-    draws
-        From the posterior.
+    that takes them as known is too narrow. Of every physician, `frame` has the pairs of phase one
+    that were decided differently, and alike; each kind the pairs found comparable and judged.
     """
     random = stream(0, "review", "physicians")
     shares = [

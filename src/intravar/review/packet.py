@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import io
 import json
@@ -52,17 +53,8 @@ def write_packet(
 ) -> None:
     """Write a packet, whole or not at all.
 
-    Parameters
-    ----------
-    path
-        The folder.
-    pairs, design
-        What was drawn, and who reviews.
-    opened
-        The measurement, for its words.
-    keep
-        Keeps the design in the private folder; called when all files are written and before the
-        folder has its name, so that no packet is ever there without its design.
+    `keep` keeps the design in the private folder; it is called when all files are written and
+    before the folder has its name, so that no packet is ever there without its design.
     """
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     part.mkdir(mode=0o700)
@@ -87,20 +79,20 @@ def packet_files(pairs: Sequence[ReviewPair], design: Design, opened: Folder) ->
     found = {"pairs.csv": safe_csv(listed).encode(), "README.txt": f"{NOTE}\n".encode()}
     for reviewer in design.reviewers:
         own = [pair for pair in pairs if reviewer in pair.reviewers]
-        found[f"answers-{reviewer}.csv"] = _answers_csv(own, reviewer)
+        rows = [_answered(pair, reviewer) for pair in own]
+        table = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+        found[f"answers-{reviewer}.csv"] = safe_csv(table).encode()
         found[f"answers-{reviewer}.xlsx"] = _workbook(own, reviewer)
     found["review.html"] = _form(pairs, design, opened)
     return found
 
 
-def _answers_csv(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
-    rows = []
-    for pair in pairs:
-        given = pair.answers.get(reviewer)
-        answered = (given.answer, given.reason, given.comment) if given else ("", "", "")
-        rows.append((pair.pair, *answered))
-    table = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-    return safe_csv(table).encode()
+def _answered(pair: ReviewPair, reviewer: str) -> tuple[str, str, str, str]:
+    """Return what :data:`COLUMNS` hold for a pair: its name, and what was answered so far."""
+    given = pair.answers.get(reviewer)
+    if given is None:
+        return pair.pair, "", "", ""
+    return pair.pair, given.answer, given.reason, given.comment
 
 
 def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
@@ -116,51 +108,28 @@ def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
     text = book.add_format({"num_format": "@"})
     other = book.add_format({"num_format": "@", "bold": True, "bg_color": "#FFE9A8"})
     entry = book.add_format({"num_format": "@", "bg_color": "#E8F1FB", "border": 1})
-    names = pairs[0].names if pairs else ()
-    heads = [*COLUMNS, "patient A", "patient B"]
-    heads += [f"{name} {side}" for name in names for side in "AB"]
-    for column, name in enumerate(heads):
+    heads = [f"{name} {side}" for name in (pairs[0].names if pairs else ()) for side in "AB"]
+    for column, name in enumerate([*COLUMNS, "patient A", "patient B", *heads]):
         sheet.write_string(0, column, escaped(name), head)
     for row, pair in enumerate(pairs, 1):
-        given = pair.answers.get(reviewer)
-        cells = (given.answer, given.reason, given.comment) if given else ("", "", "")
-        sheet.write_string(row, 0, pair.pair, text)
-        for column, cell in enumerate(cells, 1):
-            sheet.write_string(row, column, escaped(cell), entry)
-        sheet.write_string(row, 4, escaped(pair.a.patient), text)
-        sheet.write_string(row, 5, escaped(pair.b.patient), text)
-        values = zip(pair.a.values, pair.b.values, pair.differs, strict=True)
-        for at, (a, b, differs) in enumerate(values):
-            for side, value in enumerate((a, b)):
-                form = other if differs else text
-                sheet.write_string(row, 6 + 2 * at + side, escaped(value), form)
-    for column, words in enumerate((ANSWERS, REASONS)):
+        cells = list(zip(_answered(pair, reviewer), (text, entry, entry, entry), strict=True))
+        cells += [(pair.a.patient, text), (pair.b.patient, text)]
+        for *both, differs in zip(pair.a.values, pair.b.values, pair.differs, strict=True):
+            cells += [(str(value), other if differs else text) for value in both]
+        for column, (value, form) in enumerate(cells):
+            sheet.write_string(row, column, escaped(value), form)
+    for column, (words, error_type) in enumerate(((ANSWERS, "stop"), (REASONS, "warning"))):
         for row, word in enumerate(words):
             lists.write_string(row, column, word)
+        source = f"=lists!${'AB'[column]}$1:${'AB'[column]}${len(words)}"
+        choice = {"validate": "list", "source": source, "error_type": error_type}
+        sheet.data_validation(1, column + 1, max(len(pairs), 1), column + 1, choice)
     lists.write_string(len(REASONS) + 1, 0, NOTE)
     lists.write_string(len(REASONS) + 2, 0, QUESTION)
-    last = max(len(pairs), 1)
-    sheet.data_validation(
-        1, 1, last, 1, {"validate": "list", "source": f"=lists!$A$1:$A${len(ANSWERS)}"}
-    )
-    sheet.data_validation(
-        1,
-        2,
-        last,
-        2,
-        {
-            "validate": "list",
-            "source": f"=lists!$B$1:$B${len(REASONS)}",
-            "error_type": "warning",
-        },
-    )
-    sheet.set_column(0, 0, 8)
-    sheet.set_column(1, 3, 18)
-    sheet.set_column(4, 5, 12)
+    for first, last, width in ((0, 0, 8), (1, 3, 18), (4, 5, 12)):
+        sheet.set_column(first, last, width)
     sheet.freeze_panes(1, 6)
     # The workbook holds no time and no name of a person.
-    import datetime
-
     fixed = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
     book.set_properties({"title": f"answers of {reviewer}", "created": fixed})
     book.close()

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 
 from intravar.errors import InputError
-from intravar.review.agreement import by_pair, judgement
+from intravar.review.answers import by_pair, judgement
 from intravar.review.design import GUESS, share_different
 from intravar.review.disclosure import publishable
 from intravar.review.estimate import Kind, estimate
-from intravar.review.reading import judged_pairs
+from intravar.review.reading import judged_pairs, kinds_of
 from intravar.review.store import Folder, open_folder, read_stored
 
 SIZES = (30, 60, 120, 240)
@@ -83,26 +83,15 @@ def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan
     share = share_different()
     found = []
     for size in sizes:
-        n_different = round(share * size)
-        different = (comparable[0] * n_different, n_different)
-        alike = (comparable[1] * (size - n_different), size - n_different)
-        found.append(_planned(opened, record, n_frame, different, alike))
+        n1 = round(share * size)
+        n0 = size - n1
+        c1, c0 = comparable[0] * n1, comparable[1] * n0
+        value = estimate(record, Kind.whole(c1, n1), Kind.whole(c0, n0), n_frame)
+        kinds = Kind.whole(round(c1), n1), Kind.whole(round(c0), n0)
+        told = publishable(*kinds, record, n_frame, opened.smallest_cell)
+        ends = (None, None) if told is None else (told.low, told.high)
+        found.append(Planned(size, value.discordance, value.low, value.high, *ends))
     return Plan(record, opened.pairs.height, comparable, reviewed, tuple(found))
-
-
-def _planned(
-    opened: Folder,
-    record: float,
-    n_frame: float,
-    different: tuple[float, int],
-    alike: tuple[float, int],
-) -> Planned:
-    value = estimate(record, Kind.whole(*different), Kind.whole(*alike), n_frame)
-    kinds = [Kind.whole(round(c), n) for c, n in (different, alike)]
-    told = publishable(kinds[0], kinds[1], record, n_frame, opened.smallest_cell)
-    low, high = (None, None) if told is None else (told.low, told.high)
-    n = different[1] + alike[1]
-    return Planned(n, value.discordance, value.low, value.high, low, high)
 
 
 def _so_far(opened: Folder) -> tuple[tuple[float, float], int]:
@@ -110,8 +99,7 @@ def _so_far(opened: Folder) -> tuple[tuple[float, float], int]:
     stored = read_stored(opened.private)
     if stored.design is None:
         return GUESS, 0
-    judged = judged_pairs(stored.design, stored.answers)
-    different, alike = judged.kinds
+    different, alike = kinds_of(judged_pairs(stored.design, stored.answers))
     n = sum(judgement(given) is not None for given in by_pair(stored.answers).values())
     if min(different.worth, alike.worth) < 10 or min(different.comparable, alike.comparable) < 1:
         return GUESS, n

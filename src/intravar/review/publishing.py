@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 
 from intravar import documents
 from intravar.publication import results
 from intravar.publication.files import SUMMARY, files_of
 from intravar.publication.folders import add_files
 from intravar.publication.hiding import coarse, is_few
-from intravar.review.agreement import by_pair
+from intravar.review.answers import by_pair
 from intravar.review.disclosure import Told, publishable, why_not_yet
-from intravar.review.estimate import counted
-from intravar.review.reading import Judged, Review, judged_pairs
+from intravar.review.reading import Review, judged_pairs, kinds_of
 from intravar.review.store import REASONS, Folder, Stored, drawn, write_stored
 
 #: Shares besides the figure are rounded to this.
@@ -52,7 +52,7 @@ def published_review(opened: Folder, stored: Stored, found: Review) -> results.R
     smallest = opened.smallest_cell
     record, n_frame = opened.frame
     judged = judged_pairs(drawn(stored), stored.answers)
-    kinds = judged.kinds
+    kinds = kinds_of(judged)
     if is_few(record * n_frame, smallest) or is_few((1 - record) * n_frame, smallest):
         return None
     told = publishable(*kinds, record, n_frame, smallest)
@@ -100,15 +100,10 @@ def _unsure(found: Review, smallest: int, told: Told) -> results.ReviewRange | N
     """Return the figure with unsure pairs counted one way and the other."""
     if not found.n_unsure or is_few(found.n_unsure, smallest):
         return None
-    both = (found.if_comparable, found.if_different)
-    if None in both:
+    if found.if_comparable is None or found.if_different is None:
         return None
-    low, high = sorted(float(each) for each in both if each is not None)
-    step = told.step
-    return results.ReviewRange(
-        low=round(float(step * np.floor(low / step + 1e-9)), 6),
-        high=round(float(step * np.ceil(high / step - 1e-9)), 6),
-    )
+    low, high = sorted((found.if_comparable, found.if_different))
+    return results.ReviewRange(*_outwards(low, high, told.step))
 
 
 def _agreement(found: Review, smallest: int) -> results.ReviewAgreement | None:
@@ -123,24 +118,23 @@ def _agreement(found: Review, smallest: int) -> results.ReviewAgreement | None:
     )
 
 
-def _physicians(opened: Folder, judged: Judged, found: Review) -> dict[str, results.ReviewFigure]:
+def _physicians(
+    opened: Folder, judged: pl.DataFrame, found: Review
+) -> dict[str, results.ReviewFigure]:
     """Return the figures of physicians with no small count behind them, by what they are called."""
-    smallest = opened.smallest_cell
-    names = opened.shown_names
-    whose = np.array(judged.physician, dtype=object)
+    smallest, names = opened.smallest_cell, opened.shown_names
+    step = STEP if smallest > 1 else 1e-6
     shown = {}
-    for row in found.physicians.iter_rows(named=True):
-        own = whose == row["physician"]
-        kinds = counted(judged.comparable[own], judged.weight[own], judged.different[own])
-        if row["physician"] not in names or (
-            smallest > 1 and any(kind.is_few(smallest) for kind in kinds)
-        ):
-            continue
-        step = STEP if smallest > 1 else 1e-6
-        low, high = np.floor(row["low"] / step + 1e-9), np.ceil(row["high"] / step - 1e-9)
-        shown[names[row["physician"]]] = results.ReviewFigure(
-            discordance=coarse(row["discordance"], step) or 0.0,
-            low=round(float(low) * step, 6),
-            high=round(float(high) * step, 6),
-        )
+    for name, _, discordance, low, high, _ in found.physicians.iter_rows():
+        kinds = kinds_of(judged.filter(pl.col("physician") == name))
+        few = smallest > 1 and any(kind.is_few(smallest) for kind in kinds)
+        if name in names and not few:
+            middle = coarse(discordance, step) or 0.0
+            shown[names[name]] = results.ReviewFigure(middle, *_outwards(low, high, step))
     return dict(sorted(shown.items()))
+
+
+def _outwards(low: float, high: float, step: float) -> tuple[float, float]:
+    """Round the ends of an interval away from its middle."""
+    ends = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
+    return round(float(ends[0]) * step, 6), round(float(ends[1]) * step, 6)

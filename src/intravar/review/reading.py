@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray, FloatArray
 from intravar.errors import InputError
-from intravar.review.agreement import Agreement, agreement, by_pair, judgement, reasons
-from intravar.review.answers import read_answers
+from intravar.review import store
+from intravar.review.answers import Agreement, agreement, by_pair, judgement, read_answers, reasons
 from intravar.review.design import Design
 from intravar.review.estimate import (
     Estimate,
@@ -22,20 +21,16 @@ from intravar.review.estimate import (
     estimate,
     pooled_estimates,
 )
-from intravar.review.store import (
-    Answers,
-    Folder,
-    Stored,
-    changing,
-    drawn,
-    open_folder,
-    read_stored,
-    write_stored,
-)
 from intravar.wording import Sentence
 
 #: Pairs of a physician that must be judged before a figure of theirs is given.
 FEWEST_OF_PHYSICIAN = 6
+JUDGED_SCHEMA = {
+    "physician": pl.String,
+    "different": pl.Boolean,
+    "comparable": pl.Float64,
+    "weight": pl.Float64,
+}
 PHYSICIAN_SCHEMA = {
     "physician": pl.String,
     "n_pairs": pl.Int64,
@@ -44,34 +39,6 @@ PHYSICIAN_SCHEMA = {
     "high": pl.Float64,
     "record": pl.Float64,
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """Pairs with a judgement, as arrays.
-
-    Attributes
-    ----------
-    pair, physician
-        Which pair, and whose patients.
-    different
-        Whether they were decided differently.
-    comparable
-        1 comparable, 0 not; between where reviewers contradict each other.
-    weight
-        Pairs of the frame that each stands for.
-    """
-
-    pair: list[str]
-    physician: list[str]
-    different: BoolArray
-    comparable: FloatArray
-    weight: FloatArray
-
-    @property
-    def kinds(self) -> tuple[Kind, Kind]:
-        """Pairs decided differently, and alike."""
-        return counted(self.comparable, self.weight, self.different)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,33 +131,27 @@ class Review:
         return lines
 
 
-def judged_pairs(design: Design, answers: Answers, unsure: float | None = None) -> Judged:
-    """Return the pairs with a judgement.
+def judged_pairs(
+    design: Design, answers: store.Answers, unsure: float | None = None
+) -> pl.DataFrame:
+    """Return the pairs with a judgement: physician, different, comparable, weight.
 
-    Parameters
-    ----------
-    design, answers
-        What was drawn, and what was said.
-    unsure
-        What a pair counts that nobody is sure of; by default it is left out.
+    Comparable is 1 or 0, between where reviewers contradict each other; the weight is the pairs of
+    the frame that a pair stands for. One that nobody is sure of counts `unsure`, or is left out.
     """
-    given = by_pair(answers)
     rows = []
+    given = by_pair(answers)
     for p in design.pairs:
-        if p.pair not in given:
-            continue
-        value = judgement(given[p.pair])
-        value = unsure if value is None else value
+        value = judgement(given[p.pair]) if p.pair in given else None
+        value = unsure if value is None and p.pair in given else value
         if value is not None:
-            rows.append((p.pair, p.physician, p.different, value, p.weight / p.probability))
-    columns = list(zip(*rows, strict=True)) or [()] * 5
-    return Judged(
-        list(columns[0]),
-        list(columns[1]),
-        np.array(columns[2], dtype=np.bool_),
-        np.array(columns[3], dtype=np.float64),
-        np.array(columns[4], dtype=np.float64),
-    )
+            rows.append((p.physician, p.different, value, p.weight / p.probability))
+    return pl.DataFrame(rows, schema=JUDGED_SCHEMA, orient="row")
+
+
+def kinds_of(judged: pl.DataFrame) -> tuple[Kind, Kind]:
+    """Count judged pairs of both kinds: decided differently, and alike."""
+    return counted(*(judged[name].to_numpy() for name in ("comparable", "weight", "different")))
 
 
 def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]] = ()) -> Review:
@@ -208,97 +169,87 @@ def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]]
     """
     from intravar.review.publishing import publish_review
 
-    opened = open_folder(folder)
-    with changing(opened.private) as stored:
-        design = drawn(stored)
+    opened = store.open_folder(folder)
+    with store.changing(opened.private) as stored:
+        design = store.drawn(stored)
         answers = _merged(stored, read_answers(files, design))
         if not answers:
             raise InputError("there are no answers yet; fill in a file of the packet and read it")
         kept = replace(stored, answers=answers)
-        write_stored(opened.private, kept)
+        store.write_stored(opened.private, kept)
         found = review_of(opened, kept)
         return publish_review(opened, kept, found)
 
 
 def results(folder: str | os.PathLike[str]) -> Review:
     """Return what the answers kept so far tell; nothing is published."""
-    opened = open_folder(folder)
-    return review_of(opened, read_stored(opened.private))
+    opened = store.open_folder(folder)
+    return review_of(opened, store.read_stored(opened.private))
 
 
-def _merged(stored: Stored, new: Answers) -> Answers:
+def _merged(stored: store.Stored, new: store.Answers) -> store.Answers:
     reviewers = sorted({*stored.answers, *new})
     merged = {who: {**stored.answers.get(who, {}), **new.get(who, {})} for who in reviewers}
     return {who: given for who, given in merged.items() if given}
 
 
-def review_of(opened: Folder, stored: Stored) -> Review:
+def review_of(opened: store.Folder, stored: store.Stored) -> Review:
     """Return what the answers so far tell; nothing is published."""
-    design, answers = drawn(stored), stored.answers
+    design, answers = store.drawn(stored), stored.answers
     record, n_frame = opened.frame
-    given = by_pair(answers)
-    judged = judged_pairs(design, answers)
-    different, alike = judged.kinds
-    enough = different.judged > 0 and alike.judged > 0
-    group = estimate(record, different, alike, n_frame) if enough else None
-    both = [_with_unsure(design, answers, value, record, n_frame) for value in (1.0, 0.0)]
-    contradicted = tuple(
-        pair
-        for pair, said in sorted(given.items())
-        if {"comparable", "different"} <= {each.answer for each in said}
-    )
-    explained = 1 - different.share if different.judged else None
+    given, judged = by_pair(answers), judged_pairs(design, answers)
+    figures: list[Estimate | None] = []
+    for unsure in (None, 1.0, 0.0):
+        kinds = kinds_of(judged_pairs(design, answers, unsure))
+        enough = all(kind.judged for kind in kinds)
+        figures.append(estimate(record, *kinds, n_frame) if enough else None)
+    otherwise = [figure.discordance if figure else None for figure in figures]
+    different, _ = kinds_of(judged)
     return Review(
-        group,
-        record,
-        len(judged.pair),
-        len(given) - len(judged.pair),
-        sum(p.pair not in given for p in design.pairs),
-        explained,
-        reasons(answers, design),
-        both[0],
-        both[1],
-        agreement(answers),
-        contradicted,
-        _physicians(opened, judged),
+        group=figures[0],
+        record=record,
+        n_pairs=judged.height,
+        n_unsure=len(given) - judged.height,
+        n_left=sum(p.pair not in given for p in design.pairs),
+        explained=1 - different.share if different.judged else None,
+        reasons=reasons(answers, design),
+        if_comparable=otherwise[1],
+        if_different=otherwise[2],
+        agreement=agreement(answers),
+        contradicted=tuple(
+            pair
+            for pair, said in sorted(given.items())
+            if {"comparable", "different"} <= {each.answer for each in said}
+        ),
+        physicians=_physicians(opened, judged),
     )
 
 
-def _with_unsure(
-    design: Design, answers: Answers, value: float, record: float, n_frame: float
-) -> float | None:
-    judged = judged_pairs(design, answers, unsure=value)
-    different, alike = judged.kinds
-    if not different.judged or not alike.judged:
-        return None
-    return estimate(record, different, alike, n_frame).discordance
-
-
-def _physicians(opened: Folder, judged: Judged) -> pl.DataFrame:
+def _physicians(opened: store.Folder, judged: pl.DataFrame) -> pl.DataFrame:
     """Return the figures of physicians with enough judged pairs, the names in order."""
+    weight = pl.col("weight")
     frame = (
         opened.pairs.group_by("physician")
         .agg(
-            pl.col("weight").filter("different").sum().alias("differently"),
-            pl.col("weight").filter(~pl.col("different")).sum().alias("alike"),
-            (
-                pl.col("weight").sum() ** 2 / (pl.col("weight") ** 2).sum() / pl.col("weight").sum()
-            ).alias("worth"),
+            weight.filter("different").sum().alias("differently"),
+            weight.filter(~pl.col("different")).sum().alias("alike"),
+            (weight.sum() ** 2 / (weight**2).sum() / weight.sum()).alias("worth"),
         )
         .sort("physician")
     )
     names = frame["physician"].to_list()
     place = {name: at for at, name in enumerate(names)}
-    code = np.array([place[name] for name in judged.physician], dtype=np.int64)
+    code = np.array([place[name] for name in judged["physician"]], dtype=np.int64)
     n = np.bincount(code, minlength=len(names))
     if not (n >= FEWEST_OF_PHYSICIAN).any():
         return pl.DataFrame(schema=PHYSICIAN_SCHEMA)
     worth = frame["worth"].to_numpy()
     pairs = tuple(worth * frame[name].to_numpy() for name in ("differently", "alike"))
+    comparable, different = judged["comparable"].to_numpy(), judged["different"].to_numpy()
     middle, low, high = pooled_estimates(
         (pairs[0], pairs[1]),
-        counted_by(code, len(names), judged.comparable, judged.different),
-        counted_by(code, len(names), judged.comparable, ~judged.different),
+        counted_by(code, len(names), comparable, different),
+        counted_by(code, len(names), comparable, ~different),
     )
     record = pairs[0] / np.maximum(pairs[0] + pairs[1], 1e-12)
     table = pl.DataFrame([names, n, middle, low, high, record], schema=PHYSICIAN_SCHEMA)

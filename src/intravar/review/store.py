@@ -66,20 +66,10 @@ Answers = Mapping[str, Mapping[str, Answer]]
 
 @dataclass(frozen=True)
 class Stored:
-    """What is kept of a review.
+    """What is kept of a review; there is no design before pairs were drawn.
 
-    Attributes
-    ----------
-    design
-        The pairs; None before any were drawn.
-    called
-        What patients are called, by row; patients without an entry are called by their row.
-    shown
-        Values of the columns that reviewers see besides, by row.
-    answers
-        Of every reviewer, by pair.
-    published
-        The answers from which the published figures were made, by pair.
+    By row: what patients are `called`, where that is not their row, and the values that are `shown`
+    besides. By pair: answers of every reviewer, and those from which figures were `published`.
     """
 
     design: Design | None = None
@@ -90,17 +80,12 @@ class Stored:
 
     def as_bytes(self) -> bytes:
         """Return what is written to the private folder."""
-        content = {
-            "what": "review",
-            "design": None if self.design is None else self.design.as_json(),
-            "called": {str(row): name for row, name in self.called.items()},
-            "shown": {str(row): list(values) for row, values in self.shown.items()},
-            "answers": {
-                who: {pair: [a.answer, a.reason, a.comment] for pair, a in given.items()}
-                for who, given in self.answers.items()
-            },
-            "published": dict(self.published),
+        answers = {
+            who: {pair: list(vars(answer).values()) for pair, answer in given.items()}
+            for who, given in self.answers.items()
         }
+        design = None if self.design is None else self.design.as_json()
+        content = {"what": "review", **vars(self), "design": design, "answers": answers}
         return json.dumps(content, ensure_ascii=False, indent=0).encode()
 
     @classmethod
@@ -120,18 +105,10 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Folder:
-    """A stored measurement as a review sees it.
+    """A stored measurement as a review sees it: the folder to hand on, and the private one.
 
-    Attributes
-    ----------
-    out, private
-        The folder to hand on, and the private one beside it.
-    published
-        What was published.
-    pairs
-        All pairs that may be reviewed: physician, first, second, different, weight.
-    patients
-        Recorded values by row: row, physician, decision, covariates.
+    `pairs` are all that may be reviewed: physician, first, second, different, weight. `patients`
+    are the recorded values: row, physician, decision, covariates.
     """
 
     out: Path

@@ -162,15 +162,11 @@ class Cohort:
     >>> X, y, physician = cohort.observed()
     """
 
-    __slots__ = ("_covariates", "_decision", "_further", "_physician", "name", "notes", "truth")
-
     truth: Truth | None
     name: str
     notes: tuple[str, ...]
-    _covariates: pl.DataFrame
+    _table: pl.DataFrame
     _decision: npt.NDArray[np.int8]
-    _physician: pl.Series
-    _further: pl.DataFrame
 
     def __init__(
         self,
@@ -183,20 +179,34 @@ class Cohort:
         further: pl.DataFrame | None = None,
     ) -> None:
         _check_covariates(covariates)
-        values = checked_decision(decision)
+        decided = {DECISION: checked_decision(decision)}
         labels = checked_physician(physician)
-        _check_lengths(covariates.height, decision=len(values), physician=len(labels), truth=truth)
-        others = pl.DataFrame() if further is None else _checked_further(further, len(values))
-        for attribute, value in [
-            ("_covariates", covariates.clone()),
-            ("_decision", values),
-            ("_physician", labels),
-            ("_further", others),
-            ("truth", truth),
-            ("name", name),
-            ("notes", tuple(notes)),
-        ]:
-            object.__setattr__(self, attribute, value)
+        lengths = {"decision has": len(decided[DECISION]), "physician has": len(labels)}
+        if truth is not None:
+            lengths["truth has"] = len(truth.eligible)
+        if further is not None and further.width:
+            lengths["further decisions have"] = further.height
+            _check_names(further)
+            decided |= {each.name: checked_decision(each) for each in further}
+        for what, length in lengths.items():
+            if length != covariates.height:
+                raise InputError(
+                    f"{what} {length:,} entries for {covariates.height:,} patients; give one "
+                    "per patient"
+                )
+        table = covariates.with_columns(labels.alias(PHYSICIAN), **pl.DataFrame(decided).to_dict())
+        parts = {"truth": truth, "name": name, "notes": tuple(notes)}
+        vars(self).update(_table=table, _decision=decided[DECISION], **parts)
+
+    @classmethod
+    def _of(
+        cls, table: pl.DataFrame, truth: Truth | None, name: str, notes: Sequence[str] = ()
+    ) -> Cohort:
+        """Return the cohort of a table without a truth."""
+        further = table.select(each for each in FURTHER if each in table.columns)
+        covariates = table.drop(PHYSICIAN, DECISION, further.columns)
+        parts = covariates, table[DECISION], table[PHYSICIAN]
+        return cls(*parts, truth, name, notes, further)
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a cohort does not change; make a new one to set '{attribute}'")
@@ -205,15 +215,14 @@ class Cohort:
         raise AttributeError(f"a cohort does not change; '{attribute}' stays")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self._covariates, self._decision, self._physician)
-        return (Cohort, (*parts, self.truth, self.name, self.notes, self._further))
+        return (Cohort._of, (self._table, self.truth, self.name, self.notes))
 
     # --- what it holds ---
 
     @property
     def covariates(self) -> pl.DataFrame:
         """One row per patient, one column per covariate."""
-        return self._covariates.clone()
+        return self._table.drop(PHYSICIAN, self.decisions.columns)
 
     @property
     def decision(self) -> npt.NDArray[np.int8]:
@@ -223,70 +232,59 @@ class Cohort:
     @property
     def decisions(self) -> pl.DataFrame:
         """All decisions, one column each; the first is `decision`."""
-        first = pl.Series(DECISION, self._decision)
-        return pl.DataFrame([first, *self._further.get_columns()])
+        return self._table.select(n for n in (DECISION, *FURTHER) if n in self._table.columns)
 
     @property
     def physician(self) -> pl.Series:
         """The physician of every patient (categorical)."""
-        return self._physician.clone()
+        return self._table[PHYSICIAN].clone()
 
     @property
     def covariate_names(self) -> tuple[str, ...]:
         """Names of the covariates, in order."""
-        return tuple(self._covariates.columns)
+        return tuple(self.covariates.columns)
 
     @property
     def n_patients(self) -> int:
         """Number of patients."""
-        return self._covariates.height
+        return self._table.height
 
     @property
     def panel_sizes(self) -> pl.DataFrame:
         """Patients per physician, by the physician's name."""
-        counts = self._physician.cast(pl.String).value_counts(name="n_patients")
+        counts = self._table[PHYSICIAN].cast(pl.String).value_counts(name="n_patients")
         return counts.sort(PHYSICIAN)
 
     @property
     def n_physicians(self) -> int:
         """Number of physicians."""
-        return self._physician.n_unique()
+        return self._table[PHYSICIAN].n_unique()
 
     def observed(self) -> tuple[pl.DataFrame, npt.NDArray[np.int8], pl.Series]:
         """Return (X, y, physician): all that an estimator may see, and nothing else."""
-        return self.covariates, self._decision, self.physician.cast(pl.String)
+        return self.covariates, self.decision, self.physician.cast(pl.String)
 
     def take(self, rows: npt.ArrayLike) -> Cohort:
         """Return the cohort of some of the patients, in the order given; rows may repeat."""
         index = np.asarray(rows, dtype=np.int64)
-        return Cohort(
-            self._covariates[index],
-            self._decision[index],
-            self._physician[index],
-            None if self.truth is None else self.truth.take(index),
-            self.name,
-            self.notes,
-            self._further[index] if self._further.width else None,
-        )
+        truth = None if self.truth is None else self.truth.take(index)
+        return Cohort._of(self._table[index], truth, self.name, self.notes)
 
     # --- in words ---
 
     def __repr__(self) -> str:
-        sizes = self.panel_sizes["n_patients"].to_numpy()
         names = self.covariate_names
         plural = "covariate" if len(names) == 1 else "covariates"
-        lines = [
-            f"{self.name}: {self.n_patients:,} patients of {self.n_physicians:,} physicians "
-            f"({sizes.min():,} to {sizes.max():,} each)"
-            if self.n_patients
-            else f"{self.name}: no patients",
-            f"{len(names)} {plural}: {', '.join(names)}",
-        ]
+        lines = [f"{self.name}: no patients", f"{len(names)} {plural}: {', '.join(names)}"]
         if self.n_patients:
-            lines.append(f"decision: {100 * self._decision.mean():.1f} % decided for")
+            sizes = self.panel_sizes["n_patients"].to_numpy()
+            lines[0] = (
+                f"{self.name}: {self.n_patients:,} patients of {self.n_physicians:,} physicians "
+                f"({sizes.min():,} to {sizes.max():,} each)"
+            )
             lines += [
-                f"{other.name}: {100 * other.to_numpy().mean():.1f} % decided for"
-                for other in self._further
+                f"{each.name}: {100 * each.to_numpy().mean():.1f} % decided for"
+                for each in self.decisions
             ]
         lines.append(f"truth: {self._truth_in_words()}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -304,17 +302,13 @@ class Cohort:
 
         The truth is that of the first decision; that of several together stays with the cohort.
         """
-        columns = [
-            self._physician.cast(pl.String),
-            pl.Series(DECISION, self._decision),
-            *self._further.get_columns(),
-        ]
+        columns = [self._table[PHYSICIAN].cast(pl.String)]
         if truth:
             if self.truth is None:
                 raise InputError("this cohort has no truth to write; it was not simulated")
             columns += [pl.Series(name, getattr(self.truth, name)) for name in TRUTH_COLUMNS]
             columns[-1] = columns[-1].set(columns[-1] == 0, None)  # nobody is in group 0
-        return self._covariates.with_columns(columns)
+        return self._table.with_columns(columns)
 
     def to_pandas(self, *, truth: bool = False) -> pd.DataFrame:
         """Return the table of :meth:`to_polars` as a pandas frame."""
@@ -356,10 +350,7 @@ class Cohort:
                 each: _truth_column(table, each, kind).to_numpy() for each, kind in columns.items()
             }
             truth = Truth(**known)
-        others = [column for column in FURTHER if column in table.columns]
-        covariates = table.select(pl.exclude(PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS))
-        further = table.select(others) if others else None
-        return cls(covariates, table[DECISION], table[PHYSICIAN], truth, name, further=further)
+        return cls._of(table.drop(present), truth, name)
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame, *, name: str = "cohort") -> Cohort:
@@ -420,27 +411,9 @@ def _check_covariates(covariates: pl.DataFrame) -> None:
             raise InputError(f"covariate '{name}' is {dtype}, not a number; encode or drop it")
 
 
-def _checked_further(further: pl.DataFrame, n_patients: int) -> pl.DataFrame:
-    expected = FURTHER[: further.width]
-    if further.columns != list(expected):
+def _check_names(further: pl.DataFrame) -> None:
+    if further.columns != list(FURTHER[: further.width]):
         raise InputError(
             f"further decisions are called {', '.join(further.columns)}; call them "
             f"{FURTHER[0]}, {FURTHER[1]} and so on, at most {len(FURTHER)}"
         )
-    if further.width and further.height != n_patients:
-        raise InputError(
-            f"further decisions have {further.height:,} entries for {n_patients:,} patients; give "
-            "one per patient"
-        )
-    return pl.DataFrame({each.name: checked_decision(each) for each in further})
-
-
-def _check_lengths(n_patients: int, *, decision: int, physician: int, truth: Truth | None) -> None:
-    lengths = {"decision": decision, "physician": physician}
-    if truth is not None:
-        lengths["truth"] = len(truth.eligible)
-    for name, length in lengths.items():
-        if length != n_patients:
-            raise InputError(
-                f"{name} has {length:,} entries for {n_patients:,} patients; give one per patient"
-            )

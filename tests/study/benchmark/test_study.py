@@ -18,7 +18,7 @@ from intravar.errors import InputError
 from intravar.estimators import Euclidean
 from intravar.runs.software import software_versions
 from intravar.study.benchmark.run import resolve_conditions, resolve_methods
-from intravar.study.benchmark.score_table import SCORE_SCHEMA
+from intravar.study.benchmark.units import SCORE_SCHEMA
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
 
 

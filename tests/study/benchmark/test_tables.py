@@ -6,12 +6,11 @@ import pytest
 from scipy.stats import spearmanr
 
 from intravar.study.benchmark.published import printed_cell, printed_spearman
-from intravar.study.benchmark.score_table import SCORE_SCHEMA
+from intravar.study.benchmark.units import SCORE_SCHEMA
 from intravar.study.simulation import conditions_of
 from intravar.study.tables import build_tables
-from intravar.study.tables.cells import cell, percentile_interval, row_median
+from intravar.study.tables.cells import cell, percentile_interval, row_median, spearman
 from intravar.study.tables.grids import markdown, shown_interval, text_grid
-from intravar.study.tables.recovery import spearman
 
 METHODS = ("oracle", "euclidean", "learned-weights", "glmm", "constant")
 

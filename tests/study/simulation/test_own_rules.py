@@ -60,8 +60,7 @@ def test_camps_follow_their_rule_and_no_other():
 def test_drifters_are_a_fifth():
     rule = find_condition("stress-three-camps").scenario.rule
     assert isinstance(rule, Camps)
-    model = find_condition("score2").scenario.covariates
-    weights = rule.settle(model, 40, np.random.default_rng(0)).weights
+    weights, _ = rule.drawn(40, np.random.default_rng(0))
     assert (np.count_nonzero(weights, axis=1) > 2).sum() == 8
 
 
@@ -71,10 +70,18 @@ def test_thresholds_differ_strongly_and_own_rules_little():
 
 
 def test_conjunctions_are_of_two_covariates_each():
-    model = find_condition("score2").scenario.covariates
-    settled = OwnConjunctions().settle(model, 30, np.random.default_rng(0))
-    assert settled.looks_at.shape == (30, 2)
-    assert (settled.looks_at[:, 0] != settled.looks_at[:, 1]).all()
+    rule, model = OwnConjunctions(), find_condition("score2").scenario.covariates
+    chance = rule.settle(model, 30, np.random.default_rng(0))
+    patients = intravar.simulate("score2", random_state=5).covariates
+    for number in range(30):
+        # Whoever is eligible stays so as the covariate that is not looked at changes.
+        who = np.full(patients.height, number, dtype=np.int32)
+        before = chance(patients, who)
+        matters = [
+            (chance(patients.with_columns(pl.col(name).shuffle(1)), who) != before).any()
+            for name in rule.among
+        ]
+        assert sum(matters) == 2
     met = shares(intravar.simulate("stress-own-conjunctions", random_state=5))
     assert 0.2 < met.min() < met.max() < 0.7
 

@@ -6,12 +6,14 @@ Crowther, Using simulation studies to evaluate statistical methods, Stat Med 201
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
 from intravar.estimators.base import Estimator
 from intravar.runs.software import software_versions
-from intravar.study.benchmark.units import CONSTANT, ORACLE, Replicates
+from intravar.study.benchmark.units import Replicates
 from intravar.study.simulation.conditions import Condition
 from intravar.study.simulation.rules import ThresholdRule
 
@@ -24,40 +26,21 @@ def manifest(
     command: str,
 ) -> dict[str, Any]:
     """Return the manifest of a study."""
+    said = tomllib.loads(files(__package__).joinpath("data/manifest.toml").read_text("utf-8"))
+    baselines = [{"method": name, "idea": idea} for name, idea in said["baselines"].items()]
     return {
-        "title": "Intra-physician variability: benchmark",
+        "title": said["title"],
         "command": command,
         "versions": software_versions(),
-        "aims": (
-            "How closely do methods that do not know who is eligible estimate how often a "
-            "physician decides differently for two comparable patients, and do they keep the "
-            "order of the physicians?"
-        ),
+        "aims": said["aims"],
         "data_generating_mechanisms": {
             "replicates": replicates,
             "replicates_are": "fresh cohorts" if kind == "fresh" else "resampled patients",
             "conditions": [_mechanism(condition) for condition in conditions],
         },
-        "estimands": {
-            "d_star": "2 p_high (1 - p_high), a physician's discordance among eligible patients",
-            "oracle": "discordant share of all pairs of a physician's eligible patients",
-        },
-        "methods": [_method(method) for method in methods]
-        + [
-            {"method": ORACLE, "idea": "knows who is eligible; its estimate stands for the truth"},
-            {"method": CONSTANT, "idea": "how often two random patients of the cohort differ"},
-        ],
-        "performance_measures": {
-            "delta": "score minus the oracle's estimate, averaged over physicians",
-            "spearman_oracle": "rank correlation with the oracle over physicians",
-            "spearman_d_star": "rank correlation with d_star over physicians",
-            "interval": "95 % percentile bootstrap, 2,000 resamples, seed 42; physicians resampled "
-            "within a condition, conditions across conditions, replicates on the grid",
-            "coverage": "share of 95 % intervals that hold d_star",
-            "mcse": "Monte-Carlo standard error of a mean: over replicates if there are several, "
-            "else over physicians or conditions",
-            "n_undefined": "number of undefined scores, left out of means",
-        },
+        "estimands": said["estimands"],
+        "methods": [_method(method) for method in methods] + baselines,
+        "performance_measures": said["performance_measures"],
     }
 
 
@@ -76,15 +59,10 @@ def _mechanism(condition: Condition) -> dict[str, Any]:
 
 
 def _method(method: Estimator) -> dict[str, Any]:
-    return {
-        "method": method.name,
-        "label": method.label,
-        "idea": method.idea,
-        "supervised": method.supervised,
-        "scale": method.scale,
-        "parameters": {
-            name: value
-            for name, value in method.get_params().items()
-            if isinstance(value, str | int | float | bool | None)
-        },
+    told = {name: getattr(method, name) for name in ("label", "idea", "supervised", "scale")}
+    simple = {
+        name: value
+        for name, value in method.get_params().items()
+        if isinstance(value, str | int | float | bool | None)
     }
+    return {"method": method.name, **told, "parameters": simple}

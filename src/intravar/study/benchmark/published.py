@@ -43,7 +43,10 @@ def printed_cell(table: str, method: str, column: str) -> Printed | None:
     row = found["rows"].get(_row_name(method))
     if row is None or column not in found["columns"]:
         return None
-    return _printed(row[found["columns"].index(column)])
+    cell = row[found["columns"].index(column)]
+    if cell is None:
+        return None
+    return Printed(*cell) if isinstance(cell, list) else Printed(cell)
 
 
 def printed_spearman(condition: str, method: str) -> Printed | None:
@@ -74,9 +77,3 @@ def printed_grid() -> dict[str, Any]:
 
 def _row_name(method: str) -> str:
     return "ground_truth" if method == "oracle" else method.replace("-", "_")
-
-
-def _printed(cell: Any) -> Printed | None:
-    if cell is None:
-        return None
-    return Printed(*cell) if isinstance(cell, list) else Printed(cell)

@@ -38,15 +38,8 @@ from intravar.study.tables.grids import markdown
 
 #: One condition of each kind: a first look at the whole study within a minute or two.
 QUICK = (
-    "score2",
-    "continuous",
-    "copula",
-    "lognormal",
-    "pass1-w1-p1",
-    "pass1-w3-p4",
-    "pass2-w3-p4",
-    "pass1-w6-p1",
-    "pass1-w9-p1",
+    *("score2", "continuous", "copula", "lognormal"),
+    *("pass1-w1-p1", "pass1-w3-p4", "pass2-w3-p4", "pass1-w6-p1", "pass1-w9-p1"),
 )
 
 #: Families of conditions by what they are asked for as.
@@ -265,20 +258,14 @@ def _sound_parts(
 
 def _missing(units: list[Unit], parts: list[Part]) -> list[Unit]:
     """Return what is left to do: units without the methods that are finished."""
-    done: dict[tuple[str, int, str], set[str]] = {}
-    for part in parts:
-        record = part.record
-        key = (record["condition"], record["replicate"], record["replicates"])
-        done.setdefault(key, set()).update(part.finished_methods)
+    done = {key for part in parts for key in part.finished}
     missing = []
     for unit in units:
-        finished = done.get((unit.condition.name, unit.replicate, unit.replicates), set())
-        left = [name for name in unit.method_names if name not in finished]
-        if left and unit.methods:
+        where = unit.condition.name, unit.replicate
+        left = [name for name in unit.method_names if (*where, name) not in done]
+        if left:
             methods = tuple(method for method in unit.methods if method.name in left)
             missing.append(replace(unit, methods=methods))
-        elif left:
-            missing.append(unit)
     return missing
 
 
@@ -296,11 +283,8 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
             table.write_parquet(beside)
         with store.ledger.writing(f"tables/{name}.md") as beside:
             beside.write_text(markdown(table), "utf-8")
-    for name, content in {
-        "details": details,
-        "manifest": described,
-        "summary": study.summary(),
-    }.items():
+    told = {"details": details, "manifest": described, "summary": study.summary()}
+    for name, content in told.items():
         with store.ledger.writing(f"{name}.json") as beside:
             beside.write_text(json.dumps(content, indent=1, default=str), "utf-8")
     return study

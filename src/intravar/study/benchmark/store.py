@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,24 @@ from intravar.errors import InputError
 from intravar.ledger import Ledger
 from intravar.runs.software import software_versions
 from intravar.runs.store import PartsFolder, locked
-from intravar.study.benchmark.score_table import SCORE_SCHEMA
-from intravar.study.benchmark.units import Unit, UnitResult
+from intravar.study.benchmark.units import SCORE_SCHEMA, Unit, UnitResult
 from intravar.writing import make_folder, sweep
 
 _PARTS = "parts"
+#: What a record must hold, and of which type.
+_RECORD: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("unit", "condition", "replicates", "configuration_hash"), str),
+    **dict.fromkeys(("methods", "runs"), list),
+    **dict.fromkeys(("configuration", "versions", "details"), dict),
+    "replicate": int,
+    "peak_memory_mb": (int, float),
+}
+_OF_THE_PART = {"memory_mb", "versions"}
+_KEYS = {"condition", "replicate", "method", "physician", "score"}
+_UNREADABLE = (
+    *(AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError),
+    pl.exceptions.PolarsError,
+)
 
 RUN_SCHEMA = {
     "condition": pl.String,
@@ -48,36 +62,33 @@ class Part:
     path: Path
 
     @property
-    def finished_methods(self) -> frozenset[str]:
-        """Methods of the part that did not fail."""
-        return frozenset(run["method"] for run in self.record["runs"] if run["error"] is None)
+    def finished(self) -> list[tuple[str, int, str]]:
+        """Condition, replicate and method of all that did not fail."""
+        where = self.record["condition"], self.record["replicate"]
+        done = {run["method"] for run in self.record["runs"] if run["error"] is None}
+        return [(*where, method) for method in sorted(done)]
 
 
 class Store:
-    """The results of a study in a folder.
-
-    Parameters
-    ----------
-    folder
-        Where the results lie; made if its parent exists.
-    """
+    """The results of a study in a folder, which is made if its parent exists."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self._parts = PartsFolder(self.folder / _PARTS)
-        self._ledger: Ledger | None = None
 
-    @property
+    @cached_property
     def ledger(self) -> Ledger:
         """The files of the folder that are ours, parts aside."""
-        if self._ledger is None:
-            self._ledger = Ledger(self.folder)
-        return self._ledger
+        return Ledger(self.folder)
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the folder for this run alone; the lock goes with the process, however it ends."""
-        self._make_folder()
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(f"'{self.folder}' is a file; name a folder with --out")
+        if not self.folder.exists() and not self.folder.parent.is_dir():
+            raise InputError(f"folder '{self.folder.parent}' does not exist; make it first")
+        make_folder(self.folder / _PARTS)
         lock = locked(self.folder / ".intravar.lock", self.folder)
         try:
             # Whoever holds the lock is alone: what is unfinished now was left by a killed run.
@@ -86,13 +97,6 @@ class Store:
             yield
         finally:
             lock.release()
-
-    def _make_folder(self) -> None:
-        if self.folder.exists() and not self.folder.is_dir():
-            raise InputError(f"'{self.folder}' is a file; name a folder with --out")
-        if not self.folder.exists() and not self.folder.parent.is_dir():
-            raise InputError(f"folder '{self.folder.parent}' does not exist; make it first")
-        make_folder(self.folder / _PARTS)
 
     def clear(self) -> None:
         """Remove the results of earlier runs, and nothing that is not proved to be theirs."""
@@ -128,14 +132,9 @@ class Store:
 
     def scan(self) -> tuple[list[Part], list[str]]:
         """Return the sound parts, and the names of those that are truncated or were changed."""
-        sound, damaged = [], []
-        for path in sorted((self.folder / _PARTS).glob("*.json")):
-            part = self._sound_part(path.stem)
-            if part is None:
-                damaged.append(path.stem)
-            else:
-                sound.append(part)
-        return sound, damaged
+        names = [path.stem for path in sorted((self.folder / _PARTS).glob("*.json"))]
+        found = {name: self._sound_part(name) for name in names}
+        return [part for part in found.values() if part], [n for n in names if not found[n]]
 
     def _set_aside(self, name: str) -> None:
         """Keep under another name what lies where a part is to be written and is none."""
@@ -197,14 +196,13 @@ def check_each_once(parts: list[Part]) -> None:
     """Refuse two parts that score one method on one cohort: it would count twice."""
     seen: dict[tuple[str, int, str], str] = {}
     for part in parts:
-        for method in sorted(part.finished_methods):
-            key = (part.record["condition"], part.record["replicate"], method)
-            if key in seen:
+        for condition, replicate, method in part.finished:
+            other = seen.setdefault((condition, replicate, method), part.name)
+            if other != part.name:
                 raise InputError(
-                    f"'{seen[key]}' and '{part.name}' both hold {method} on {key[0]}, replicate "
-                    f"{key[1]}; move one of them out of the folder 'parts'"
+                    f"'{other}' and '{part.name}' both hold {method} on {condition}, replicate "
+                    f"{replicate}; move one of them out of the folder 'parts'"
                 )
-            seen[key] = part.name
 
 
 def check_same_software(parts: list[Part], units: Mapping[str, Unit]) -> None:
@@ -221,10 +219,12 @@ def check_same_software(parts: list[Part], units: Mapping[str, Unit]) -> None:
                 )
         unit = units.get(part.name)
         if unit and unit.configuration_hash() != part.record["configuration_hash"]:
+            then, given = part.record["configuration"], unit.configuration()
+            names = [name for name in given if then.get(name) != given[name]]
+            changed = ", ".join(f"{n}: {then.get(n)} then, {given[n]} now" for n in names)
             raise InputError(
-                f"the results of '{part.name}' were made with another configuration "
-                f"({_difference(part.record['configuration'], unit.configuration())}); use "
-                "--fresh to start over, --allow-mixed to keep them, or another --out"
+                f"the results of '{part.name}' were made with another configuration ({changed}); "
+                "use --fresh to start over, --allow-mixed to keep them, or another --out"
             )
 
 
@@ -233,11 +233,7 @@ def runs_table(parts: list[Part]) -> pl.DataFrame:
 
     A method that failed once and went through later counts as having gone through.
     """
-    finished = {
-        (part.record["condition"], part.record["replicate"], method)
-        for part in parts
-        for method in part.finished_methods
-    }
+    finished = {key for part in parts for key in part.finished}
     rows = [
         {
             **run,
@@ -258,37 +254,3 @@ def _details(parts: list[Part]) -> dict[str, Any]:
         key = f"{part.record['condition']}.r{part.record['replicate']:03d}"
         details.setdefault(key, {}).update(part.record["details"])
     return details
-
-
-def _difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    names = [name for name in now if then.get(name) != now[name]]
-    return ", ".join(f"{name}: {then.get(name)} then, {now[name]} now" for name in names)
-
-
-#: What a record must hold, and of which type.
-_RECORD: dict[str, type | tuple[type, ...]] = {
-    "unit": str,
-    "condition": str,
-    "replicate": int,
-    "replicates": str,
-    "methods": list,
-    "configuration": dict,
-    "configuration_hash": str,
-    "versions": dict,
-    "peak_memory_mb": (int, float),
-    "runs": list,
-    "details": dict,
-}
-
-
-_OF_THE_PART = {"memory_mb", "versions"}
-_KEYS = {"condition", "replicate", "method", "physician", "score"}
-_UNREADABLE = (
-    AttributeError,
-    KeyError,
-    OSError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    pl.exceptions.PolarsError,
-)

@@ -16,11 +16,11 @@ import polars as pl
 from sklearn.base import clone
 
 from intravar.errors import InputError
+from intravar.estimators import METHODS
 from intravar.estimators.base import Estimator
 from intravar.memory import peak_memory_mb
 from intravar.observed import Observed
 from intravar.seeds import derived_seed, stream
-from intravar.study.benchmark.score_table import SCORE_SCHEMA, delta
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_interval
 from intravar.study.simulation.conditions import Condition
@@ -29,6 +29,31 @@ from intravar.study.simulation.conditions import Condition
 ORACLE = "oracle"
 CONSTANT = "constant"
 BASELINES = "baselines"
+
+#: One row per condition, replicate, method and physician. `oracle` is the oracle's estimate and
+#: `delta` the score minus it; a score on another scale than a discordance has no delta. `d_star`
+#: is the true discordance of the eligible, `comparable` that of the panel's comparable patients.
+SCORE_SCHEMA = {
+    "condition": pl.String,
+    "replicate": pl.Int32,
+    "method": pl.String,
+    "physician": pl.String,
+    "group": pl.Int16,
+    "score": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "oracle": pl.Float64,
+    "delta": pl.Float64,
+    "d_star": pl.Float64,
+    "comparable": pl.Float64,
+    "n_patients": pl.Int64,
+    "n_pairs": pl.Int64,
+    "reason": pl.String,
+}
+#: Methods that aim at the comparable discordance of a panel.
+COMPARABLE = frozenset(name for name, method in METHODS.items() if method.estimand == "comparable")
+#: Methods of this package on another scale than a discordance.
+OTHER_SCALE = frozenset(name for name, method in METHODS.items() if method.scale != "discordance")
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
@@ -39,19 +64,10 @@ Replicates = Literal["fresh", "resampled"]
 class Unit:
     """One condition, one replicate, and methods that are run on the same cohort.
 
-    Parameters
-    ----------
-    condition
-        What to simulate.
-    replicate
-        Which draw of it, counted from 0; replicate 0 has the condition's own seed.
-    group
-        What the methods have in common; `baselines` for the oracle and the constant.
-    methods
-        Unfitted estimators; empty for the baselines.
-    replicates
-        "fresh" draws a new cohort per replicate; "resampled" draws patients of replicate 0 with
-        replacement, which breaks nearest-neighbour matching and is there to show it.
+    Replicates are counted from 0, which has the condition's own seed. A group is what methods have
+    in common; that of the oracle and the constant is `baselines` and has no methods. "fresh" draws
+    a new cohort per replicate; "resampled" draws patients of replicate 0 with replacement, which
+    breaks nearest-neighbour matching and is there to show it.
     """
 
     condition: Condition
@@ -83,12 +99,18 @@ class Unit:
 
     def configuration(self) -> dict[str, Any]:
         """Return all that decides the unit's result, apart from the versions of the software."""
+
+        def settings(method: Estimator) -> dict[str, Any]:
+            # Threads change nothing, seeds follow from the condition: no part of it.
+            known = sorted(method.get_params().items())
+            return {name: value for name, value in known if name not in ("n_jobs", "random_state")}
+
         return {
             "scenario": repr(self.condition.scenario),
             "seed": self.seed,
             "replicate": self.replicate,
             "replicates": self.replicates,
-            "methods": {method.name: repr(_settings(method)) for method in self.methods},
+            "methods": {method.name: repr(settings(method)) for method in self.methods},
         }
 
     def configuration_hash(self) -> str:
@@ -155,10 +177,22 @@ def run_unit(unit: Unit) -> UnitResult:
     A method that fails is recorded with its error; the others go on.
     """
     start = time.perf_counter()
-    cohort = _cohort(unit)
+    cohort = unit.condition.scenario.simulate(unit.seed)
+    if unit.replicates == "resampled":
+        random = stream(unit.seed, unit.condition.name, "resample", str(unit.replicate))
+        cohort = cohort.take(random.integers(cohort.n_patients, size=cohort.n_patients))
     truth = oracle(cohort)
     if unit.group == BASELINES:
-        scores = [_oracle_scores(cohort, truth), _constant_scores(cohort, truth)]
+        own = truth.rename({"oracle": "score"}).join(oracle_interval(cohort), on="physician")
+        share = float(cohort.decision.mean())
+        # How often two random patients of the cohort differ, for every physician.
+        same = truth.select(
+            "physician",
+            "n_patients",
+            pl.lit(2 * share * (1 - share)).alias("score"),
+            pl.lit(None, dtype=pl.String).alias("reason"),
+        )
+        scores = [_scores(own, ORACLE, truth), _scores(same, CONSTANT, truth)]
         runs = [_run(unit, name, 0.0, None) for name in unit.method_names]
         details: dict[str, Any] = {"cohort": _cohort_details(cohort)}
     else:
@@ -176,14 +210,6 @@ def run_unit(unit: Unit) -> UnitResult:
         time.perf_counter() - start,
         peak_memory_mb(),
     )
-
-
-def _cohort(unit: Unit) -> Cohort:
-    cohort = unit.condition.scenario.simulate(unit.seed)
-    if unit.replicates == "fresh":
-        return cohort
-    random = stream(unit.seed, unit.condition.name, "resample", str(unit.replicate))
-    return cohort.take(random.integers(cohort.n_patients, size=cohort.n_patients))
 
 
 def _fit_methods(
@@ -228,6 +254,7 @@ def _scores(
     def known(column: str) -> pl.Expr:
         return pl.col(column) if column in profile.columns else pl.lit(None).alias(column)
 
+    delta = pl.col("score") - pl.col("oracle") if rate else pl.lit(None, pl.Float64)
     return (
         profile.select(
             pl.lit(method).alias("method"),
@@ -245,28 +272,9 @@ def _scores(
             how="left",
             maintain_order="left",
         )
-        .with_columns(delta(rate=rate))
+        .with_columns(delta.alias("delta"))
         .select(pl.col(name).cast(dtype) for name, dtype in list(SCORE_SCHEMA.items())[2:])
     )
-
-
-def _oracle_scores(cohort: Cohort, truth: pl.DataFrame) -> pl.DataFrame:
-    profile = truth.select(
-        "physician", "n_patients", "n_pairs", pl.col("oracle").alias("score"), "reason"
-    ).join(oracle_interval(cohort), on="physician")
-    return _scores(profile, ORACLE, truth)
-
-
-def _constant_scores(cohort: Cohort, truth: pl.DataFrame) -> pl.DataFrame:
-    """Predict for every physician how often two random patients of the cohort differ."""
-    share = float(cohort.decision.mean())
-    profile = truth.select(
-        "physician",
-        "n_patients",
-        pl.lit(2 * share * (1 - share)).alias("score"),
-        pl.lit(None, dtype=pl.String).alias("reason"),
-    )
-    return _scores(profile, CONSTANT, truth)
 
 
 def _cohort_details(cohort: Cohort) -> dict[str, Any]:
@@ -292,15 +300,4 @@ def _run(unit: Unit, method: str, seconds: float, error: str | None) -> dict[str
         "method": method,
         "seconds": seconds,
         "error": error,
-    }
-
-
-def _settings(method: Estimator) -> dict[str, Any]:
-    # Threads and seeds do not belong to a method's configuration: the one changes nothing, the
-    # other follows from the condition.
-    parameters = method.get_params()
-    return {
-        name: parameters[name]
-        for name in sorted(parameters)
-        if name not in ("n_jobs", "random_state")
     }

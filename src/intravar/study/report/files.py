@@ -14,7 +14,7 @@ from intravar.ledger import Ledger
 from intravar.study.report.figures import figures_of
 from intravar.study.report.figures.marks import WIDE, looks_of_study
 from intravar.study.report.page import study_page
-from intravar.study.report.stored_results import Results, read_results
+from intravar.study.report.stored_results import read_results
 from intravar.study.tables.grids import latex_table
 
 #: What each format gives.
@@ -65,32 +65,17 @@ def write_report(
     made: dict[str, bytes] = {}
     if "html" in chosen:
         made["report.html"] = study_page(results).encode()
-    made |= _figures(results, [name for name in chosen if name in ("svg", "png", "pdf")])
-    if "latex" in chosen:
-        made |= _tables(results)
-    ledger = Ledger(results.folder)
-    ledger.check(made)  # all of them before the first is written
-    return [_write(ledger, name, content) for name, content in made.items()]
-
-
-def _figures(results: Results, formats: list[str]) -> dict[str, bytes]:
-    """Return every figure in every format, as it is on paper."""
-    made: dict[str, bytes] = {}
-    for figure in figures_of(results) if formats else ():
+    pictures = [name for name in chosen if name in ("svg", "png", "pdf")]
+    for figure in figures_of(results) if pictures else ():
         svg = on_paper(figure.svg(results, WIDE), looks_of_study(results))
-        for name in formats:
+        for name in pictures:
             content = svg.encode() if name == "svg" else drawn(svg, name)
             made[f"figures/{figure.name}.{name}"] = content
-    return made
-
-
-def _tables(results: Results) -> dict[str, bytes]:
-    return {
-        f"tables/{name}.tex": latex_table(results.grid(name)).encode() for name in results.tables
-    }
-
-
-def _write(ledger: Ledger, name: str, content: bytes) -> Path:
-    with ledger.writing(name) as beside:
-        beside.write_bytes(content)
-    return ledger.folder / name
+    for name in results.tables if "latex" in chosen else ():
+        made[f"tables/{name}.tex"] = latex_table(results.grid(name)).encode()
+    ledger = Ledger(results.folder)
+    ledger.check(made)  # all of them before the first is written
+    for name, content in made.items():
+        with ledger.writing(name) as beside:
+            beside.write_bytes(content)
+    return [ledger.folder / name for name in made]

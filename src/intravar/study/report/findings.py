@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import polars as pl
 
 from intravar.study.benchmark.units import CONSTANT
@@ -17,7 +15,8 @@ _NEARLY_ZERO = 0.005
 
 def findings(results: Results) -> list[str]:
     """Return one sentence or two per thing found, the most important first."""
-    found = [say(results) for say in _FINDINGS]
+    told = (closeness, order_kept, across, against_constant, against_paper, left_out)
+    found = [say(results) for say in told]
     return [sentence for sentence in found if sentence]
 
 
@@ -46,25 +45,17 @@ def closeness(results: Results) -> str | None:
 
 
 def _direction(cells: pl.DataFrame) -> str:
+    n = cells.height
     over = cells.filter(pl.col("value") > _NEARLY_ZERO).height
     under = cells.filter(pl.col("value") < -_NEARLY_ZERO).height
-    if over == cells.height:
-        return f"All {cells.height} methods see more inconsistency than there is."
-    if under == cells.height:
-        return f"All {cells.height} methods see less inconsistency than there is."
-    parts = [
-        f"{number} {what}"
-        for number, what in (
-            (
-                over,
-                "see more inconsistency than there is" if over > 1 else "sees more than there is",
-            ),
-            (under, "see less" if under > 1 else "sees less"),
-            (cells.height - over - under, f"within {_NEARLY_ZERO:.3f} of the oracle"),
-        )
-        if number
-    ]
-    return f"Of {cells.height} methods, {', '.join(parts)}."
+    for number, what in ((over, "more"), (under, "less")):
+        if number == n:
+            return f"All {n} methods see {what} inconsistency than there is."
+    more = "see more inconsistency than there is" if over > 1 else "sees more than there is"
+    less = "see less" if under > 1 else "sees less"
+    near = f"within {_NEARLY_ZERO:.3f} of the oracle"
+    counts = ((over, more), (under, less), (n - over - under, near))
+    return f"Of {n} methods, {', '.join(f'{k} {what}' for k, what in counts if k)}."
 
 
 def order_kept(results: Results) -> str | None:
@@ -143,26 +134,12 @@ def against_paper(results: Results) -> str | None:
 
 def left_out(results: Results) -> str | None:
     """Say what is undefined and what failed."""
-    undefined = results.scores["score"].null_count()
-    failed = results.runs["error"].count()
-    if not undefined and not failed:
+    undefined, failed = results.scores["score"].null_count(), results.runs["error"].count()
+    parts = [f"{undefined:,} of {results.scores.height:,} scores are undefined"] * (undefined > 0)
+    parts += [f"{failed:,} of {results.runs.height:,} runs failed"] * (failed > 0)
+    if not parts:
         return None
-    parts = []
-    if undefined:
-        parts.append(f"{undefined:,} of {results.scores.height:,} scores are undefined")
-    if failed:
-        parts.append(f"{failed:,} of {results.runs.height:,} runs failed")
     return f"Left out of all means: {' and '.join(parts)}; “Provenance” lists why."
-
-
-_FINDINGS: tuple[Callable[[Results], str | None], ...] = (
-    closeness,
-    order_kept,
-    across,
-    against_constant,
-    against_paper,
-    left_out,
-)
 
 
 def _signed(cell: dict[str, float | None]) -> str:

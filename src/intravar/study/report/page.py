@@ -15,7 +15,7 @@ from intravar.study.report.figures.marks import NARROW, WIDE, looks_of_study
 from intravar.study.report.findings import findings
 from intravar.study.report.stored_results import Results
 from intravar.study.tables import FIGURE_TABLES
-from intravar.study.tables.grids import Grid, number_text
+from intravar.study.tables.grids import number_text
 
 #: Tables that are long; they stand folded below their figure.
 _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
@@ -30,62 +30,49 @@ def study_page(results: Results) -> str:
         "physicians": physicians,
         "methods": [{"name": m, "label": results.label(m)} for m in results.methods],
     }
+    placed = {name for figure in shown for name in figure.tables} | {"seconds"}
+    told = {
+        str(row["condition"]): row
+        for row in results.manifest["data_generating_mechanisms"]["conditions"]
+    }
     content = {
         "data": script_json(data),
         "findings": findings(results),
         "sections": [_section(results, figure) for figure in shown],
         "seconds": results.grid("seconds") if "seconds" in results.tables else None,
-        "further": _further(results, shown),
+        "further": [results.grid(name) for name in results.tables if name not in placed],
         "manifest": results.manifest,
         "results": results,
-        "conditions": _conditions(results),
+        "conditions": [_condition(results, n, told.get(n, {})) for n in results.conditions],
         "physicians": physicians,
         "undefined": results.undefined_reasons(),
         "failures": results.runs.filter(results.runs["error"].is_not_null()).to_dicts(),
         "configuration": configuration_hash(results),
     }
-    return render_html(
-        "intravar.study.report",
-        "study",
-        content,
-        filters={"number": number_text},
-        looks=looks_of_study(results),
-    )
-
-
-def _further(results: Results, shown: list[Figure]) -> list[Grid]:
-    """Return the tables that stand below no figure."""
-    placed = {name for figure in shown for name in figure.tables} | {"seconds"}
-    return [results.grid(name) for name in results.tables if name not in placed]
+    filters, looks = {"number": number_text}, looks_of_study(results)
+    return render_html("intravar.study.report", "study", content, filters=filters, looks=looks)
 
 
 def _section(results: Results, figure: Figure) -> dict[str, Any]:
     grids = [results.grid(name) for name in figure.tables if name in results.tables]
     # The size grid resamples its draws: its bars are about all of them.
     means = [grid.draws for grid in grids if grid.has_paper]
-    draws = results.draws(figure.condition) if figure.condition else max([1, *means])
     return {
         "figure": figure,
         "alternative": figure.alternative(results),
         "pictures": Markup("").join(figure.svg(results, width) for width in (WIDE, NARROW)),
         "open": [grid for grid in grids if grid.name not in _FOLDED],
         "folded": [grid for grid in grids if grid.name in _FOLDED],
-        "draws": draws,
+        "draws": results.draws(figure.condition) if figure.condition else max([1, *means]),
     }
-
-
-def _conditions(results: Results) -> list[dict[str, Any]]:
-    """Return what the manifest says of every condition, with what its first cohort realised."""
-    told = {
-        str(row["condition"]): row
-        for row in results.manifest["data_generating_mechanisms"]["conditions"]
-    }
-    return [_condition(results, name, told.get(name, {})) for name in results.conditions]
 
 
 def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, Any]:
-    # A folder may hold conditions of earlier runs, which the last run's manifest does not name.
-    cohort, oracle = results.cohort_details(name), results.of(name, [ORACLE])
+    """Return what the manifest says of a condition, with what its first cohort realised.
+
+    A folder may hold conditions of earlier runs, which the last run's manifest does not name.
+    """
+    cohort, oracle = results.method_details(name, "cohort"), results.of(name, [ORACLE])
     return {
         "name": name,
         "rule": told.get("rule") or cohort.get("rule") or "",

@@ -14,9 +14,8 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.estimators import METHODS
-from intravar.study.benchmark.score_table import SCORE_SCHEMA
 from intravar.study.benchmark.store import RUN_SCHEMA
-from intravar.study.benchmark.units import CONSTANT, ORACLE
+from intravar.study.benchmark.units import CONSTANT, ORACLE, SCORE_SCHEMA
 from intravar.study.simulation.conditions import Condition, all_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES
 from intravar.study.tables.grids import Grid, make_grid
@@ -26,24 +25,15 @@ _NEEDED = (
     *("manifest.json", "details.json", "scores.parquet", "runs.parquet"),
     "tables/condition_deltas.parquet",
 )
+_MANIFEST = ("methods", "data_generating_mechanisms", "command", "versions")
 
 
 @dataclass(frozen=True)
 class Results:
     """What a study stored.
 
-    Parameters
-    ----------
-    folder
-        Where it lies.
-    manifest
-        What was run.
-    details
-        What the methods learned, per cohort (`score2.r000`) and method.
-    scores, runs
-        One row per physician, and one row per method and cohort.
-    tables
-        The tables of the study by name.
+    The manifest says what was run, details what the methods learned, per cohort (`score2.r000`) and
+    method; scores have a row per physician, runs one per method and cohort.
     """
 
     folder: Path
@@ -84,10 +74,8 @@ class Results:
 
     def label(self, method: str) -> str:
         """Return the name of a method as people read it."""
-        if method == ORACLE:
-            return "Oracle"
-        if method == CONSTANT:
-            return "Constant"
+        if method in (ORACLE, CONSTANT):
+            return method.capitalize()
         if method in METHODS:
             return METHODS[method].label
         return str(self._described.get(method, {}).get("label", method))
@@ -132,16 +120,8 @@ class Results:
             (pl.col("condition") == condition) & pl.col("method").is_in(methods)
         )
         order = {method: position for position, method in enumerate(methods)}
-        return (
-            rows.with_columns(
-                pl.col("method").replace_strict(order, return_dtype=pl.Int32).alias("order"),
-                pl.col("method")
-                .replace_strict({m: self.label(m) for m in methods}, return_dtype=pl.String)
-                .alias("label"),
-            )
-            .sort("order", "physician", maintain_order=True)
-            .drop("order")
-        )
+        place = pl.col("method").replace_strict(order, return_dtype=pl.Int32)
+        return self.labelled(rows.sort(place, "physician", maintain_order=True))
 
     def cells(self, table: str, column: str, methods: Sequence[str]) -> pl.DataFrame:
         """Return the cells of one column of a stored table for some methods, with their labels.
@@ -191,20 +171,15 @@ class Results:
     def undefined_reasons(self) -> list[dict[str, Any]]:
         """Return how many scores are undefined, per method and reason."""
         undefined = pl.col("score").is_null() & ~pl.col("method").is_in([ORACLE, CONSTANT])
-        return (
-            self.scores.filter(undefined)
-            .group_by("method", "reason")
-            .agg(pl.len().alias("scores"), pl.col("condition").n_unique().alias("conditions"))
-            .sort("method", "reason")
-            .to_dicts()
-        )
-
-    def cohort_details(self, condition: str) -> Mapping[str, Any]:
-        """Return what is stored about the first cohort of a condition; empty if nothing is."""
-        return dict(self.method_details(condition, "cohort"))
+        counts = pl.len().alias("scores"), pl.col("condition").n_unique().alias("conditions")
+        found = self.scores.filter(undefined).group_by("method", "reason").agg(*counts)
+        return found.sort("method", "reason").to_dicts()
 
     def method_details(self, condition: str, method: str) -> Mapping[str, Any]:
-        """Return what a method learned on the first cohort of a condition."""
+        """Return what a method learned on the first cohort of a condition; of `cohort`, its facts.
+
+        Empty if nothing is stored.
+        """
         found = self.details.get(f"{condition}.r000", {}).get(method, {})
         return found if isinstance(found, dict) else {}
 
@@ -215,13 +190,7 @@ class Results:
 
 
 def read_results(folder: str | os.PathLike[str]) -> Results:
-    """Read the results of a study.
-
-    Raises
-    ------
-    InputError
-        If the folder is missing, is something else, or a file in it is damaged.
-    """
+    """Read the results of a study, or say what is missing or damaged."""
     where = Path(folder)
     if not where.exists():
         raise InputError(
@@ -235,57 +204,38 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
             f"'{where}' does not hold the results of a study: {', '.join(missing)} missing; "
             "name the folder that 'intravar benchmark' wrote"
         )
-    scores = _frame(where / "scores.parquet", SCORE_SCHEMA)
+    scores = _read(where / "scores.parquet", SCORE_SCHEMA)
     tables = {name: where / "tables" / f"{name}.parquet" for name in TITLES}
-    runs = _frame(where / "runs.parquet", RUN_SCHEMA)
+    runs = _read(where / "runs.parquet", RUN_SCHEMA)
     if scores.is_empty():
         raise InputError(f"'{where}' holds no scores yet; run 'intravar benchmark' again")
     return Results(
         where,
-        _manifest(where / "manifest.json"),
-        _json(where / "details.json"),
+        _read(where / "manifest.json", _MANIFEST),
+        _read(where / "details.json", ()),
         scores,
         runs,
-        {name: _frame(path, ()) for name, path in tables.items() if path.is_file()},
+        {name: _read(path, ()) for name, path in tables.items() if path.is_file()},
     )
 
 
-def _frame(path: Path, needed: Iterable[str]) -> pl.DataFrame:
+def _read(path: Path, needed: Iterable[str]) -> Any:
+    """Return a table, or an object of JSON, in which nothing needed is missing."""
     try:
-        frame = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise _damaged(path) from error
-    missing = [name for name in needed if name not in frame.columns]
-    if missing:
-        raise _lacks(path, missing)
-    return frame
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    found = _json(path)
-    for name in ("methods", "data_generating_mechanisms", "command", "versions"):
-        if name not in found:
-            raise _lacks(path, [name])
+        if path.suffix == ".parquet":
+            found: Any = pl.read_parquet(path)
+            names = found.columns
+        else:
+            names = found = json.loads(path.read_text("utf-8"))
+            if not isinstance(found, dict):
+                raise ValueError
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"'{path}' is damaged; run the same 'intravar benchmark' again, it makes it from its "
+            "parts"
+        ) from error
+    if missing := [name for name in needed if name not in names]:
+        raise InputError(
+            f"'{path}' lacks {', '.join(missing)}; it is not what 'intravar benchmark' writes"
+        )
     return found
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise _damaged(path) from error
-    if not isinstance(found, dict):
-        raise _damaged(path)
-    return found
-
-
-def _lacks(path: Path, names: list[str]) -> InputError:
-    return InputError(
-        f"'{path}' lacks {', '.join(names)}; it is not what 'intravar benchmark' writes"
-    )
-
-
-def _damaged(path: Path) -> InputError:
-    return InputError(
-        f"'{path}' is damaged; run the same 'intravar benchmark' again, it makes it from its parts"
-    )

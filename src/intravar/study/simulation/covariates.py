@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtr, ndtri
 
+from intravar.arrays import FloatArray
 from intravar.errors import InputError, unknown_name
 
-FloatArray = npt.NDArray[np.float64]
 #: The covariate that says when a patient came, in whole days from the first, where time matters.
 DAY = "day"
 DAYS = 730
 MIDDLE_DAY = DAYS // 2
-#: Returns the random stream of the covariate with a given name.
-Streams = Callable[[str], np.random.Generator]
+#: What draws come from, and what gives that of the covariate with a given name.
+Random = np.random.Generator
+Streams = Callable[[str], Random]
 
 
 class Marginal(Protocol):
@@ -59,7 +59,10 @@ class Normal:
 
     def from_normal(self, standard_normal: FloatArray) -> FloatArray:
         """See :class:`Marginal`."""
-        return self._restricted(self.mean + self.sd * standard_normal)
+        values = self.mean + self.sd * standard_normal
+        if self.whole:
+            np.rint(values, out=values)
+        return np.clip(values, self.lowest, self.highest, out=values)
 
     def quantile(self, probability: float) -> float:
         """See :class:`Marginal`."""
@@ -68,12 +71,6 @@ class Normal:
             # P(round(X) <= v) = P(X <= v + 1/2)
             value = math.ceil(value - 0.5)
         return float(min(max(value, self.lowest), self.highest))
-
-    def _restricted(self, values: FloatArray) -> FloatArray:
-        if self.whole:
-            np.rint(values, out=values)
-        np.clip(values, self.lowest, self.highest, out=values)
-        return values
 
 
 @dataclass(frozen=True)
@@ -88,8 +85,7 @@ class LogNormal:
     def from_normal(self, standard_normal: FloatArray) -> FloatArray:
         """See :class:`Marginal`."""
         values: FloatArray = np.exp(self.mu + self.sigma * standard_normal)
-        np.clip(values, self.lowest, self.highest, out=values)
-        return values
+        return np.clip(values, self.lowest, self.highest, out=values)
 
     def quantile(self, probability: float) -> float:
         """See :class:`Marginal`."""
@@ -258,15 +254,13 @@ PAPER_COVARIATES = CovariateModel(
     }
 )
 
-#: What each covariate is measured in.
+#: What covariates are measured in.
 UNITS = {
     "age": "years",
     "hba1c": "%",
+    "sbp": "mmHg",
+    "egfr": "mL/min/1.73 m²",
     "non_hdl": "mmol/L",
     "hdl": "mmol/L",
     "ldl": "g/L",
-    "sbp": "mmHg",
-    "egfr": "mL/min/1.73 m²",
-    "smoker": "",
-    "male": "",
 }

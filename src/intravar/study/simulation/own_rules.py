@@ -6,7 +6,7 @@ conjunction of their own; how closely they follow it is another matter, drawn el
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -15,13 +15,16 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import expit
 
-from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel, FloatArray
-from intravar.study.simulation.rules import Rule, Score2Rule
+from intravar.arrays import FloatArray
+from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel, Random
+from intravar.study.simulation.rules import Score2Rule
 
 IntArray = npt.NDArray[np.int32]
+#: A rule whose random part is drawn: P(eligible) of every patient with a physician, by number;
+#: 0 or 1 where the rule is sharp.
+Chance = Callable[[pl.DataFrame, IntArray], FloatArray]
 #: Points at which a distribution is read to get its mean and standard deviation.
 _POINTS = (np.arange(401) + 0.5) / 401
-_ALL = PAPER_COVARIATES.names
 #: Two covariates each, none in common: the camps have nothing to agree on.
 THREE_CAMPS: tuple[Mapping[str, float], ...] = (
     {"age": 1.0, "sbp": 0.7},
@@ -29,13 +32,6 @@ THREE_CAMPS: tuple[Mapping[str, float], ...] = (
     {"hba1c": 1.0, "egfr": -0.7},
 )
 COMMON_RULE: Mapping[str, float] = {"age": 1.0, "sbp": 0.7, "non_hdl": 0.7, "hdl": -0.5}
-
-
-class Settled(Protocol):
-    """A rule whose random part is drawn: who is eligible, and with which of the physicians."""
-
-    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
-        """Return P(eligible) of every patient with a physician; 0 or 1 where the rule is sharp."""
 
 
 @runtime_checkable
@@ -46,24 +42,11 @@ class DrawnRule(Protocol):
     def covariates(self) -> tuple[str, ...]:
         """Names of the covariates that the rule reads."""
 
-    def settle(
-        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
-    ) -> Settled:
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
         """Draw what differs between physicians."""
 
     def describe(self) -> str:
         """Return the rule in words."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """A rule that is the same for every physician."""
-
-    rule: Rule
-
-    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
-        """See :class:`Settled`."""
-        return self.rule.eligible(covariates).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -81,16 +64,9 @@ class GradedScore2:
         """See :class:`DrawnRule`."""
         return self.rule.covariates
 
-    def settle(
-        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
-    ) -> GradedScore2:
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
         """See :class:`DrawnRule`; the rule is the same for all."""
-        return self
-
-    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
-        """See :class:`Settled`."""
-        probability: FloatArray = expit(np.log(self.rule.margin(covariates)) / self.width)
-        return probability
+        return lambda patients, _: expit(np.log(self.rule.margin(patients)) / self.width)
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
@@ -101,16 +77,8 @@ class GradedScore2:
 class PersonalThresholds:
     """Every physician judges patients as if a covariate were shifted by an amount of their own.
 
-    Parameters
-    ----------
-    covariate
-        The covariate that is shifted.
-    sd
-        Standard deviation of the shifts over physicians.
-    lowest, highest
-        Range to which the shifted covariate is clipped.
-    rule
-        The rule that the shifted covariates meet.
+    `sd` is the standard deviation of the shifts over physicians; the shifted covariate is clipped
+    to a range and then meets the rule.
     """
 
     covariate: str = "age"
@@ -124,11 +92,16 @@ class PersonalThresholds:
         """See :class:`DrawnRule`."""
         return self.rule.covariates
 
-    def settle(
-        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
-    ) -> Shifted:
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
         """See :class:`DrawnRule`."""
-        return Shifted(self, random.normal(0, self.sd, n_physicians))
+        shift = random.normal(0, self.sd, n_physicians)
+
+        def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
+            judged = patients[self.covariate] + shift[physician]
+            shifted = patients.with_columns(judged.clip(self.lowest, self.highest))
+            return self.rule.eligible(shifted).astype(np.float64)
+
+        return chance
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
@@ -137,79 +110,49 @@ class PersonalThresholds:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Shifted:
-    """Personal thresholds, drawn: one shift per physician."""
-
-    recipe: PersonalThresholds
-    shift: FloatArray
-
-    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
-        """See :class:`Settled`."""
-        name = self.recipe.covariate
-        judged = covariates[name] + self.shift[physician]
-        judged = judged.clip(self.recipe.lowest, self.recipe.highest).alias(name)
-        return self.recipe.rule.eligible(covariates.with_columns(judged)).astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Linear:
+class _Weighted:
     """Eligible if the own weighted sum of standardised covariates exceeds the own threshold."""
 
-    names: tuple[str, ...]
-    mean: FloatArray
-    spread: FloatArray
-    weights: FloatArray
-    threshold: FloatArray
+    covariates: tuple[str, ...]
 
-    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
-        """See :class:`Settled`."""
-        z = (covariates.select(self.names).to_numpy() - self.mean) / self.spread
-        score = np.einsum("ik,ik->i", z, self.weights[physician])
-        return np.asarray(score > self.threshold[physician], dtype=np.float64)
+    def drawn(self, n_physicians: int, random: Random) -> tuple[FloatArray, FloatArray]:
+        """Draw weights of length 1 and thresholds of every physician."""
+        raise NotImplementedError
 
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
+        """See :class:`DrawnRule`."""
+        names = self.covariates
+        weights, threshold = self.drawn(n_physicians, random)
+        # Of the distributions, not of the sample: the rule is known before any patient is drawn.
+        values = np.array([[model.marginal(name).quantile(p) for p in _POINTS] for name in names])
+        mean, spread = values.mean(axis=1), values.std(axis=1)
 
-@dataclass(frozen=True, eq=False)
-class Conjunctions:
-    """Eligible if all covariates that the physician looks at lie on the right side of a limit."""
+        def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
+            z = (patients.select(names).to_numpy() - mean) / spread
+            score = np.einsum("ik,ik->i", z, weights[physician])
+            return np.asarray(score > threshold[physician], dtype=np.float64)
 
-    names: tuple[str, ...]
-    looks_at: npt.NDArray[np.int64]
-    limit: FloatArray
-    sign: FloatArray
-
-    def chance(self, covariates: pl.DataFrame, physician: IntArray) -> FloatArray:
-        """See :class:`Settled`."""
-        values = covariates.select(self.names).to_numpy()
-        seen = np.take_along_axis(values, self.looks_at[physician], axis=1)
-        above = (seen - self.limit[physician]) * self.sign[physician] > 0
-        return np.asarray(above.all(axis=1), dtype=np.float64)
+        return chance
 
 
 @dataclass(frozen=True)
-class Camps:
+class Camps(_Weighted):
     """Physicians belong to camps with a rule each, in turn; some drift between two of them.
 
-    Parameters
-    ----------
-    camps
-        Weights of standardised covariates, by camp.
-    drifters
-        Share of physicians whose weights lie between those of two camps.
+    `camps` are weights of standardised covariates, `drifters` the share of physicians whose
+    weights lie between those of two camps.
     """
 
     camps: Sequence[Mapping[str, float]] = THREE_CAMPS[:2]
     drifters: float = 0.0
 
     @property
-    def covariates(self) -> tuple[str, ...]:
+    def covariates(self) -> tuple[str, ...]:  # type: ignore[override]
         """See :class:`DrawnRule`."""
         return tuple(dict.fromkeys(name for camp in self.camps for name in camp))
 
-    def settle(
-        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
-    ) -> Linear:
-        """See :class:`DrawnRule`."""
+    def drawn(self, n_physicians: int, random: Random) -> tuple[FloatArray, FloatArray]:
+        """Draw camps and who drifts; thresholds are zero."""
         names = self.covariates
         table = _unit(np.array([[camp.get(name, 0.0) for name in names] for camp in self.camps]))
         home = random.permutation(n_physicians) % len(table)
@@ -217,7 +160,7 @@ class Camps:
         drifts = random.permutation(n_physicians) < round(self.drifters * n_physicians)
         lean = np.where(drifts, random.uniform(0.25, 0.75, n_physicians), 0.0)[:, None]
         weights = _unit((1 - lean) * table[home] + lean * table[away])
-        return _linear(model, names, weights, np.zeros(n_physicians))
+        return weights, np.zeros(n_physicians)
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
@@ -226,17 +169,12 @@ class Camps:
 
 
 @dataclass(frozen=True)
-class PersonalWeights:
+class PersonalWeights(_Weighted):
     """Weights and threshold of every physician vary around those of a common rule.
 
-    Parameters
-    ----------
-    common
-        Weights of standardised covariates; scaled to length 1.
-    weights_sd
-        Standard deviation of a physician's weights around them, for every covariate.
-    threshold_sd
-        Standard deviation of the thresholds, in standard deviations of the score.
+    `common` are weights of standardised covariates, scaled to length 1; `weights_sd` is the
+    standard deviation of a physician's weights around them, for every covariate, and
+    `threshold_sd` that of the thresholds, in standard deviations of the score.
     """
 
     common: Mapping[str, float]
@@ -244,21 +182,17 @@ class PersonalWeights:
     threshold_sd: float = 0.0
 
     @property
-    def covariates(self) -> tuple[str, ...]:
+    def covariates(self) -> tuple[str, ...]:  # type: ignore[override]
         """See :class:`DrawnRule`."""
-        return _ALL if self.weights_sd else tuple(self.common)
+        return PAPER_COVARIATES.names if self.weights_sd else tuple(self.common)
 
-    def settle(
-        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
-    ) -> Linear:
-        """See :class:`DrawnRule`."""
-        names = self.covariates
-        common = np.array([self.common.get(name, 0.0) for name in names])
+    def drawn(self, n_physicians: int, random: Random) -> tuple[FloatArray, FloatArray]:
+        """Draw weights and thresholds around the common ones."""
+        common = np.array([self.common.get(name, 0.0) for name in self.covariates])
         length = np.linalg.norm(common)
         common = common / length if length else common
-        own = random.normal(0, self.weights_sd, (n_physicians, len(names)))
-        threshold = random.normal(0, self.threshold_sd, n_physicians)
-        return _linear(model, names, _unit(common + own), threshold)
+        own = random.normal(0, self.weights_sd, (n_physicians, len(common)))
+        return _unit(common + own), random.normal(0, self.threshold_sd, n_physicians)
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
@@ -273,16 +207,10 @@ class PersonalWeights:
 
 @dataclass(frozen=True)
 class OwnConjunctions:
-    """Every physician has two limits of their own, on covariates of their own, in own directions.
+    """Every physician has limits of their own, on covariates of their own, in own directions.
 
-    Parameters
-    ----------
-    among
-        Covariates of which each physician takes `width`.
-    width
-        How many limits must be met.
-    shares
-        Range from which every physician's share of eligible patients is drawn.
+    Each takes `width` covariates of `among`, all of whose limits must be met; the share of patients
+    who are eligible is drawn from the range `shares`.
     """
 
     among: tuple[str, ...] = ("age", "hba1c", "non_hdl", "hdl", "ldl", "sbp", "egfr")
@@ -294,23 +222,27 @@ class OwnConjunctions:
         """See :class:`DrawnRule`."""
         return self.among
 
-    def settle(
-        self, model: CovariateModel, n_physicians: int, random: np.random.Generator
-    ) -> Conjunctions:
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
         """See :class:`DrawnRule`."""
         order = random.random((n_physicians, len(self.among))).argsort(axis=1)
         looks_at = order[:, : self.width]
         sign = random.choice([-1.0, 1.0], size=looks_at.shape)
         met = random.uniform(*self.shares, n_physicians)[:, None] ** (1 / self.width)
         level = np.where(sign > 0, 1 - met, met)
-        limit = [
+        limit = np.array(
             [
-                model.marginal(self.among[at]).quantile(float(share))
-                for at, share in zip(*row, strict=True)
+                [model.marginal(self.among[at]).quantile(float(p)) for at, p in zip(*row)]  # noqa: B905
+                for row in zip(looks_at, level, strict=True)
             ]
-            for row in zip(looks_at, level, strict=True)
-        ]
-        return Conjunctions(self.among, looks_at, np.array(limit), sign)
+        )
+
+        def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
+            values = patients.select(self.among).to_numpy()
+            seen = np.take_along_axis(values, looks_at[physician], axis=1)
+            above = (seen - limit[physician]) * sign[physician] > 0
+            return np.asarray(above.all(axis=1), dtype=np.float64)
+
+        return chance
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
@@ -320,14 +252,6 @@ class OwnConjunctions:
 def _unit(weights: FloatArray) -> FloatArray:
     scaled: FloatArray = weights / np.linalg.norm(weights, axis=1, keepdims=True)
     return scaled
-
-
-def _linear(
-    model: CovariateModel, names: tuple[str, ...], weights: FloatArray, threshold: FloatArray
-) -> Linear:
-    # Of the distributions, not of the sample: the rule is known before any patient is drawn.
-    values = np.array([[model.marginal(name).quantile(p) for p in _POINTS] for name in names])
-    return Linear(names, values.mean(axis=1), values.std(axis=1), weights, threshold)
 
 
 def _in_words(weights: Mapping[str, float]) -> str:

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from intravar.arrays import FloatArray
 from intravar.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -111,12 +110,8 @@ class Continuum:
             p_low = random.uniform(*self.p_low, n_physicians)
         else:
             p_low = np.full(n_physicians, self.p_low)
-        return Physicians(
-            physician_names(n_physicians),
-            p_high,
-            p_low,
-            np.zeros(n_physicians, dtype=np.int16),
-        )
+        group = np.zeros(n_physicians, dtype=np.int16)
+        return Physicians(physician_names(n_physicians), p_high, p_low, group)
 
     def describe(self) -> str:
         """See :class:`PhysicianModel`."""
@@ -179,9 +174,7 @@ class CaseMix:
         leaning = random.normal(0, self.strength, n_physicians)
         # The largest of z b_j plus Gumbel noise is a draw from the softmax.
         noise = random.gumbel(size=(len(z), n_physicians))
-        drawn: npt.NDArray[np.int32] = (
-            (z[:, None] * leaning + noise).argmax(axis=1).astype(np.int32)
-        )
+        drawn = np.asarray((z[:, None] * leaning + noise).argmax(axis=1), dtype=np.int32)
         assured = random.permutation(len(z))[: minimum * n_physicians]
         drawn[assured] = np.repeat(np.arange(n_physicians, dtype=np.int32), minimum)
         return drawn

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.errors import InputError, unknown_name
+from intravar.errors import InputError
 from intravar.study.simulation.covariates import DAY, MIDDLE_DAY, UNITS, CovariateModel
 from intravar.study.simulation.score2 import Region, score2_risk
 
@@ -35,15 +35,6 @@ class Rule(Protocol):
         ...
 
 
-class Reads(Protocol):
-    """Anything that reads covariates by name."""
-
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        """Names of the covariates."""
-        ...
-
-
 @runtime_checkable
 class RuleRecipe(Protocol):
     """A rule with a random part: it becomes a :class:`Rule` once its thresholds are drawn."""
@@ -51,14 +42,6 @@ class RuleRecipe(Protocol):
     def realise(self, model: CovariateModel, random: np.random.Generator) -> Rule:
         """Draw the random part."""
         ...
-
-
-def check_covariates(rule: Reads, available: tuple[str, ...]) -> None:
-    """Refuse a rule that names a covariate which the cohort does not have."""
-    for name in rule.covariates:
-        if name not in available:
-            remedy = f"the rule may use {', '.join(available)}"
-            raise unknown_name("covariate", name, available, remedy=remedy)
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from intravar.arrays import FloatArray
 from intravar.checks import PHYSICIAN
 from intravar.deprecation import renamed
-from intravar.errors import InputError
+from intravar.errors import InputError, unknown_name
 from intravar.memory import check_memory
 from intravar.seeds import stream
 from intravar.study.cohort import Cohort, Truth
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel
-from intravar.study.simulation.own_rules import DrawnRule, IntArray, Settled, Shared
+from intravar.study.simulation.own_rules import Chance, DrawnRule
 from intravar.study.simulation.physicians import (
     CaseMix,
     FiveGroups,
-    FloatArray,
     PhysicianModel,
-    Physicians,
     allocate,
     feasible_minimum,
 )
-from intravar.study.simulation.rules import Rule, RuleRecipe, Score2Rule, check_covariates
+from intravar.study.simulation.rules import Rule, RuleRecipe, Score2Rule
 
 #: Panel size that the paper assures to every physician.
 MINIMUM_PANEL = 90
@@ -176,7 +175,11 @@ class Scenario:
         rule = self.rule
         if isinstance(rule, RuleRecipe):
             rule = rule.realise(self.covariates, self._stream(seed, "thresholds"))
-        check_covariates(rule, self.covariates.names)
+        available = self.covariates.names
+        for name in rule.covariates:
+            if name not in available:
+                remedy = f"the rule may use {', '.join(available)}"
+                raise unknown_name("covariate", name, available, remedy=remedy)
         return rule
 
     @renamed(seed="random_state")
@@ -193,10 +196,15 @@ class Scenario:
             self.n_physicians, self._stream(random_state, "physicians")
         )
         covariates = self._patients(random_state)
-        assigned = self._allocate(covariates, minimum, self._stream(random_state, "allocation"))
+        random = self._stream(random_state, "allocation")
+        sizes = (self.n_physicians, minimum, random)
+        assigned = (
+            allocate(self.n_patients, *sizes)
+            if self.case_mix is None
+            else self.case_mix.allocate(covariates, *sizes)
+        )
         random = self._stream(random_state, "eligibility")
-        settled = self._settled(rule, random)
-        share = settled.chance(covariates, assigned)
+        share = self._settled(rule, random)(covariates, assigned)
         # A sharp rule has shares of 0 and 1, for which any draw gives the same.
         eligible = random.random(self.n_patients) < share
         p_high = self._p_high(physicians.p_high[assigned], covariates)
@@ -206,7 +214,7 @@ class Scenario:
         return Cohort(
             self.recording.observe(covariates, self._stream(random_state, "observation", "0")),
             decision,
-            _named(physicians, assigned),
+            pl.Series(PHYSICIAN, physicians.names, pl.Categorical).gather(assigned),
             Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share),
             name=self.name,
             notes=self._notes(minimum),
@@ -218,10 +226,10 @@ class Scenario:
         All patients, not only the physician's own: what would have become of them there.
         """
         physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
-        settled = self._settled(self.realised_rule(seed), self._stream(seed, "eligibility"))
+        chance = self._settled(self.realised_rule(seed), self._stream(seed, "eligibility"))
         covariates = self._patients(seed)
         for number in range(self.n_physicians):
-            share = settled.chance(covariates, np.full(self.n_patients, number, dtype=np.int32))
+            share = chance(covariates, np.full(self.n_patients, number, dtype=np.int32))
             own = np.full(self.n_patients, physicians.p_high[number])
             yield share * self._p_high(own, covariates) + (1 - share) * physicians.p_low[number]
 
@@ -235,10 +243,10 @@ class Scenario:
             self.n_patients, lambda name: self._stream(seed, "covariate", name)
         )
 
-    def _settled(self, rule: Rule | DrawnRule, random: np.random.Generator) -> Settled:
+    def _settled(self, rule: Rule | DrawnRule, random: np.random.Generator) -> Chance:
         if isinstance(rule, DrawnRule):
             return rule.settle(self.covariates, self.n_physicians, random)
-        return Shared(rule)
+        return lambda covariates, _: rule.eligible(covariates).astype(np.float64)
 
     def describe(self) -> str:
         """Say what is out of the ordinary about who sees whom and what is recorded."""
@@ -248,13 +256,6 @@ class Scenario:
         if self.steadiness is not None:
             parts.append(self.steadiness.describe())
         return "; ".join(part for part in parts if part)
-
-    def _allocate(
-        self, covariates: pl.DataFrame, minimum: int, random: np.random.Generator
-    ) -> IntArray:
-        if self.case_mix is None:
-            return allocate(self.n_patients, self.n_physicians, minimum, random)
-        return self.case_mix.allocate(covariates, self.n_physicians, minimum, random)
 
     def _stream(self, seed: int, *purpose: str) -> np.random.Generator:
         return stream(seed, self.name, *purpose)
@@ -266,8 +267,3 @@ class Scenario:
             f"{self.n_patients:,} patients do not give {self.n_physicians} physicians "
             f"{self.minimum_panel} each; every physician is assured {minimum} instead",
         )
-
-
-def _named(physicians: Physicians, assigned: IntArray) -> pl.Series:
-    names = pl.Series(physicians.names, dtype=pl.Categorical)
-    return names.gather(assigned).alias(PHYSICIAN)

@@ -5,12 +5,14 @@ Intervals are the paper's: percentile bootstrap, 2,000 resamples, seed 42.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from intravar.arrays import FloatArray
@@ -60,24 +62,9 @@ class BootstrapInterval(NamedTuple):
     high: float
 
 
-def row_mean(values: FloatArray) -> FloatArray:
-    """Return the mean of every row."""
-    return np.asarray(values.mean(axis=1))
-
-
-def row_mean_absolute(values: FloatArray) -> FloatArray:
-    """Return the mean absolute value of every row."""
-    return np.asarray(np.abs(values).mean(axis=1))
-
-
-def row_median(values: FloatArray) -> FloatArray:
-    """Return the median of every row."""
-    return np.asarray(np.median(values, axis=1))
-
-
-def row_percent_positive(values: FloatArray) -> FloatArray:
-    """Return in per cent how many values of every row are above zero."""
-    return np.asarray(100 * (values > 0).mean(axis=1))
+#: The mean, and the median, of every row.
+row_mean: Statistic = partial(np.mean, axis=1)  # type: ignore[assignment]
+row_median: Statistic = partial(np.median, axis=1)
 
 
 def percentile_interval(
@@ -192,14 +179,13 @@ def summary_cell(
         From the values of a draw to its figure.
     """
     order = [name for name in ("replicate", "condition", "physician") if name in rows.columns]
-    draws = [
-        draw[of].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        for _, draw in rows.sort(order).group_by("replicate", maintain_order=True)
-    ] or [np.array([np.nan])]
-    if "n_undefined" in rows.columns:
-        undefined = int(rows["n_undefined"].sum())
-    else:
-        undefined = int(sum(np.isnan(values).sum() for values in draws))
+    ordered = rows.sort(order, maintain_order=True).group_by("replicate", maintain_order=True)
+    draws = [column_of(draw, of) for _, draw in ordered] or [np.array([np.nan])]
+    undefined = int(
+        rows["n_undefined"].sum()
+        if "n_undefined" in rows.columns
+        else sum(np.isnan(values).sum() for values in draws)
+    )
     intervals = [percentile_interval(values, statistic) for values in draws]
     # Of a mean its standard error; of another statistic what its bootstrap interval says.
     spread = (
@@ -208,6 +194,101 @@ def summary_cell(
         else (intervals[0].high - intervals[0].low) / 3.92
     )
     return cell(*place, intervals, printed, spread=spread, n_undefined=undefined, rounding=rounding)
+
+
+def spearman(first: FloatArray, second: FloatArray) -> float:
+    """Return the rank correlation of the physicians that both score; NaN where all are tied.
+
+    Examples
+    --------
+    >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0]))
+    1.0
+    """
+    both = np.isfinite(first) & np.isfinite(second)
+    if both.sum() < 2:
+        return float("nan")
+    ranks = rankdata(first[both]), rankdata(second[both])
+    if any(np.ptp(rank) == 0 for rank in ranks):
+        return float("nan")
+    # Rounded where a sum of squares rounds: ranks that agree give exactly 1.
+    return float(np.clip(np.round(np.corrcoef(*ranks)[0, 1], 15), -1, 1))
+
+
+def spearman_cell(
+    place: tuple[str, str, str],
+    rows: pl.DataFrame,
+    against: str,
+    printed: Printed | None = None,
+    rounding: float = ROUNDING,
+) -> dict[str, Any]:
+    """Make the cell of a method's rank correlation with `oracle` or `d_star`."""
+    draws: list[BootstrapInterval] = []
+    for _, draw in rows.sort("replicate", "physician").group_by("replicate", maintain_order=True):
+        score, target = column_of(draw, "score"), column_of(draw, against)
+        bounds = _resampled_spearman(score, target) if not draws else (np.nan, np.nan)
+        draws.append(BootstrapInterval(spearman(score, target), *bounds))
+    undefined = rows["score"].null_count()
+    return cell(*place, draws, printed, n_undefined=undefined, rounding=rounding)
+
+
+def _resampled_spearman(score: FloatArray, target: FloatArray) -> tuple[float, float]:
+    both = np.isfinite(score) & np.isfinite(target)
+    score, target = score[both], target[both]
+    if score.size < 3 or np.ptp(score) == 0 or np.ptp(target) == 0:
+        return np.nan, np.nan
+    rows = np.random.default_rng(SEED).integers(score.size, size=(RESAMPLES, score.size))
+    first, second = rankdata(score[rows], axis=1), rankdata(target[rows], axis=1)
+    first -= first.mean(axis=1, keepdims=True)
+    second -= second.mean(axis=1, keepdims=True)
+    norm = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
+    # A resample that drew one physician over and over has no order to keep.
+    defined = norm > 0
+    correlation = (first * second).sum(axis=1)[defined] / norm[defined]
+    low, high = np.percentile(correlation, (2.5, 97.5))
+    return float(low), float(high)
+
+
+class Column(NamedTuple):
+    """What a column of a table holds: a statistic of values, see :func:`summary_cell`.
+
+    With `ranks` it is their rank correlation with the score. `paper` gives what the paper prints
+    for a method; `rows` and `methods` say what the column is about, by default all.
+    """
+
+    name: str
+    of: str
+    paper: Callable[[str], Printed | None] = lambda method: None
+    statistic: Statistic = row_mean
+    rounding: float = ROUNDING
+    rows: pl.Expr | bool = True
+    methods: Callable[[str], bool] = lambda method: True
+    ranks: bool = False
+
+
+def cells_of(
+    table: pl.DataFrame, columns: Sequence[Column], condition: str | None = None
+) -> pl.DataFrame:
+    """Return the cells of some columns for every method, by condition unless one is named."""
+    cells = []
+    by = ["condition", "method"] if condition is None else ["method"]
+    for key, rows in table.group_by(by, maintain_order=True):
+        method = str(key[-1])
+        for column in columns:
+            own = rows.filter(column.rows)
+            if own.is_empty() or not column.methods(method):
+                continue
+            place = (condition or str(key[0]), method, column.name)
+            given = place, own, column.of, column.paper(method)
+            if column.ranks:
+                cells.append(spearman_cell(*given, column.rounding))
+            else:
+                cells.append(summary_cell(*given, column.statistic, column.rounding))
+    return cells_table(cells)
+
+
+def column_of(rows: pl.DataFrame, name: str) -> FloatArray:
+    """Return a column as numbers, NaN where it is undefined."""
+    return rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def is_cells(table: pl.DataFrame) -> bool:

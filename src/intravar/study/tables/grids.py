@@ -7,9 +7,11 @@ conditions down and the methods across.
 from __future__ import annotations
 
 import math
+import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import polars as pl
@@ -18,46 +20,17 @@ from intravar.estimators import METHODS
 from intravar.study.simulation.conditions import conditions_of
 from intravar.study.tables.cells import is_cells
 
-HEADINGS = {
-    "method": "Method",
-    "condition": "Condition",
-    "runs": "Runs",
-    "median": "Median (s)",
-    "longest": "Longest (s)",
-    "total": "Total (s)",
-    "peak_memory_mb": "Peak memory (MB)",
-    "mean_delta": "mean delta",
-    "mean_abs_delta": "mean |delta|",
-    "median_delta": "median delta",
-    "percent_positive": "% positive",
-    "mean_physician_error": "mean |delta| per physician",
-    "coverage": "coverage of D*",
-    "mean_error": "mean distance to D*",
-    "spearman_oracle": "Spearman, oracle",
-    "spearman_d_star": "Spearman, D*",
-    "score2": "SCORE2",
-    "w1": "w = 1",
-    "w2_3": "w = 2-3",
-    "w4_6": "w = 4-6",
-    "w7_9": "w = 7-9",
-    "pass1": "pass 1",
-    "pass2": "pass 2",
-} | {f"group{group}": f"group {group}" for group in range(1, 6)}
+_WORDS = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+TITLES: dict[str, str] = _WORDS["titles"]
+HEADINGS: dict[str, str] = _WORDS["headings"]
 _PER_CENT = "percent_positive"
 #: Measures from 0 to 1.
 _FROM_ZERO = ("coverage", "mean_abs_delta", "mean_error", "mean_physician_error")
 _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
 _SINGLE_DRAWS = "the range that holds 95 % of single draws"
 #: Characters that mean something in LaTeX.
-_LATEX = {
+_LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -135,17 +108,7 @@ def method_label(name: str) -> str:
 def make_grid(
     table: pl.DataFrame, name: str = "", title: str = "", label: Label = method_label
 ) -> Grid:
-    """Return a table as a grid.
-
-    Parameters
-    ----------
-    table
-        A table of cells, or any other table.
-    name, title
-        What it is called.
-    label
-        Gives the names of methods.
-    """
+    """Return a table, of cells or any other, as a grid; `label` gives the names of methods."""
 
     def heading(column: str) -> str:
         return HEADINGS.get(column) or label(column)
@@ -157,6 +120,10 @@ def make_grid(
             for row in table.iter_rows()
         ]
         return Grid(name, title, heading(first), [heading(column) for column in others], plain)
+    cohorts = {
+        name: "{n_patients:,} patients, {n_physicians} physicians".format_map(vars(each.scenario))
+        for name, each in conditions_of("grid").items()
+    }
     several = table["condition"].n_unique() > 1
     turned = (table["column"].n_unique() == 1 and several) or name == "grid"
     down, across = (["condition"], "method") if turned else (["condition", "method"], "column")
@@ -165,20 +132,12 @@ def make_grid(
     for (condition, *method), part in table.group_by(down, maintain_order=True):
         cells = {row[across]: _cell(row) for row in part.iter_rows(named=True)}
         words = [label(str(each)) for each in method]
-        words += [_condition_words(str(condition))] if several or turned else []
+        words += [cohorts.get(str(condition), str(condition))] if several or turned else []
         rows.append(Row(", ".join(words), [cells.get(column) for column in columns]))
     corner = ("Cohort" if name == "grid" else "Condition") if turned else "Method"
     # The grid of sizes resamples its draws: its intervals are about all of them.
     draws = 1 if name == "grid" else int(table["draws"].max() or 1)  # type: ignore[arg-type]
     return Grid(name, title, corner, [heading(column) for column in columns], rows, draws)
-
-
-def _condition_words(name: str) -> str:
-    known = conditions_of("grid").get(name)
-    if known is None:
-        return name
-    sizes = known.scenario
-    return f"{sizes.n_patients:,} patients, {sizes.n_physicians} physicians"
 
 
 def _plain_cell(value: Any) -> Cell | None:
@@ -248,12 +207,7 @@ def shown_interval(cell: Mapping[str, Any]) -> tuple[float | None, float | None]
 def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of a table as text, the paper's figure in brackets.
 
-    Parameters
-    ----------
-    table
-        A table of cells, or any other table.
-    narrow
-        Whether intervals go below figures, in two decimals, instead of beside them.
+    Where it is narrow, intervals go below figures, in two decimals, instead of beside them.
     """
     grid = make_grid(table)
     rows = [[row.heading, *(_plainly(cell, narrow) for cell in row.cells)] for row in grid.rows]

@@ -8,22 +8,7 @@ import polars as pl
 
 from intravar.documents.charts import Drawing, Plot, panels, text_width
 from intravar.study.benchmark.units import ORACLE
-from intravar.study.report.figures.marks import (
-    NARROW,
-    ROW,
-    colour_of,
-    defined,
-    extent,
-    group_colour,
-    group_legend,
-    labelled_rows,
-    physician_hint,
-    positions,
-    shape_of,
-    short_tick,
-    signed,
-    zero_line,
-)
+from intravar.study.report.figures import marks
 from intravar.study.report.stored_results import Results
 from intravar.study.tables import correlations_of
 from intravar.study.tables.grids import number_text
@@ -34,135 +19,114 @@ _SHADES = 5
 
 def group_panels(results: Results, width: int, condition: str) -> Drawing:
     """Plot model scores, discordance, deltas and rank correlations of a condition."""
-    narrow = width == NARROW
-    each = width if narrow else width // 2
-    parts: list[tuple[str, Drawing]] = [
-        (f"{results.label(method)} score", _model_scores(results, condition, method, each))
+    columns = 1 if width == marks.NARROW else 2
+    side = width // columns
+    parts: dict[str, Drawing] = {
+        f"{results.label(method)} score": _model_scores(results, condition, method, side)
         for method in results.other_methods
         if results.of(condition, [method]).height
-    ]
-    parts += [
-        ("Discordance by method", _discordance(results, condition, each)),
-        ("Delta per physician (mean in brackets)", _deltas(results, condition, each)),
-        ("Rank correlation (Spearman)", _correlations(results, condition, each)),
-    ]
-    titles = [title for title, _ in parts]
-    return panels([drawing for _, drawing in parts], 1 if narrow else 2, titles)
+    }
+    parts["Discordance by method"] = _discordance(results, condition, side)
+    parts["Delta per physician (mean in brackets)"] = _deltas(results, condition, side)
+    parts["Rank correlation (Spearman)"] = _correlations(results, condition, side)
+    return panels(list(parts.values()), columns, list(parts))
 
 
-def _shown(results: Results, condition: str, methods: list[str]) -> list[str]:
-    there = set(results.of(condition, methods)["method"].to_list())
-    return [method for method in methods if method in there]
-
-
-def _groups(rows: list[dict[str, Any]]) -> list[int]:
-    return sorted({int(row["group"]) for row in rows if row["group"] is not None})
+def _rows(
+    results: Results, condition: str, methods: list[str], *columns: str
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the methods that were run, and their rows with these columns defined."""
+    rows = results.of(condition, methods)
+    return marks.present(methods, rows.iter_rows(named=True)), marks.defined(rows, *columns)
 
 
 def _model_scores(results: Results, condition: str, method: str, width: int) -> Plot:
     """Plot the score per physician of a method that only ranks."""
-    rows = defined(results.of(condition, [method]), "score")
-    who = positions(results, condition)
+    _, rows = _rows(results, condition, [method], "score")
+    who = marks.positions(results, condition)
     ends = [row[name] for row in rows for name in ("score", "low", "high")]
-    plot = Plot(width, ROW * 8 + 60, x=(-0.5, len(who) - 0.5), y=extent(ends), top=34)
+    plot = Plot(width, marks.ROW * 8 + 60, x=(-0.5, len(who) - 0.5), y=marks.extent(ends), top=34)
     plot.axes("Physicians, in the order of their names", "Mean squared residual", x_ticks=())
-    plot.legend(group_legend(_groups(rows)))
+    plot.legend(marks.group_legend(rows))
     for row in rows:
-        at, colour = who[row["physician"]], group_colour(row["group"])
-        if row["low"] is not None:
-            plot.interval(at, row["low"], row["high"], colour=colour)
-        plot.point(
-            (at, row["score"]),
-            physician_hint(row, "overdispersion"),
-            who=at,
-            colour=colour,
-            shape=shape_of(results, method),
-        )
+        at, hint = who[row["physician"]], marks.physician_hint(row, "overdispersion")
+        look: dict[str, Any] = {
+            "value": "score",
+            "upright": True,
+            "who": at,
+            "colour": marks.group_colour(row["group"]),
+        }
+        marks.mark_row(plot, results, row, at, hint, **look)
     return plot
 
 
 def _discordance(results: Results, condition: str, width: int) -> Plot:
     """Plot the discordance that every method finds, coloured by physician group."""
-    shown = _shown(results, condition, [ORACLE, *results.rate_methods])
-    rows = defined(results.of(condition, shown), "score")
-    who = positions(results, condition)
-    plot = labelled_rows(
-        results.labels(shown),
-        extent([row["score"] for row in rows], 0.0, 0.5),
-        width,
-        "Discordance",
-        legend=group_legend(_groups(rows)),
-    )
+    shown, rows = _rows(results, condition, [ORACLE, *results.rate_methods], "score")
+    who = marks.positions(results, condition)
+    ends = marks.extent([row["score"] for row in rows], 0.0, 0.5)
+    labels, legend = results.labels(shown), marks.group_legend(rows)
+    plot = marks.labelled_rows(labels, ends, width, "Discordance", legend=legend)
     height = {method: number for number, method in enumerate(shown, 1)}
-    _traces(plot, rows, who, height)
+    for name, number in who.items():
+        _trace(plot, [row for row in rows if row["physician"] == name], number, height)
     for row in rows:
-        plot.point(
-            (row["score"], height[row["method"]]),
-            physician_hint(row, "discordance"),
-            who=who[row["physician"]],
-            colour=group_colour(row["group"]),
-            shape=shape_of(results, row["method"]),
-        )
+        at, hint = height[row["method"]], marks.physician_hint(row, "discordance")
+        look: dict[str, Any] = {
+            "value": "score",
+            "ends": False,
+            "colour": marks.group_colour(row["group"]),
+        }
+        marks.mark_row(plot, results, row, at, hint, who=who[row["physician"]], **look)
     return plot
 
 
-def _traces(
-    plot: Plot, rows: list[dict[str, Any]], who: dict[str, int], height: dict[str, int]
-) -> None:
+def _trace(plot: Plot, own: list[dict[str, Any]], number: int, height: dict[str, int]) -> None:
     """Add what is shown of a physician once picked: a line through all methods, and intervals."""
-    for name, number in who.items():
-        own = [row for row in rows if row["physician"] == name]
-        lines = [[(row["score"], height[row["method"]]) for row in own]]
-        lines += [
-            [(row["low"], height[row["method"]]), (row["high"], height[row["method"]])]
-            for row in own
-            if row["low"] is not None
-        ]
-        for line in lines:
-            points = " ".join("{},{}".format(*plot.place(*at)) for at in line)
-            plot.add('<polyline class="trace" data-p="{n}" points="{p}"/>', n=number, p=points)
+    lines = [[(row["score"], height[row["method"]]) for row in own]]
+    lines += [
+        [(row[end], height[row["method"]]) for end in ("low", "high")]
+        for row in own
+        if row["low"] is not None
+    ]
+    for line in lines:
+        points = " ".join("{},{}".format(*plot.place(*at)) for at in line)
+        plot.add('<polyline class="trace" data-p="{n}" points="{p}"/>', n=number, p=points)
+
+
+def _mean_deltas(results: Results, condition: str) -> dict[str, float]:
+    """Return every method's mean delta in the first draw of a condition, as stored."""
+    found = results.cells(f"{condition}_groups", "mean_delta", results.rate_methods)
+    return dict(found.drop_nulls("first").select("method", "first").iter_rows())
 
 
 def _deltas(results: Results, condition: str, width: int) -> Plot:
     """Plot score minus oracle per physician, with the mean in the label of the method."""
-    shown = _shown(results, condition, results.rate_methods)
-    rows = defined(results.of(condition, shown), "delta", "score")
-    means = dict(first_mean_deltas(results, condition).select("method", "first").iter_rows())
-    who = positions(results, condition)
-    labels = [_with_mean(results.label(method), means.get(method)) for method in shown]
+    shown, rows = _rows(results, condition, results.rate_methods, "delta", "score")
+    means = _mean_deltas(results, condition)
+    who = marks.positions(results, condition)
+    told = {method: f" ({marks.signed(mean)})" for method, mean in means.items()}
+    labels = [results.label(method) + told.get(method, "") for method in shown]
     ends = [row["delta"] for row in rows] + [means.get(method) for method in shown]
-    plot = labelled_rows(labels, extent(ends, 0.0), width, "Delta (score minus oracle)", signs=True)
-    zero_line(plot)
+    plot = marks.labelled_rows(
+        labels, marks.extent(ends, 0.0), width, "Delta (score minus oracle)", signs=True
+    )
     for row in rows:
-        plot.point(
-            (row["delta"], shown.index(row["method"]) + 1),
-            physician_hint(row, "discordance"),
-            who=who[row["physician"]],
-            radius=3.5,
-            colour=colour_of(results, row["method"]),
-            shape=shape_of(results, row["method"]),
-        )
+        at, hint = shown.index(row["method"]) + 1, marks.physician_hint(row, "discordance")
+        look: dict[str, Any] = {"value": "delta", "ends": False, "radius": 3.5}
+        marks.mark_row(plot, results, row, at, hint, who=who[row["physician"]], **look)
     for number, method in enumerate(shown, 1):
-        if (mean := means.get(method)) is not None:
-            short_tick(plot, mean, number)
+        if method in means:
+            marks.short_tick(plot, means[method], number)
     return plot
-
-
-def first_mean_deltas(results: Results, condition: str) -> pl.DataFrame:
-    """Return every method's mean delta in the first draw of a condition, as stored."""
-    return results.cells(f"{condition}_groups", "mean_delta", results.rate_methods)
-
-
-def _with_mean(label: str, mean: float | None) -> str:
-    return label if mean is None else f"{label} ({signed(mean)})"
 
 
 def _correlations(results: Results, condition: str, width: int) -> Drawing:
     """Plot the rank correlation of every two methods, the oracle among them."""
-    shown = _shown(results, condition, [ORACLE, *results.methods])
+    shown, _ = _rows(results, condition, [ORACLE, *results.methods])
     labels = results.labels(shown)
     there = pl.col("method").is_in(shown) & pl.col("column").is_in(shown)
-    rows = defined(results.tables[correlations_of(condition)].filter(there), "first")
+    rows = marks.defined(results.tables[correlations_of(condition)].filter(there), "first")
     floor = min([0.9, *(row["first"] for row in rows)])
     room = max(text_width(label) for label in labels) + 8
     side = min((width - room - 8) / len(shown), 30.0)
@@ -191,12 +155,8 @@ def _correlations(results: Results, condition: str, width: int) -> Drawing:
 
 def panels_in_words(results: Results, condition: str) -> str:
     """Return the mean delta of every method on a condition."""
-    means = first_mean_deltas(results, condition)
-    listed = "; ".join(
-        f"{row['label']} {signed(row['first'])}"
-        for row in means.iter_rows(named=True)
-        if row["first"] is not None
-    )
+    means = _mean_deltas(results, condition)
+    listed = "; ".join(f"{results.label(m)} {marks.signed(mean)}" for m, mean in means.items())
     n = results.of(condition, results.rate_methods)["physician"].n_unique()
     return (
         f"Four panels for {n} physicians: model score, discordance by method and group, delta by "
