@@ -274,7 +274,7 @@ def _of_table(
         estimate_cost(
             Size.of(prepared.observed),
             METHODS.get(method),
-            periods=prepared.period is not None,
+            periods=[] if prepared.period is None else prepared.period.counts(),
         ),
     )
 

@@ -14,6 +14,7 @@ from functools import cache
 
 import numpy as np
 
+from intravar.estimators import predictability
 from intravar.estimators.base import CommonEstimator, Estimator, Size, Work
 from intravar.estimators.predictability import Predictability
 from intravar.prediction.tasks import MOST_COMMON
@@ -82,7 +83,9 @@ class Cost:
         return f"about {time} and {memory}"
 
 
-def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool = False) -> Cost:
+def estimate_cost(
+    size: Size, method: type[Estimator] | None, *, periods: Sequence[int] = ()
+) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting.
 
     Parameters
@@ -92,7 +95,8 @@ def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool =
     method
         The method that measures.
     periods
-        Whether periods are compared, for which predictions are learned twice more.
+        Patients of each period, where periods are compared: the method is fitted once more, with
+        the period as a covariate, and the noise of each period is taken apart.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -105,7 +109,8 @@ def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool =
         halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
         more = (3 if n <= FEW_PATIENTS else 1) * halves + (1 + HALVES_MORE) * once
     if periods:
-        more += (2 + HALVES_MORE) * once
+        more += time_of_fit(Size(n, p + 1, size.panels), method)
+        more += (1 + HALVES_MORE) * sum(_one_deal(_of(size, count)) for count in periods)
     seconds = own + more + _around(n, p)
     return Cost(float(seconds), _memory_mb(size, method))
 
@@ -154,6 +159,13 @@ def _in_one_thread(size: Size) -> float:
     """Return the seconds in which predictions are learned beside a method."""
     work = Predictability.work(size)
     return work.alone + work.shared
+
+
+def _one_deal(size: Size) -> float:
+    """Return the seconds in which predictions are learned where patients are dealt once."""
+    if size.n_patients > predictability.SMALL_COHORT:
+        return _in_one_thread(size)
+    return _in_one_thread(size) / predictability.REPETITIONS
 
 
 def _of(size: Size, n_patients: int) -> Size:

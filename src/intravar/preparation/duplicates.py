@@ -139,7 +139,8 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
         links.append(copied)
     group = _joined(links, table.height)[1]
     n_copies = 0 if copied is None else table.height - len(np.unique(copied))
-    again = tuple(name for name in known if table[name].drop_nulls().is_duplicated().any())
+    present = {name: table[name].drop_nulls() for name in known}
+    again = tuple(name for name, ids in present.items() if ids.n_unique() < len(ids))
     return RepeatedRows(group, n_copies, n_again, again)
 
 

@@ -47,6 +47,11 @@ class Dealt:
     names: tuple[str, ...]
     place: IntArray
 
+    def counts(self) -> list[int]:
+        """Return the patients of each stratum."""
+        known = self.place[self.place >= 0]
+        return [int(count) for count in np.bincount(known, minlength=len(self.names))]
+
 
 def check_period(period: str | None) -> None:
     """Refuse a period that has no meaning."""
