@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks._cohorts import Case
 from intravar.estimators import METHODS, Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
-from intravar.measurement.beyond import with_everybody
+from intravar.measurement.beyond import OneDecision, with_everybody
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.grounds import gain_over_limits, rule_strength
 from intravar.measurement.halves import compare_halves
@@ -65,9 +65,8 @@ def collected(case: Case, method: str) -> dict[str, Any]:
             rule = suggest_rule(found.prepared, seed)
             probability = rule.probability
         if found.beyond is not None:
-            weights = dict.fromkeys(found.prepared.covariates, 1.0)
-            quiet = RunSettings(), lambda done, total: None
-            everybody = with_everybody({method: fitted}, found, weights, *quiet)
+            alone = {"": OneDecision(found, {method: fitted})}
+            everybody = with_everybody(alone, RunSettings(), lambda done, total: None)[""]
             main, found = everybody.fitted[method], everybody.check
         halves = None
         if isinstance(main.estimator, Estimator):

@@ -9,12 +9,12 @@ import polars as pl
 
 import intravar
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.evidence import Evidence
-from intravar.measurement.strata import Strata, course_of, subgroups
+from intravar.measurement.strata import Strata, course_of, learn_dated, subgroups
 from intravar.preparation.check import checked
 from intravar.preparation.prepare import Prepared
 from intravar.publication.strata import SURE, published_strata
 from intravar.request import Request
+from intravar.runs.readings import patient_table
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
 from intravar.study.simulation.covariates import MIDDLE_DAY
@@ -51,14 +51,12 @@ def _draw(name: str, draw: int) -> dict[str, float]:
     if name.startswith("drift"):
         day = f"before/after {pl.select(FIRST_DAY + pl.duration(days=MIDDLE_DAY)).item()}"
         prepared = checked(table, Request(date="seen", period=day, **asked)).prepared
-        course = course_of(prepared, *_fitted(prepared), 0)
-        assert course is not None
+        course = course_of(*_predicted(prepared), prepared, 0)
         strata, stratum, changed = course.strata, late, float(course.rule_changed)
     else:
         prepared = checked(table.drop("seen"), Request(by="male", **asked)).prepared
-        found = subgroups(prepared, _fitted(prepared)[1])
-        assert found is not None
-        strata, stratum = found, cohort.covariates["male"].to_numpy().astype(np.int64)
+        strata = subgroups(*_predicted(prepared), prepared.dealt["by"])
+        stratum = cohort.covariates["male"].to_numpy().astype(np.int64)
     return _held(strata, _truth(cohort, stratum)) | {"changed": changed}
 
 
@@ -87,9 +85,19 @@ def _truth(cohort: Cohort, stratum: IntArray) -> FloatArray:
     return summed["change"].to_numpy()
 
 
-def _fitted(prepared: Prepared) -> tuple[intravar.Predictability, Evidence]:
-    model = intravar.Predictability().fit_observed(prepared.observed)
-    return model, model.evidence(prepared.observed)
+def _predicted(prepared: Prepared) -> tuple[pl.DataFrame, pl.Series]:
+    observed = prepared.observed
+    model = intravar.Predictability().fit_observed(observed)
+    dated = learn_dated(model, prepared) if "date" in prepared.dealt else None
+    patients = patient_table(
+        model.evidence(observed),
+        observed,
+        prepared.rows,
+        np.arange(len(observed.named)),
+        prepared.dealt,
+        None if dated is None else lambda _: dated,
+    )
+    return patients, observed.named
 
 
 def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:

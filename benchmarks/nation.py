@@ -11,6 +11,8 @@ with SIGKILL and given again.
     python -m benchmarks nation skewed              # one physician with a million patients
     python -m benchmarks nation limits              # memory beside the limit that was given
     python -m benchmarks nation tenth               # scores by a tenth, and by everybody in memory
+    python -m benchmarks nation more                # a million: two decisions, subgroups, periods
+    python -m benchmarks nation more 200000         # the same with so many patients
 """
 
 from __future__ import annotations
@@ -41,6 +43,10 @@ LIMITS = ("800MB", "1.2GB", "2GB")
 
 def run(*arguments: str) -> None:
     print(f"{'':46}{'seconds':>9}{'processor':>11}{'peak MB':>9}")
+    if arguments[:1] == ("more",):
+        with tempfile.TemporaryDirectory() as folder:
+            _more(int(arguments[1]) if len(arguments) > 1 else 1_000_000, Path(folder))
+        return
     for asked in arguments or ("1000000",):
         with tempfile.TemporaryDirectory() as folder:
             if asked == "wide":
@@ -72,6 +78,20 @@ def _of_size(n_patients: int, folder: Path) -> None:
             keyless = ["physicians.csv"]
             same = all(_scores(out / name) == _scores(again / name) for name in keyless)
             print(f"  the same bits: {'yes' if same else 'NO'}", flush=True)
+
+
+def _more(n_patients: int, folder: Path) -> None:
+    """Measure what is asked for beside one decision: two of them, subgroups, periods."""
+    table = write_patients(folder / "patients", n_patients, more=True)
+    called = f"{n_patients:,} x {n_patients // PANEL:,} x {COVARIATES}"
+    for words, asked in {
+        "two decisions": ("--decision", "decision,second", "--exclude", "ward,seen"),
+        "--by": ("--decision", "decision", "--by", "ward", "--exclude", "second,seen"),
+        "--period": ("--decision", "decision", "--date", "seen", "--exclude", "second,ward"),
+    }.items():
+        columns = ("--physician", "physician", *asked)
+        found = timed(["measure", str(table), *columns, "--out", str(folder / words.strip("-"))])
+        _line(f"{called}, {words}", found)
 
 
 def _measured(called: str, table: Path, method: str, out: Path) -> Run:
@@ -151,13 +171,14 @@ def _line(words: str, found: Run) -> None:
     print(f"{words:46}{took}{ended}", flush=True)
 
 
-def write_patients(folder: Path, n_patients: int) -> Path:
+def write_patients(folder: Path, n_patients: int, *, more: bool = False) -> Path:
     """Write patients in parts, so that no more than a block of them is held."""
     folder.mkdir(parents=True)
     done = 0
     while done < n_patients:
         n = min(BLOCK, n_patients - done)
         block = patients(n, n // PANEL, done // BLOCK, done // PANEL)
+        block = with_more(block, done // BLOCK) if more else block
         block.write_parquet(folder / f"part-{done // BLOCK:05d}.parquet")
         done += n
     return folder
@@ -176,6 +197,17 @@ def patients(n: int, n_physicians: int, seed: int, first: int) -> pl.DataFrame:
         **{name: pl.Series(values) for name, values in noise.items()},
         decision=pl.Series(y),
         physician="D" + codes.cast(pl.String).str.zfill(6),
+    )
+
+
+def with_more(table: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Add a second decision that goes by another rule, a ward and a date."""
+    random, n = np.random.default_rng(1_000 + seed), table.height
+    chance = 1 / (1 + np.exp(-2 * (table["other0"] - table["other1"]).to_numpy()))
+    return table.with_columns(
+        second=pl.Series((random.random(n) < chance).astype(np.int8)),
+        ward=pl.Series(random.choice(["north", "south", "west"], n)),
+        seen=pl.date(2022, 1, 1) + pl.duration(days=pl.Series(random.integers(0, 1095, n))),
     )
 
 

@@ -1,9 +1,10 @@
 """Real repeats: every method, given one occasion, against how often deciders contradict themselves.
 
-    python -m benchmarks repeats FOLDER
+    python -m benchmarks repeats FOLDER [--draws N] [METHOD ...] [PART OF A NAME ...]
 
 The folder holds one CSV file per study: decider, case, occasion, decision, severity, and what else
-the study gives. See docs/validation.md.
+the study gives. One occasion of each case is drawn, several times; what another set of draws would
+move is told behind a correlation. See docs/validation.md.
 """
 
 from __future__ import annotations
@@ -40,22 +41,37 @@ METHODS: tuple[type[Estimator], ...] = (
 )
 
 
-def run(folder: str | None = None, *only: str) -> None:
+def run(folder: str | None = None, *arguments: str) -> None:
     """Print a table per study and the mean over studies."""
     if folder is None:
         print("give the folder of the studies: python -m benchmarks repeats FOLDER")
         return
-    methods = [method for method in METHODS if not only or method.name in only]
-    summary: dict[str, list[float]] = {}
+    rest, draws = list(arguments), DRAWS
+    if "--draws" in rest:
+        at = rest.index("--draws")
+        draws = int(rest[at + 1])
+        del rest[at : at + 2]
+    known = {method.name: method for method in METHODS}
+    methods = [known[name] for name in rest if name in known] or list(METHODS)
+    parts = [part for part in rest if part not in known]
+    summary: dict[str, list[FloatArray]] = {}
     for path in sorted(Path(folder).glob("*.csv")):
-        for name, rho in _study(path, methods).items():
-            summary.setdefault(name, []).append(rho)
-    print("\nmean Spearman over studies")
-    for name, values in sorted(summary.items(), key=lambda item: -float(np.mean(item[1]))):
-        print(f"  {name:<20} {np.mean(values):+.3f}")
+        if not parts or any(part in path.stem for part in parts):
+            for name, drawn in _study(path, methods, draws).items():
+                summary.setdefault(name, []).append(drawn)
+    print(f"\nmean Spearman over studies, {draws} draws, and its Monte-Carlo error")
+    means = {name: float(np.mean(values)) for name, values in summary.items()}
+    for name, values in sorted(summary.items(), key=lambda item: -means[item[0]]):
+        moved = np.sqrt(sum(_error(drawn) ** 2 for drawn in values)) / len(values)
+        print(f"  {name:<20} {means[name]:+.3f} ± {moved:.3f}")
 
 
-def _study(path: Path, methods: list[type[Estimator]]) -> dict[str, float]:
+def _error(drawn: FloatArray) -> float:
+    """Return the standard error of a mean over draws."""
+    return float(np.std(drawn, ddof=1) / np.sqrt(len(drawn))) if len(drawn) > 1 else float("nan")
+
+
+def _study(path: Path, methods: list[type[Estimator]], draws: int) -> dict[str, FloatArray]:
     table = read_study(path)
     counted = Repeats().fit(table["case"], table["decision"], table["decider"])
     truth = dict(zip(counted.physicians_, counted.score_, strict=True))
@@ -64,18 +80,19 @@ def _study(path: Path, methods: list[type[Estimator]]) -> dict[str, float]:
         f"\n{path.stem}: {len(known)} deciders with repeats, "
         f"{int(counted.n_repeated_.sum()):,} repeated cases, truth {known.mean():.3f}"
     )
-    print("  method               Spearman [95 %]         level  holds")
+    print("  method               Spearman ± error [95 %]         level  holds")
     found = {}
     for method in methods:
-        rows = [_draw(table, method, truth, draw) for draw in range(DRAWS)]
+        rows = [_draw(table, method, truth, draw) for draw in range(draws)]
         score, high, real = (np.mean([row[at] for row in rows], axis=0) for at in range(3))
-        rho = float(np.mean([_spearman(row[0], row[2]) for row in rows]))
+        rho = np.array([_spearman(row[0], row[2]) for row in rows])
         low, up = _interval(score, real)
         holds = np.mean([np.mean(row[1] >= row[2]) for row in rows])
         said = "-" if np.isnan(high).all() or method.scale != "discordance" else f"{holds:.2f}"
         level = "-" if method.scale != "discordance" else f"{np.nanmean(score):.3f}"
         print(
-            f"  {method.label:<20} {rho:+.2f} [{low:+.2f}, {up:+.2f}]   {level:>9}  {said}",
+            f"  {method.label:<20} {rho.mean():+.2f} ± {_error(rho):.2f} [{low:+.2f}, {up:+.2f}]   "
+            f"{level:>9}  {said}",
             flush=True,
         )
         found[method.label] = rho

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -41,6 +42,22 @@ LEAST_SAMPLE = 1_000
 #: Days after the visit within which a prescription counts as its decision (OMOP).
 WINDOW = 30
 
+#: What numbers must satisfy, and what to give instead of one that does not.
+_LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "min_panel": (lambda given: given >= 2, "a pair takes two, give 2 or more"),
+    "sample": (lambda given: given >= LEAST_SAMPLE, f"give {LEAST_SAMPLE:,} rows or more"),
+    "min_reliability": (lambda given: 0 <= given <= 1, "it lies between 0 and 1"),
+    "matters": (
+        lambda given: 0 <= given < 0.5,
+        "it is a share of pairs, from 0 to below 0.5 (0.02 is 2 of 100)",
+    ),
+    # A count hidden by 2 could only be 1.
+    "smallest_cell": (
+        lambda given: given >= 1 and given != 2,
+        "give 1 (hide nothing), or 3 or more",
+    ),
+}
+
 SUFFIX = ".toml"
 #: Entry of `[words]` that names a file of words which an institution keeps.
 FILE = "file"
@@ -53,6 +70,14 @@ _OLD_NAMES = {"seed": "random_state"}
 def _asked(section: str, words: str, default: Any = None) -> Any:
     """Declare a field: the section of the file that it stands in, and what it means."""
     return field(default=default, metadata={"section": section, "words": words})
+
+
+_columns = partial(_asked, "columns")
+_population = partial(_asked, "population")
+_reading = partial(_asked, "reading")
+_methods = partial(_asked, "methods")
+_limits = partial(_asked, "limits")
+_words = partial(_asked, "words")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,80 +94,68 @@ class Request:
     intravar.errors.InputError: min_panel is 1; a pair takes two, give 2 or more
     """
 
-    physician: str = _asked("columns", "Column of whoever decides.", "")
-    decision: str = _asked(
-        "columns", "Column of the decision; several with commas between are measured together.", ""
+    physician: str = _columns("Column of whoever decides.", "")
+    decision: str = _columns(
+        "Column of the decision; several with commas between are measured together.", ""
     )
-    order: tuple[str, ...] = _asked(
-        "columns", "Several decisions in the order in which they are taken. Default: as named.", ()
+    order: tuple[str, ...] = _columns(
+        "Several decisions in the order in which they are taken. Default: as named.", ()
     )
-    covariates: tuple[str, ...] | None = _asked(
-        "columns", "Columns to compare patients by. Default: all."
+    covariates: tuple[str, ...] | None = _columns("Columns to compare patients by. Default: all.")
+    exclude: tuple[str, ...] = _columns("Columns not to compare patients by.", ())
+    after: tuple[str, ...] = _columns("Columns that are known only after the decision.", ())
+    categorical: tuple[str, ...] = _columns("Columns of numbers that are codes of categories.", ())
+    decision_positive: str | None = _columns(
+        "Value of the decision that counts, or a comparison such as '>=4'."
     )
-    exclude: tuple[str, ...] = _asked("columns", "Columns not to compare patients by.", ())
-    after: tuple[str, ...] = _asked(
-        "columns", "Columns that are known only after the decision.", ()
+    missing: Missing = _columns(  # noqa: RUF009
+        "Missing covariates: indicator, drop or impute.", "indicator"
     )
-    categorical: tuple[str, ...] = _asked(
-        "columns", "Columns of numbers that are codes of categories.", ()
+    patient: str | None = _columns("Column that names the patient. Default: found out by its name.")
+    case: str | None = _columns("Column that says which case was seen, if some were seen twice.")
+    repeated: Repeated = _columns(  # noqa: RUF009
+        "Copies of rows and patients who come again: counted once, or all.", "once"
     )
-    decision_positive: str | None = _asked(
-        "columns", "Value of the decision that counts, or a comparison such as '>=4'."
+    where: str | None = _population(
+        'Which patients are meant: "age >= 75 and diabetes = 1". Default: all.'
     )
-    missing: Missing = _asked(  # noqa: RUF009
-        "columns", "Missing covariates: indicator, drop or impute.", "indicator"
+    by: str | None = _population("Column whose levels are compared with each other.")
+    date: str | None = _population("Column that says when, for a course over time.")
+    period: str | None = _population(
+        "year, quarter, month or 'before/after 2024-03-01'. Default: year."
     )
-    patient: str | None = _asked(
-        "columns", "Column that names the patient. Default: found out by its name."
+    table: str | None = _reading("Table of a database.")
+    query: str | None = _reading("Query of a database.")
+    separator: str | None = _reading("Separator of a text file. Default: found out.")
+    encoding: str | None = _reading("Encoding of a text file. Default: UTF-8.")
+    sheet: str | None = _reading("Sheet of a workbook.")
+    method: str | None = _methods("Method that measures. Default: predictability.")
+    methods: tuple[str, ...] = _methods("Methods to set beside it, or all.", ())
+    random_state: int = _methods("Seed of what a method draws.", 0)
+    sample: int = _methods(
+        "Patients to learn from; in larger tables the others are read by it.", SAMPLE
     )
-    case: str | None = _asked(
-        "columns", "Column that says which case was seen, if some were seen twice."
+    min_panel: int = _limits("Patients below which a physician is not reported.", MIN_PANEL)
+    min_reliability: float = _limits(
+        "Reliability below which a physician is not ranked.", MIN_RELIABILITY
     )
-    repeated: Repeated = _asked(  # noqa: RUF009
-        "columns", "Copies of rows and patients who come again: counted once, or all.", "once"
+    matters: float = _limits(
+        "Standard deviation between physicians below which they do not differ.", MATTERS
     )
-    where: str | None = _asked(
-        "population", 'Which patients are meant: "age >= 75 and diabetes = 1". Default: all.'
+    smallest_cell: int = _limits(
+        "Smallest count of patients or events that is shown.", SMALLEST_CELL
     )
-    by: str | None = _asked("population", "Column whose levels are compared with each other.")
-    date: str | None = _asked("population", "Column that says when, for a course over time.")
-    period: str | None = _asked(
-        "population", "year, quarter, month or 'before/after 2024-03-01'. Default: year."
+    decider_word: str | None = _words(
+        "Whoever decides, one and several. Default: physician,physicians."
     )
-    table: str | None = _asked("reading", "Table of a database.")
-    query: str | None = _asked("reading", "Query of a database.")
-    separator: str | None = _asked("reading", "Separator of a text file. Default: found out.")
-    encoding: str | None = _asked("reading", "Encoding of a text file. Default: UTF-8.")
-    sheet: str | None = _asked("reading", "Sheet of a workbook.")
-    method: str | None = _asked("methods", "Method that measures. Default: predictability.")
-    methods: tuple[str, ...] = _asked("methods", "Methods to set beside it, or all.", ())
-    random_state: int = _asked("methods", "Seed of what a method draws.", 0)
-    sample: int = _asked(
-        "methods", "Patients to learn from; in larger tables the others are read by it.", SAMPLE
+    case_word: str | None = _words(
+        "Whoever is decided about, one and several. Default: patient,patients."
     )
-    min_panel: int = _asked(
-        "limits", "Patients below which a physician is not reported.", MIN_PANEL
+    decision_word: str | None = _words("What is decided for, thrombolysis say.")
+    labels: Labels = _words(  # noqa: RUF009
+        "What to call a column, as COLUMN=label; may be given again.", ()
     )
-    min_reliability: float = _asked(
-        "limits", "Reliability below which a physician is not ranked.", MIN_RELIABILITY
-    )
-    matters: float = _asked(
-        "limits", "Standard deviation between physicians below which they do not differ.", MATTERS
-    )
-    smallest_cell: int = _asked(
-        "limits", "Smallest count of patients or events that is shown.", SMALLEST_CELL
-    )
-    decider_word: str | None = _asked(
-        "words", "Whoever decides, one and several. Default: physician,physicians."
-    )
-    case_word: str | None = _asked(
-        "words", "Whoever is decided about, one and several. Default: patient,patients."
-    )
-    decision_word: str | None = _asked("words", "What is decided for, thrombolysis say.")
-    labels: Labels = _asked(  # noqa: RUF009
-        "words", "What to call a column, as COLUMN=label; may be given again.", ()
-    )
-    title: str | None = _asked("words", "Title of the page.")
+    title: str | None = _words("Title of the page.")
 
     def __post_init__(self) -> None:
         if isinstance(self.decision, list | tuple):
@@ -152,14 +165,17 @@ class Request:
         for name in ("physician", "decision"):
             if not getattr(self, name):
                 raise InputError(f"{option(name)} is not given; name a column of the table")
-        _refuse_unknown("policy for missing values", self.missing, MISSING_POLICIES)
-        _refuse_unknown("policy for repeated patients", self.repeated, REPEATED_POLICIES)
+        for what, given, known in (
+            ("policy for missing values", self.missing, MISSING_POLICIES),
+            ("policy for repeated patients", self.repeated, REPEATED_POLICIES),
+        ):
+            if given not in known:
+                raise unknown_name(what, given, known, remedy=", ".join(known))
         self._check_decisions()
         self._check_population()
-        self._check_limits()
-        self._check_words()
-
-    def _check_words(self) -> None:
+        for name, (fits, remedy) in _LIMITS.items():
+            if not fits(value := getattr(self, name)):
+                raise InputError(f"{option(name)} is {value:g}; {remedy}")
         told = {name: checked_pair(name, getattr(self, name)) for name in _PAIRS}
         told["decision_word"] = checked_word("decision_word", self.decision_word)
         told["title"] = checked_word("title", self.title, LONGEST_TITLE)
@@ -225,30 +241,6 @@ class Request:
                     "are chosen by what was decided say nothing about deciding, leave it out"
                 )
 
-    def _check_limits(self) -> None:
-        if self.min_panel < 2:
-            raise InputError(
-                f"{option('min_panel')} is {self.min_panel}; a pair takes two, give 2 or more"
-            )
-        if self.sample < LEAST_SAMPLE:
-            raise InputError(
-                f"{option('sample')} is {self.sample}; give {LEAST_SAMPLE:,} rows or more"
-            )
-        if not 0 <= self.min_reliability <= 1:
-            raise InputError(
-                f"{option('min_reliability')} is {self.min_reliability:g}; it lies between 0 and 1"
-            )
-        if not 0 <= self.matters < 0.5:
-            raise InputError(
-                f"{option('matters')} is {self.matters:g}; it is a share of pairs, from 0 to "
-                "below 0.5 (0.02 is 2 of 100)"
-            )
-        if self.smallest_cell < 1 or self.smallest_cell == 2:  # a count hidden by 2 could only be 1
-            raise InputError(
-                f"{option('smallest_cell')} is {self.smallest_cell}; give 1 (hide nothing), or 3 "
-                "or more"
-            )
-
     @property
     def seed(self) -> int:
         """The old name of `random_state`."""
@@ -307,11 +299,6 @@ class Request:
 Request.__init__ = renamed(**_OLD_NAMES)(Request.__init__)  # type: ignore[method-assign]
 
 
-def _refuse_unknown(what: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise unknown_name(what, given, known, remedy=", ".join(known))
-
-
 def in_section(section: str) -> list[Field[Any]]:
     """Return the fields of a section."""
     return [each for each in fields(Request) if each.metadata["section"] == section]
@@ -363,9 +350,7 @@ def _labels(name: str, value: Any) -> Labels:
     found: dict[str, str] = {}
     for each in listed:
         pair = each.partition("=")[::2] if isinstance(each, str) and "=" in each else each
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
-        column, label = pair
+        column, label = pair if isinstance(pair, tuple | list) and len(pair) == 2 else ("", "")
         if not (isinstance(column, str) and isinstance(label, str) and column.strip()):
             raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
         found[column.strip()] = label if isinstance(label, SharedLabel) else label.strip()
@@ -377,12 +362,9 @@ class SharedLabel(str):
 
 
 def read_words(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the words that an institution keeps in a file: the fields of a `[words]` section.
+    """Return the words that an institution keeps in a TOML file: the fields of a `[words]` section.
 
-    Parameters
-    ----------
-    path
-        A TOML file with `decider_word`, `case_word`, `decision_word`, `title` and `[labels]`.
+    They are `decider_word`, `case_word`, `decision_word`, `title` and `[labels]`.
     """
     found = _flat({"words": _read_toml(path)}, path)
     labels = _labels("labels", found.pop("labels", ()))
@@ -411,14 +393,9 @@ def is_request_file(source: Any) -> bool:
 
 
 def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Request]:
-    """Return the source and the request of a TOML file.
+    """Return the source and the request of a TOML file; changes take the place of its fields.
 
-    Parameters
-    ----------
-    path
-        The file; a relative source in it is looked for beside it.
-    **changes
-        Fields that take the place of the file's.
+    A relative source in it is looked for beside it.
     """
     stored = _read_toml(path)
     source = stored.pop("source", None)
@@ -454,6 +431,11 @@ def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, 
                 raise unknown_name(f"entry of [{section}]", name, known, remedy=f"in '{path}'")
         found |= entries
     return found
+
+
+def shown_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request among the arguments of a function that shows some of them."""
+    return {each.name: given[each.name] for each in fields(Request) if each.name in given}
 
 
 def requested(

@@ -7,9 +7,9 @@ tree is evaluated on a table, or written as SQL from its parts, see `intravar.so
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from intravar.errors import InputError, option
 
@@ -76,35 +76,16 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_OPERATORS: dict[str, Operator] = {
-    "=": "=",
-    "==": "=",
-    "!=": "!=",
-    "<>": "!=",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-}
-_TURNED: dict[Operator, Operator] = {
-    "=": "=",
-    "!=": "!=",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-}
+#: Comparisons as they are meant, by how people write them; and with their two sides changed.
+_OPERATORS: dict[str, Operator] = {"==": "=", "<>": "!="}
+_TURNED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _WORDS = ("and", "or", "not", "in", "is", "between", "missing", "null", "true", "false")
 
 
 def parse_population(text: str) -> Population:
-    """Read an expression.
+    """Read comparisons of columns with values, put together with `and`, `or`, `not` and ( ).
 
-    Parameters
-    ----------
-    text
-        Comparisons of columns with values, put together with `and`, `or`, `not` and parentheses.
-        A name with spaces stands in double quotes, a text in single ones.
+    A name with spaces stands in double quotes, a text in single ones.
 
     Examples
     --------
@@ -186,16 +167,13 @@ class _Parser:
         return found
 
     def _any(self) -> Population:
-        parts = [self._all()]
-        while self._took("or"):
-            parts.append(self._all())
-        return parts[0] if len(parts) == 1 else Combined("or", tuple(parts))
+        return self._combined("or", lambda: self._combined("and", self._one))
 
-    def _all(self) -> Population:
-        parts = [self._one()]
-        while self._took("and"):
-            parts.append(self._one())
-        return parts[0] if len(parts) == 1 else Combined("and", tuple(parts))
+    def _combined(self, word: Literal["and", "or"], part: Callable[[], Population]) -> Population:
+        parts = [part()]
+        while self._took(word):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else Combined(word, tuple(parts))
 
     def _one(self) -> Population:
         self._depth += 1
@@ -214,13 +192,13 @@ class _Parser:
     def _comparison(self) -> Population:
         if self._next.kind in ("number", "text"):
             value, operator = self._value(), self._operator("a value")
-            return Compared(self._column(), _TURNED[operator], value)
+            return Compared(self._column(), _TURNED.get(operator, operator), value)
         column = self._column()
         if self._took("is"):
             denied = self._took("not")
             if not (self._took("missing") or self._took("null")):
                 raise self._unread("after 'is' comes 'missing' or 'not missing'")
-            return Negated(IsMissing(column)) if denied else IsMissing(column)
+            return _unless(denied, IsMissing(column))
         denied = self._took("not")
         if self._took("in"):
             return _unless(denied, OneOf(column, self._list()))
@@ -236,7 +214,8 @@ class _Parser:
     def _operator(self, after: str) -> Operator:
         if self._next.kind != "operator":
             raise self._unread(f"after {after} comes a comparison")
-        return _OPERATORS[self._take().text]
+        written = self._take().text
+        return _OPERATORS.get(written, cast("Operator", written))
 
     def _column(self) -> str:
         token = self._next
@@ -282,10 +261,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         found = _TOKEN.match(text, place)
         if found is None:
             begin = place + len(text[place:]) - len(text[place:].lstrip())
-            raise _refused(
-                f"'{text[begin : begin + 20]}' (place {begin + 1})",
-                "that has no meaning here",
-            )
+            where = f"'{text[begin : begin + 20]}' (place {begin + 1})"
+            raise _refused(where, "that has no meaning here")
         kind = str(found.lastgroup)
         value = str(found[kind])
         if kind in ("text", "quoted"):

@@ -336,7 +336,7 @@ def test_no_password_is_shown_or_logged(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError(f"cannot reach {url}")
 
-    monkeypatch.setattr("intravar.check", broken)
+    monkeypatch.setattr("intravar.preparation.check.checked_each", broken)
     monkeypatch.setattr("sys.argv", ["intravar", "check", url])
     outcome = run("check", url, *COLUMNS)
     assert outcome.code == 1

@@ -3,8 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from rich.console import Console
-
+from intravar.cli import Console
 from intravar.cli.stored import _print_rule
 from intravar.publication.results import KindOfPatients, Location
 from intravar.wording import USUAL

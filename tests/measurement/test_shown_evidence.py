@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from rich.console import Console
 
 import intravar
 from intravar import Measurement
+from intravar.cli import Console
 from intravar.cli.stored import _print_cases
 from intravar.wording import USUAL
 

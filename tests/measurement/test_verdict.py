@@ -89,8 +89,8 @@ def pairs() -> Pairs:
             "group only",
             "less than matters",
         ),
-        (replace(SOUND, group=explaining(0.05)), "group only", "explains hardly anything (5 %"),
-        (replace(SOUND, group=explaining(-0.02)), "group only", "explains hardly anything (0 %"),
+        (replace(SOUND, group=explaining(0.05)), "group only", "explains hardly anything"),
+        (replace(SOUND, group=explaining(-0.02)), "group only", "explains hardly anything"),
         (
             replace(SOUND, group=explaining(0.15), with_rates=0.9),
             "group only",

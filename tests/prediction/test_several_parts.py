@@ -42,6 +42,24 @@ def test_effects_equal_the_literal_ones() -> None:
     np.testing.assert_allclose(fast.value, value, atol=0.02)
 
 
+def test_effects_of_very_many_follow_from_what_some_teach(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    code = np.repeat(np.arange(60), 80)
+    design = np.column_stack([np.ones(len(code)), random.normal(size=len(code))])
+    score = random.normal(size=60)[code] + design[:, 1]
+    decided = (random.random((len(code), 2)) < expit(score)[:, None]).astype(np.float64)
+    known = np.ones(decided.shape, dtype=np.bool_)
+    logits = Logits((design, design), np.zeros(decided.shape), decided, known, code, 60)
+    whole = fit_effects(logits)
+    monkeypatch.setattr("intravar.prediction.several.effects.MOST_PATIENTS", 4_000)
+    monkeypatch.setattr("intravar.prediction.several.effects.LEARNED_FROM", 2_400)
+    found = fit_effects(logits)
+    assert 0 < np.abs(found.value - whole.value).max() < 0.25
+    assert np.corrcoef(found.value[:, 0], whole.value[:, 0])[0, 1] > 0.99
+    again = fit_effects(logits, start=whole, rounds=5)
+    assert np.abs(again.value - whole.value).max() < 0.25
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), n_decisions=st.integers(1, 3))
 def test_bound_is_the_mean_quadratic_score(seed: int, n_decisions: int) -> None:

@@ -8,9 +8,17 @@ import pytest
 
 import intravar
 from intravar import InputError, Request
-from intravar.preparation.periods import by_level, by_period, check_period
+from intravar.preparation.periods import Dealt, check_period, levels_of, periods_of
 
 DAYS = pl.Series("seen", [date(2023, 1, 1), date(2023, 12, 31), date(2024, 3, 1), None])
+
+
+def by_level(column: pl.Series) -> Dealt:
+    return levels_of(column).deal(column)
+
+
+def by_period(column: pl.Series, period: str) -> Dealt:
+    return periods_of(column, period).deal(column)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +104,7 @@ def test_the_date_compares_nobody() -> None:
     found = intravar.check(dated, date="seen", by="male", **asked).prepared
     assert "seen" not in found.covariates
     assert "male" in found.covariates
-    assert found.period is not None
-    assert found.period.names == ("2023", "2024")
+    assert found.dealt["date"].names == ("2023", "2024")
     uses = {each.column: each.use for each in found.columns}
     assert uses["seen"] == "date"
     for name, words in (("date", "which is the one who decided"), ("by", "which is the one who")):

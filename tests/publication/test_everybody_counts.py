@@ -1,14 +1,21 @@
 """Figures are those of everybody measured: bands count, and nothing is rounded twice."""
 
+from functools import cache, partial
+
 import numpy as np
 import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from intravar.estimators.evidence import Decisions
 from intravar.estimators.noise import Noise
-from intravar.inference import discordance_interval
+from intravar.inference import discordance_interval, profiles, rank_normal
+from intravar.inference.group import Group, group_of
 from intravar.measurement.measure import beside_bound
 from intravar.measurement.scores import Scores, result_table
-from intravar.publication.group import published_noise
+from intravar.measurement.sentences import differences_sentence
+from intravar.publication.group import SPREAD, published_noise, spread_steps, told_spread
 from intravar.publication.scores import ShownScores, shown_scores
 
 
@@ -78,3 +85,72 @@ def test_occasion_is_the_bound_and_two_never_disagree_less_than_one() -> None:
     assert told.occasion.value == 0.135
     assert (told.system.value or 0) >= 0.135
     assert found.system >= found.occasion == 0.135
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[Group, float]:
+    """Draw what was found of all physicians, and what matters."""
+    n = draw(st.integers(2, 12))
+    score = np.array(draw(st.lists(st.floats(0.0, 0.5), min_size=n, max_size=n)))
+    size = np.array(draw(st.lists(st.integers(20, 100_000), min_size=n, max_size=n)))
+    near = draw(st.sampled_from([1.0, 0.1, 0.02]))
+    matters = draw(st.sampled_from([0.005, 0.02, 0.1]))
+    error = np.sqrt(0.1 / size)
+    found = group_of(0.2 + near * (score - 0.2), error, size, matters=matters)
+    assert found is not None
+    return found, matters
+
+
+@given(groups(), st.sampled_from([0.001, 0.005, 0.02, 0.1]), st.floats(0.0, 0.999))
+@settings(max_examples=60, deadline=None)
+def test_spread_word_test_and_sentence_never_contradict_each_other(
+    drawn: tuple[Group, float], step: float, phase: float
+) -> None:
+    found, matters = drawn
+    told = told_spread(found, (step, step, 2 * step), phase, matters)
+    spread, low, high = (float(told[name] or 0.0) for name in SPREAD)
+    assert 0 <= low <= spread <= high
+    assert (low > 0) == (found.p_value < 0.05)
+    if found.differences == "less than matters":
+        assert high <= matters
+    else:
+        assert (found.differences == "differ") == (low > 0)
+        assert high >= matters
+    assert abs(spread - found.spread) <= step + 1e-9
+    assert found.differences is not None
+    said = differences_sentence(found.differences, spread, low, high, matters=matters)
+    if "standard deviation" in said:
+        begins = float(said.split("[")[1].split(",")[0])
+        assert (begins > 0) == (low > 0)
+        assert ("if at all" in said) <= (low == 0)
+
+
+@given(
+    st.lists(st.tuples(st.integers(120, 900), st.integers(20, 80)), min_size=2, max_size=8),
+    st.integers(30, 600),
+    st.integers(1, 10),
+    st.floats(0.0, 0.999),
+)
+@settings(max_examples=25, deadline=None)
+def test_the_spread_of_everybody_tells_no_hidden_count(
+    others: list[tuple[int, int]], n: int, k: int, phase: float
+) -> None:
+    """The attacker knows everybody else, and tries all small counts and secret points."""
+
+    @cache
+    def measured(guess: int) -> tuple[Group, tuple[float, ...]]:
+        scores = counted([n, *(size for size, _ in others)], [guess, *(few for _, few in others)])
+        found = group_of(scores.discordance, scores.interval.standard_error, scores.n_patients)
+        assert found is not None
+        with pytest.MonkeyPatch.context() as patch:  # nobody looks at ranks here
+            patch.setattr(profiles, "rank_normal", partial(rank_normal, n_draws=2))
+            return found, spread_steps(scores, Decisions(), shown(scores), 11)
+
+    def published(guess: int, point: float) -> object:
+        found, steps = measured(guess)
+        return found.differences, told_spread(found, steps, point, 0.02)
+
+    seen = published(k, phase)
+    near = [guess for guess in (k - 1, k + 1, k - 2, k + 2) if guess >= 0]
+    points = (phase, *np.linspace(0.0, 0.999, 12).tolist())
+    assert any(published(guess, point) == seen for guess in near for point in points)

@@ -3,6 +3,7 @@
 import json
 import stat
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from intravar.estimators.evidence import EligibleRates, Evidence, Pairs
 from intravar.inference import share_interval
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
+from intravar.measurement.verdict import Verdict
 from intravar.publication.diagnostics import without_small_bins
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import read_published
@@ -370,6 +372,19 @@ def test_no_name_leaves_the_private_folder(folder: Path) -> None:
     assert set(key["physicians"].values()) == {f"Dr. Secret P0{n}" for n in range(1, 7)}
     shown = pl.read_csv(folder / "physicians.csv")["physician"].to_list()
     assert sorted(shown) == sorted(key["physicians"])
+
+
+def test_no_figure_is_handed_on_where_none_may_be_read(measured: intravar.Measurement) -> None:
+    judged = Verdict("not interpretable", ("'dose' gives the decision away",), 9.0)
+    spoiled = replace(measured, judged=judged)
+    names = {name: name for name in measured.main.scores.physician.cast(pl.String)}
+    found = published_of(spoiled, names, lambda name: 0.5).first
+    told = {name for name in found.physicians.columns if found.physicians[name].count()}
+    assert told <= {"physician", "n_patients", "rate", "reason", "reportable"}
+    assert not found.physicians["reportable"].any()
+    assert found.group is None
+    assert found.median_discordance is None
+    assert (found.n_reportable, found.n_ranked, found.n_banded) == (0, 0, 0)
 
 
 def test_only_the_owner_reads_the_private_folder(folder: Path) -> None:

@@ -11,18 +11,19 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
-from intravar.measurement.beyond import with_everybody
+from intravar.measurement.beyond import OneDecision, with_everybody
 from intravar.measurement.cases.behind import MOST_PAIRS, REVIEW
 from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import Fitted, Measurement
 from intravar.measurement.scores import Scores
+from intravar.measurement.strata import course_of, learn_dated, subgroups
 from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
 from intravar.runs import RunSettings, buckets
-from intravar.runs.limits import BUCKET_PATIENTS, Load, parse_memory, within
 from intravar.runs.readings import BucketTask, read_bucket
+from intravar.runs.settings import BUCKET_PATIENTS, Load, parse_memory, within
 from intravar.runs.store import Parts
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -84,7 +85,8 @@ def scored(source: Any, settings: RunSettings, **options: Any) -> tuple[Scores, 
     assert found.beyond is not None
     assert found.method == "predictability"
     fitted = {found.method: learned(found.prepared.observed, request.random_state)}
-    everybody = with_everybody(fitted, found, {}, settings, lambda *_: None)
+    decisions = {"drug": OneDecision(found, fitted)}
+    everybody = with_everybody(decisions, settings, lambda *_: None)["drug"]
     return everybody.fitted[found.method].scores, everybody.check
 
 
@@ -162,11 +164,46 @@ def test_buckets_and_processes_change_no_bit(
 ):
     path = tmp_path / "patients.parquet"
     table.sample(fraction=1, shuffle=True, seed=1).write_parquet(path)
-    monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 300)
+    monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", 300)
     other = measured(path, RunSettings(n_jobs=2))
     assert other.table.equals(found.table)
     one, same = (cases_of(each).drop("patient", "other") for each in (found, other))
     assert one.sort(one.columns).equals(same.sort(same.columns))
+
+
+def test_subgroups_and_periods_are_of_everybody(
+    table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+):
+    """Also levels that the sample does not hold; whatever the buckets."""
+    day = pl.int_range(pl.len()) * 7 % 700
+    rare = pl.when(pl.col("doctor") == "Dr small").then(pl.lit("rare")).otherwise("ward")
+    dated = table.with_columns(
+        ward=rare, seen=pl.when(day > 5).then(pl.date(2023, 1, 1) + pl.duration(days=day))
+    )
+    request = Request(**ASKED, by="ward", date="seen", repeated="all")
+    found = checked(dated, request)
+    assert "rare" not in found.prepared.raw["ward"]
+    main = learned(found.prepared.observed, 0)
+    assert isinstance(main.estimator, intravar.Predictability)
+    in_time = learn_dated(main.estimator, found.prepared)
+    one = OneDecision(found, {found.method: main}, predicting=(found.method, main), dated=in_time)
+    tables = []
+    for size in (BUCKET_PATIENTS, 300):
+        monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", size)
+        each = with_everybody({"drug": one}, RunSettings(n_jobs=1), lambda *_: None)["drug"]
+        assert each.patients is not None
+        assert each.physicians is not None
+        tables.append(each.patients.sort("row"))
+    assert tables[0].equals(tables[1])
+    assert tables[0]["row"].to_list() == list(range(table.height))
+    levels = subgroups(tables[0], each.physicians, found.prepared.dealt["by"])
+    counts = dated["ward"].value_counts().sort("ward")["count"].to_list()
+    assert levels.levels.sort("stratum")["n_patients"].to_list() == counts
+    assert levels.cells["physician"].n_unique() == 41
+    course = course_of(tables[0], each.physicians, found.prepared, 0)
+    assert course.n_undated == dated["seen"].null_count() > 0
+    assert course.strata.levels["n_patients"].sum() == table.height - course.n_undated
+    assert course.strata.changes["change"].null_count() < 41
 
 
 def test_a_sample_of_everybody_is_the_method_itself(table: pl.DataFrame):
@@ -183,7 +220,7 @@ def test_a_run_that_was_ended_goes_on(
     path = tmp_path / "patients.parquet"
     table.write_parquet(path)
     folder = tmp_path / "unfinished"
-    monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 300)
+    monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", 300)
     read: list[int] = []
 
     def ended_after_two(task: BucketTask) -> Any:

@@ -2,13 +2,13 @@
 
 import signal
 import time
-from typing import Any
 
-import polars as pl
 import pytest
 
 import intravar
 from dask_cluster import Cluster
+from intravar.measurement.beyond import OneDecision
+from intravar.measurement.measure import fit_method
 from intravar.preparation.check import checked
 from intravar.request import Request
 from intravar.runs.buckets import read_others
@@ -19,19 +19,14 @@ pytest.importorskip("distributed")
 
 def test_a_lost_worker_changes_no_bit(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
     address, workers = cluster.running(2), cluster.workers
-    monkeypatch.setattr("intravar.runs.limits.BUCKET_PATIENTS", 150)
+    monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", 150)
     cohort = intravar.simulate("continuous", n_patients=3_000, n_physicians=40, random_state=3)
     request = Request(physician="physician", decision="decision", method="latent-rule", sample=1000)
     found = checked(cohort.to_polars(), request)
     assert found.beyond is not None
-    models: dict[str, Any] = {
-        "latent-rule": intravar.LatentRule().fit_observed(found.prepared.observed)
-    }
-
-    def no_cases(*_: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
-        return pl.DataFrame(), pl.DataFrame()
-
-    expected = read_others(found, found.beyond, models, no_cases, RunSettings(n_jobs=1), print)
+    fitted, _ = fit_method("latent-rule", found.prepared.observed, 0)
+    by = {"decision": OneDecision(found, {"latent-rule": fitted}).read_by()}
+    expected = read_others({"decision": found}, by, RunSettings(n_jobs=1), print)
 
     def kill_one(done: int, total: int) -> None:
         if done and workers[0].poll() is None:
@@ -39,6 +34,7 @@ def test_a_lost_worker_changes_no_bit(cluster: Cluster, monkeypatch: pytest.Monk
             time.sleep(0.2)
 
     settings = RunSettings(engine=f"dask:{address}")
-    read = read_others(found, found.beyond, models, no_cases, settings, kill_one)
+    read = read_others({"decision": found}, by, settings, kill_one)
     assert workers[0].poll() is not None
-    assert read.panels.sort("code").equals(expected.panels.sort("code"))
+    panels, alike = (each["decision"].panels.sort("code") for each in (read, expected))
+    assert panels.equals(alike)

@@ -56,8 +56,7 @@ def read(found: Check) -> dict[str, tuple[int, int]]:
         codes = np.setdiff1d(np.arange(len(census.named)), inside)
         for some in np.array_split(codes, 5):
             rows = rows_of(census, some).collect()
-            roles = recipe.roles
-            table = as_measured(census, rows, roles.physician, roles.decision)
+            table = as_measured(census, found.beyond.counts, rows)
             portion = recipe.apply(table.select(pl.exclude(r"^intravar: .*$")))
             if portion is not None:
                 parts.append(portion.observed)
@@ -118,11 +117,11 @@ def test_a_part_of_a_panel_of_many_alike_is_like_the_panel(seed: int):
             "statin": (random.random(n) < 0.4).astype(int),
         }
     )
-    census = take_census(_scanned_frame(table), "doctor", "statin", outside="")
+    census = take_census(_scanned_frame(table), "doctor", ["statin"], outside="")
     drawn = part_by_lot(census, census.rows, np.array([0]), 8_000, seed).collect()
     assert drawn.height == pytest.approx(8_000, abs=6 * np.sqrt(8_000))
     shuffled = take_census(
-        _scanned_frame(table.sample(n, shuffle=True)), "doctor", "statin", outside=""
+        _scanned_frame(table.sample(n, shuffle=True)), "doctor", ["statin"], outside=""
     )
     again = part_by_lot(shuffled, shuffled.rows, np.array([0]), 8_000, seed).collect()
     held = ["smoker", "male", "statin"]
@@ -195,7 +194,7 @@ def test_buckets_are_read_as_the_sample_is(tmp_path: Path):
     assert recipe is not None
     census = found.beyond.census
     codes = np.setdiff1d(np.arange(len(census.named)), found.beyond.drawn.codes)
-    rows = as_measured(census, rows_of(census, codes).collect(), "doctor", "statin")
+    rows = as_measured(census, found.beyond.counts, rows_of(census, codes).collect())
     portion = recipe.apply(rows.select(pl.exclude(r"^intravar: .*$")))
     assert portion is not None
     at = portion.observed.names.index("cost")

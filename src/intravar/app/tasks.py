@@ -12,7 +12,7 @@ import intravar
 from intravar import documents, publication, sources
 from intravar import review as pair_review
 from intravar.app.guess import at_first_sight
-from intravar.preparation.check import folder_for_now
+from intravar.preparation.check import checked_each, folder_for_now
 from intravar.request import Request
 from intravar.review.store import read_stored
 from intravar.sources.reading import ROW, scan_source
@@ -61,10 +61,9 @@ def look(source: str, reading: Mapping[str, str], changed: float) -> dict[str, A
 
 def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[str, Any]]:
     """Return what a check finds, for each decision; nobody is named."""
-    told, decisions = [], Request(**asked).of_each()
-    several = len(decisions) > 1
-    for decision, alone in decisions.items():
-        found = intravar.check(source, alone)
+    told, request = [], Request(**asked)
+    several = len(request.decisions) > 1
+    for decision, found in checked_each(source, request).items():
         told.append(
             publication.plain(publication.published_check(found, several=several))
             | {

@@ -1,17 +1,17 @@
 from .commands import app
 from .endings import main, say
-from .progress import StepLines, StepProgress, StudyProgress
-from .screen import Console, Table, Text, escape
+from .progress import StepLines, StepProgress
+from .screen import Console, Table, Text, escape, table
 
 __all__ = [
     "Console",
     "StepLines",
     "StepProgress",
-    "StudyProgress",
     "Table",
     "Text",
     "app",
     "escape",
     "main",
     "say",
+    "table",
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import intravar
-from intravar import cli, estimators, runs
+from intravar import cli, estimators
 from intravar.cli.options import described
 from intravar.ledger import Ledger
 from intravar.study import report, tables
@@ -54,13 +54,11 @@ def methods(as_json: bool = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    table = cli.Table(box=None, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    table.add_column("sees decisions", justify="center")
-    table.add_column("idea", overflow="fold")
-    for row in rows:
-        table.add_row(str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"]))
-    cli.Console().print(table)
+    told = [
+        [str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"])] for row in rows
+    ]
+    heads = ("method", "sees decisions", "idea")
+    cli.Console().print(cli.table(heads, told, unbroken=("method",)))
 
 
 @described(
@@ -101,20 +99,20 @@ def benchmark(
     if resample_patients:
         console.print(RESAMPLING_WARNING)
     Ledger(out).check(["report.html"])
-    progress = cli.StudyProgress(console, runs.count_workers(workers))
     try:
-        study = intravar.benchmark(
-            conditions or ["score2"],
-            [name.strip() for name in methods.split(",") if name.strip()],
-            out=out,
-            replicates=replicates,
-            n_jobs=workers,
-            engine=engine,
-            fresh=fresh,
-            allow_mixed=allow_mixed,
-            replicates_are="resampled" if resample_patients else "fresh",
-            progress=progress,
-        )
+        with cli.StepProgress(console) as progress:
+            study = intravar.benchmark(
+                conditions or ["score2"],
+                [name.strip() for name in methods.split(",") if name.strip()],
+                out=out,
+                replicates=replicates,
+                n_jobs=workers,
+                engine=engine,
+                fresh=fresh,
+                allow_mixed=allow_mixed,
+                replicates_are="resampled" if resample_patients else "fresh",
+                progress=progress,
+            )
     except KeyboardInterrupt:
         message = f"interrupted; what was finished lies in {out}/ and the same command goes on"
         cli.say(f"intravar: {message}", err=True)
@@ -123,14 +121,10 @@ def benchmark(
         typer.echo(json.dumps(study.summary(), default=str))
     else:
         _print_study(console, study)
-    _write_report(console, study)
-    if study.failures.height:
-        raise typer.Exit(SOME_FAILED)
-
-
-def _write_report(console: cli.Console, study: intravar.study.Study) -> None:
     page, *_ = report.write_report(study.folder, ("html", "svg", "latex"))
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
+    if study.failures.height:
+        raise typer.Exit(SOME_FAILED)
 
 
 def _print_study(console: cli.Console, study: intravar.study.Study) -> None:

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-import intravar
 from intravar import cli, publication
 from intravar.cli import options
 from intravar.request import Request
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from intravar.preparation.check import Check
     from intravar.wording import Words
 
@@ -39,13 +36,13 @@ def check(
     Nothing is measured and nothing is written. Physicians are counted and not named, unless asked.
     Several decisions are looked at one after the other.
     """
+    from intravar.preparation.check import checked_each  # loads what reads and computes
+
     secret = None if key is None else publication.read_key(key)
     console = cli.Console(highlight=False, quiet=quiet)
     told: dict[str, Any] = {}
-    decisions = request.of_each()
-    several = len(decisions) > 1
-    for decision, alone in decisions.items():
-        found = intravar.check(source, alone)
+    several = len(request.decisions) > 1
+    for decision, found in checked_each(source, request).items():
         cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
         told[decision] = publication.plain(publication.published_check(found, several=several)) | {
             "not_measurable": cannot,
@@ -54,14 +51,14 @@ def check(
         if not as_json:
             _print_check(console, found, cannot, several)
             if verbose:
-                print_request(console, alone)
+                print_request(console, found.request)
     if as_json:
-        asked = told if len(told) > 1 else told[request.decision]
+        asked = told if several else told[request.decision]
         typer.echo(json.dumps(asked, indent=1, default=str))
 
 
 def _print_check(
-    console: Console, found: Check, cannot: list[dict[str, Any]], several: bool
+    console: cli.Console, found: Check, cannot: list[dict[str, Any]], several: bool
 ) -> None:
     _print_columns(console, found, several)
     for line in publication.check_lines(found, several=several):
@@ -71,7 +68,7 @@ def _print_check(
     print_leaks(console, found.leak_lines(), words)
 
 
-def _print_columns(console: Console, found: Check, several: bool) -> None:
+def _print_columns(console: cli.Console, found: Check, several: bool) -> None:
     table = cli.Table(box=None, pad_edge=False)
     every = ["column", "use", "kind", "missing", "note"]
     names = ["column", "use", "missing"] if console.width < 70 else every
@@ -94,21 +91,21 @@ def _print_columns(console: Console, found: Check, several: bool) -> None:
     console.print()
 
 
-def print_left_out(console: Console, names: list[str], where: str) -> None:
+def print_left_out(console: cli.Console, names: list[str], where: str) -> None:
     """Say which columns the terminal has no room for."""
     if names:
         told = f"({', '.join(names)} not shown in {console.width} columns; {where})"
-        console.print(cli.Text(told))
+        console.say(told)
 
 
 def print_request(
-    console: Console, request: Request, seconds: Mapping[str, float] | None = None
+    console: cli.Console, request: Request, seconds: Mapping[str, float] | None = None
 ) -> None:
     """Print what was asked for, and what the steps took if that is known."""
     console.print()
-    console.print(cli.Text(request.to_toml().rstrip()))
+    console.say(request.to_toml().rstrip())
     for name, value in (seconds or {}).items():
-        console.print(cli.Text(f"{name}: {value:.1f} s"))
+        console.say(f"{name}: {value:.1f} s")
 
 
 def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
@@ -119,7 +116,7 @@ def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str,
     return None if key is None else publication.Pseudonyms.of(names, key).by_name
 
 
-def _print_unmeasurable(console: Console, rows: list[dict[str, Any]], words: Words) -> None:
+def _print_unmeasurable(console: cli.Console, rows: list[dict[str, Any]], words: Words) -> None:
     """Say how many physicians cannot be measured and why; and who, if they have been named."""
     if not rows:
         return
@@ -139,16 +136,15 @@ def _print_unmeasurable(console: Console, rows: list[dict[str, Any]], words: Wor
         )
 
 
-def print_leaks(console: Console, lines: list[str], words: Words) -> None:
+def print_leaks(console: cli.Console, lines: list[str], words: Words) -> None:
     """Say loudly which columns may give the decision away."""
     if not lines:
         return
     console.print()
     console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
-    for line in lines:
-        console.print(cli.Text(f"  {line}", style="red"))
+    console.say(*(f"  {line}" for line in lines), style="red")
     told = (
         "If a column is known only after the decision, name it with --after; "
         "compared by it, every {decider} looks consistent."
     )
-    console.print(cli.Text(words.fill(told)))
+    console.say(words.fill(told))

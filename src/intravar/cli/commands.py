@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import signal
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from intravar.cli import (
-    app_command,
-    benchmark,
-    check,
-    endings,
-    measure,
-    omop,
-    review,
-    simulation,
-    stored,
-)
+from intravar import cli
+from intravar.cli import benchmark, check, endings, measure, omop, review, simulation, stored
+from intravar.cli.options import described
+from intravar.errors import InputError
 from intravar.version import __version__
+from intravar.writing import privacy_words
+
+if TYPE_CHECKING:
+    from intravar.app.places import Places
 
 
 class _Commands(TyperGroup):
@@ -44,6 +43,48 @@ def _own_endings() -> Iterator[None]:
         raise endings.ClosedPipeError from error
     except KeyboardInterrupt as error:
         raise endings.Stopped(signal.SIGINT) from error
+
+
+WITHOUT_EXTRA = (
+    "the app takes an extra that is not installed: pip install 'intravar[app,files,excel]'"
+)
+
+
+@described(
+    folders="FOLDERS: Folders that the app may open. Default: this one.",
+    results="Folder for results. Default: intravar-results in the first folder.",
+    demo="Open with an example measured.",
+    browser="--browser/--no-browser: Open the browser.",
+)
+def app_in_browser(
+    folders: list[Path] | None = None,
+    results: Path | None = None,
+    port: Annotated[
+        int, typer.Option("--port", help="Port on this computer. Default: any free one.", min=0)
+    ] = 0,
+    demo: bool = False,
+    browser: bool = True,
+) -> None:
+    """Choose a table, measure and read the result in your browser, without a shell.
+
+    The app listens on this computer alone, behind a token in its address; nothing leaves the
+    machine. It can open files in FOLDERS and nowhere else. Ctrl-C ends it.
+    """
+    try:
+        from intravar.app.server import serve
+    except ImportError as error:
+        raise InputError(WITHOUT_EXTRA) from error
+
+    def ready(address: str, places: Places) -> None:
+        cli.say(f"open: {address}")
+        cli.say(f"folders: {', '.join(map(str, places.folders))}; results: {places.results}")
+        if words := privacy_words(places.results):
+            cli.say(words, err=True)
+        cli.say("Ctrl-C ends the app; a measurement that runs then ends with it")
+        if browser:
+            webbrowser.open(address)
+
+    serve(folders or [Path.cwd()], results=results, port=port, demo=demo, ready=ready)
 
 
 app = typer.Typer(
@@ -70,7 +111,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "omop": omop.omop,
     "report": stored.report,
     "sheet": stored.sheet,
-    "app": app_command.run,
+    "app": app_in_browser,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name)(_command)

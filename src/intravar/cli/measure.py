@@ -18,7 +18,6 @@ from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console
 
     from intravar.cli.progress import StepLines, StepProgress
     from intravar.documents.blocks import Table
@@ -65,13 +64,11 @@ def measure(
     compile_beside()
     with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
         settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
-        kept = [settings, *(settings.of(name) for name in request.decisions)]
         try:
             found = intravar.measure(source, request, progress=progress, settings=settings)
         except KeyboardInterrupt:
-            for each in kept:
-                if each.kept_in is not None and each.kept_in.is_dir():
-                    progress.note(KEPT.format(folder=each.kept_in))
+            if settings.kept_in is not None and settings.kept_in.is_dir():
+                progress.note(KEPT.format(folder=settings.kept_in))
             raise
         progress.step("writing the report")
         published = intravar.write_measurement(
@@ -82,8 +79,7 @@ def measure(
             pairs_in_report=pairs_in_report,
             replace=replace,
         )
-        for each in kept:
-            runs.clear_unfinished(each)
+        runs.clear_unfinished(settings)
     if as_json:
         tables = {name: rows.to_dicts() for name, rows in publication.tables_of(published).items()}
         typer.echo(json.dumps(publication.plain(published) | tables, default=str))
@@ -103,7 +99,7 @@ def steps_shown(*, quiet: bool, verbose: bool, piped: bool) -> StepProgress | St
     return cli.StepProgress(cli.Console(stderr=True, highlight=False, quiet=quiet), every=verbose)
 
 
-def _print_all(console: Console, found: Measurement, published: Published, out: Path) -> None:
+def _print_all(console: cli.Console, found: Measurement, published: Published, out: Path) -> None:
     words, joint = published.words, published.joint
     if joint is not None:
         _print_joint(console, joint, words)
@@ -117,18 +113,18 @@ def _print_all(console: Console, found: Measurement, published: Published, out: 
         named = [f"{words.label(name)}: {line}" for line in leaks] if joint is not None else leaks
         print_leaks(console, named, words)
     for warning in dict.fromkeys(line for each in published.decisions for line in each.warnings):
-        console.print(cli.Text(f"warning: {warning}"))
+        console.say(f"warning: {warning}")
     console.print()
     console.print(cli.Text(f"report: {out / 'report.html'}"), soft_wrap=True)
     if told := privacy_words(publication.private_folder(out)):
-        console.print(cli.Text(f"warning: {told}"))
+        console.say(f"warning: {told}")
     console.print(
         cli.Text(f"kept for you alone (key, pairs): {publication.private_folder(out)}"),
         soft_wrap=True,
     )
 
 
-def _print_results(console: Console, decision: Decision, words: Words) -> None:
+def _print_results(console: cli.Console, decision: Decision, words: Words) -> None:
     table = decision.physicians
     verdict = cli.Text(decision.verdict.upper(), style="bold")
     console.print(verdict.append(f": {'; '.join(decision.verdict_reasons)}", style="not bold"))
@@ -139,38 +135,37 @@ def _print_results(console: Console, decision: Decision, words: Words) -> None:
         print_table(console, made, "physicians.csv has them")
         console.print()
         if not decision.n_ranked:
-            console.print(cli.Text(words.fill(NOT_RANKED)))
+            console.say(words.fill(NOT_RANKED))
         first = table.row(told[0].p or 0, named=True)
         line = measurement.in_words(first, decision.claim, words, decision.compared)
-        console.print(cli.Text(f"{first['physician']}: {line}"))
+        console.say(f"{first['physician']}: {line}")
         if decision.banded is not None:
-            console.print(cli.Text(f"{decision.banded}."))
+            console.say(f"{decision.banded}.")
     _print_reasons(console, table, words)
     console.print()
-    for line in publication.group_lines(
-        decision.group, decision.n_physicians, decision.claim, words, decision.compared
-    ):
-        console.print(cli.Text(line))
-    for line in publication.location_lines(decision.location, words):
-        console.print(cli.Text(line))
+    console.say(
+        *publication.group_lines(
+            decision.group, decision.n_physicians, decision.claim, words, decision.compared
+        ),
+        *publication.location_lines(decision.location, words),
+    )
     if decision.unrecorded is not None:
-        console.print(cli.Text(decision.unrecorded.words))
+        console.say(decision.unrecorded.words)
     for part in (decision.by, decision.course):
-        for line in () if part is None else part.lines:
-            console.print(cli.Text(line))
+        console.say(*(() if part is None else part.lines))
     if not told:
         nobody = words.fill("No {decider} is reportable.")
-        console.print(cli.Text(f"{nobody} {_bars(table['reason'].to_list())}"))
+        console.say(f"{nobody} {_bars(table['reason'].to_list())}")
 
 
-def _print_reasons(console: Console, table: pl.DataFrame, words: Words) -> None:
+def _print_reasons(console: cli.Console, table: pl.DataFrame, words: Words) -> None:
     """Say why some have no rank, a range or nothing."""
     for kind, rows in {
         "reported": table.filter(table["reportable"]).drop_nulls("reason"),
         "not reportable": table.filter(~table["reportable"] & table["band"].is_null()),
     }.items():
         for reason, count in rows["reason"].value_counts(sort=True).iter_rows():
-            console.print(cli.Text(f"{kind}: {words.counted(count)}: {reason}"))
+            console.say(f"{kind}: {words.counted(count)}: {reason}")
 
 
 def _bars(reasons: list[str | None]) -> str:
@@ -182,10 +177,9 @@ def _bars(reasons: list[str | None]) -> str:
     return f"The bar is set by {' and '.join(found)}." if found else ""
 
 
-def _print_joint(console: Console, joint: Joint, words: Words) -> None:
+def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
     """Print the joint figures of all, and the table of those who have one."""
-    for line in publication.joint_lines(joint, words):
-        console.print(cli.Text(line))
+    console.say(*publication.joint_lines(joint, words))
     console.print()
     made = documents.together_table(words, joint)
     silent = sum(not row.shown for row in made.rows)
@@ -194,12 +188,12 @@ def _print_joint(console: Console, joint: Joint, words: Words) -> None:
         console.print()
     if joint.n_banded:
         few = f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}"
-        console.print(cli.Text(few))
+        console.say(few)
     if silent:
-        console.print(cli.Text(f"without joint figures: {words.counted(silent)}"))
+        console.say(f"without joint figures: {words.counted(silent)}")
 
 
-def print_table(console: Console, table: Table, where: str) -> None:
+def print_table(console: cli.Console, table: Table, where: str) -> None:
     """Print a table of a document, and which of its columns there is no room for."""
     made, left_out = documents.as_rich(table, console.width)
     console.print(made)

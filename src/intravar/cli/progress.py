@@ -8,17 +8,11 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
-
-if TYPE_CHECKING:
-    from intravar.study.benchmark.units import Unit, UnitResult
 
 
 def left_by_parts(begun: tuple[int, float], done: int, total: int) -> float | None:
@@ -47,17 +41,18 @@ class StepLines:
         return None
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.measurement.measure.Listener`."""
+        """See :class:`intravar.runs.progress.Listener`."""
         self._parts = None
         _line(step=words, seconds=seconds)
 
-    def part(self, done: int, total: int) -> None:
-        """See :class:`intravar.measurement.measure.Listener`."""
+    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
+        """See :class:`intravar.runs.progress.Listener`."""
         self._parts = self._parts or (done, time.monotonic())
-        _line(done=done, total=total, left=left_by_parts(self._parts, done, total))
+        left = left_by_parts(self._parts, done, total) if left is None else left
+        _line(done=done, total=total, left=left)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.measurement.measure.Listener`."""
+        """See :class:`intravar.runs.progress.Listener`."""
         _line(note=words)
 
 
@@ -110,7 +105,7 @@ class StepProgress:
             self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.measurement.measure.Listener`.
+        """See :class:`intravar.runs.progress.Listener`.
 
         Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
         """
@@ -121,21 +116,25 @@ class StepProgress:
             about = f" (about {_time(seconds)})" if seconds and seconds >= 10 else ""
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
 
-    def part(self, done: int, total: int) -> None:
-        """See :class:`intravar.measurement.measure.Listener`.
+    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
+        """See :class:`intravar.runs.progress.Listener`.
 
         What parts have taken tells the time that is left better than any estimate.
         """
         if self._parts is None:
             self._parts = (done, time.monotonic())
-        self._done = f"{done} of {total} parts"
-        if (left := left_by_parts(self._parts, done, total)) is not None:
-            self._done += f", about {_time(left)} left"
+        left = left_by_parts(self._parts, done, total) if left is None else left
+        told = [
+            f"{done} of {total} parts",
+            f"about {_time(left)} left" if left is not None and done < total else "",
+            words,
+        ]
+        self._done = ", ".join(each for each in told if each)
         if self._live is None and (self._every or done == total or _worth_a_line(done, total)):
             self._console.print(f"  {self._done}", markup=False, highlight=False)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.measurement.measure.Listener`."""
+        """See :class:`intravar.runs.progress.Listener`."""
         self._console.print(Text(words, style="bold red"))
 
     def _finish(self) -> None:
@@ -166,104 +165,3 @@ def _worth_a_line(done: int, total: int) -> bool:
 def _time(seconds: float) -> str:
     whole = round(seconds)
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
-
-
-#: Seconds between two plain lines.
-PLAIN_EVERY = 15.0
-
-
-class StudyProgress:
-    """Shows what is running, done and failed, and the time left.
-
-    Parameters
-    ----------
-    console
-        Where to show it; a terminal gets a bar, anything else plain lines.
-    workers
-        How many units are worked on at a time.
-    """
-
-    def __init__(self, console: Console, workers: int) -> None:
-        self._console = console
-        self._workers = workers
-        self._pending: list[str] = []
-        self._groups: Counter[str] = Counter()
-        self._seconds: dict[str, list[float]] = {}
-        self._done = self._failed = self._total = 0
-        self._last_line = 0.0
-        self._bar: Progress | None = None
-
-    def start(self, pending: Sequence[Unit], kept: int) -> None:
-        """See :class:`intravar.study.benchmark.run.Progress`."""
-        self._pending = [unit.name for unit in pending]
-        self._groups = Counter(unit.group for unit in pending)
-        self._total = len(pending)
-        if kept:
-            self._console.print(f"{kept} units are there from an earlier run and are kept")
-        if not pending:
-            return
-        if not self._console.is_terminal:
-            self._console.print(f"{self._total} units to do, {self._workers} at a time")
-            self._last_line = time.monotonic()
-            return
-        self._bar = Progress(
-            TextColumn("{task.fields[failed]}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"),
-            TextColumn("{task.fields[running]}", style="dim"),
-            console=self._console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=self._total, failed="", left="", running="")
-        self._bar.start()
-        self._show()
-
-    def finished(self, result: UnitResult) -> None:
-        """See :class:`intravar.study.benchmark.run.Progress`."""
-        self._pending.remove(result.unit.name)
-        self._groups[result.unit.group] -= 1
-        self._seconds.setdefault(result.unit.group, []).append(result.seconds)
-        self._done += 1
-        for run in result.runs:
-            if run["error"]:
-                self._failed += 1
-                where = f"{run['condition']}, replicate {run['replicate']}, {run['method']}"
-                self.note(f"failed: {where}: {run['error']}")
-        self._show()
-
-    def stop(self) -> None:
-        """See :class:`intravar.study.benchmark.run.Progress`."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-
-    def note(self, message: str) -> None:
-        """See :class:`intravar.study.benchmark.run.Progress`."""
-        self._console.print(message, markup=False, highlight=False)
-
-    def _show(self) -> None:
-        failed = f"{self._failed} failed" if self._failed else ""
-        left = self._time_left()
-        if self._bar is not None:
-            running = ", ".join(name.rsplit(".", 1)[0] for name in self._pending[: self._workers])
-            self._bar.update(
-                self._task, completed=self._done, failed=failed, left=left, running=running
-            )
-        elif time.monotonic() - self._last_line >= PLAIN_EVERY or self._done == self._total:
-            self._last_line = time.monotonic()
-            parts = [f"{self._done} of {self._total} units done", failed, left]
-            self._console.print(", ".join(part for part in parts if part))
-
-    def _time_left(self) -> str:
-        """Say how long it will take if the units left take as long as those of their kind."""
-        everything = [second for group in self._seconds.values() for second in group]
-        if not everything or self._done == self._total:
-            return ""
-        usual = sum(everything) / len(everything)
-        means = {group: sum(found) / len(found) for group, found in self._seconds.items()}
-        work = sum(count * means.get(group, usual) for group, count in self._groups.items())
-        seconds = work / self._workers
-        return (
-            f"about {seconds:.0f} s left" if seconds < 100 else f"about {seconds / 60:.0f} min left"
-        )

@@ -44,20 +44,17 @@ def plan(folder: Path, as_json: bool = False) -> None:
         f"Thought comparable: {first} of 100 pairs decided differently, {second} of 100 decided "
         f"alike ({basis})."
     )
-    table = cli.Table(box=None, pad_edge=False)
-    for name in ("pairs", "of 100 comparable pairs", "95 % interval", "as published"):
-        table.add_column(name, justify="right")
-    for each in found.sizes:
-        told = "nothing"
-        if each.published_low is not None and each.published_high is not None:
-            told = _interval(each.published_low, each.published_high)
-        table.add_row(
+    heads = ("pairs", "of 100 comparable pairs", "95 % interval", "as published")
+    rows = [
+        (
             f"{each.n_pairs}",
             f"{100 * each.discordance:.0f}",
             _interval(each.low, each.high),
-            told,
+            _interval(each.published_low, each.published_high),
         )
-    cli.Console(highlight=False).print(table)
+        for each in found.sizes
+    ]
+    cli.Console(highlight=False).print(cli.table(heads, rows, right=heads))
     cli.say("Published figures are rounded, with few pairs more so: small numbers must not show.")
 
 
@@ -129,8 +126,8 @@ def _words(folder: Path) -> Any:
     return publication.read_published(folder).words
 
 
-def _interval(low: float, high: float) -> str:
-    return f"{100 * low:.0f} to {100 * high:.0f}"
+def _interval(low: float | None, high: float | None) -> str:
+    return "nothing" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}"
 
 
 def _as_json(found: Review) -> dict[str, Any]:

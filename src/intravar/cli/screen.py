@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NoReturn
+from collections.abc import Collection, Iterable
+from typing import Literal, NoReturn
 
 from rich import console
 from rich.markup import escape as escape
@@ -12,6 +12,24 @@ from rich.table import Table as Table
 from rich.text import Text as Text
 
 from intravar.printable import printable
+
+
+def table(
+    heads: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    *,
+    right: Collection[str] = (),
+    unbroken: Collection[str] = (),
+    title: str | None = None,
+) -> Table:
+    """Return a table of text from others, without lines; columns on the right go by their heads."""
+    made = Table(box=None, pad_edge=False, title=title)
+    for head in heads:
+        side: Literal["left", "right"] = "right" if head in right else "left"
+        made.add_column(Text(head), justify=side, no_wrap=head in unbroken, overflow="fold")
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
 
 
 class Console(console.Console):
@@ -34,6 +52,11 @@ class Console(console.Console):
                 yield segment
             else:
                 yield Segment(printable(segment.text), segment.style)
+
+    def say(self, *lines: str, style: str = "") -> None:
+        """Print lines that hold text of others."""
+        for line in lines:
+            self.print(Text(line, style=style))
 
     def on_broken_pipe(self) -> NoReturn:
         """Leave the ending to :mod:`intravar.cli.endings`."""

@@ -31,24 +31,21 @@ def conditions(everything: bool = False, as_json: bool = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    table = cli.Table(box=None, pad_edge=False)
-    table.add_column("condition", no_wrap=True)
-    table.add_column("patients", justify="right")
-    table.add_column("phys.", justify="right")
-    table.add_column("seed", justify="right", no_wrap=True)
-    table.add_column("p*", justify="right", no_wrap=True)
-    table.add_column("eligible if", overflow="fold")
-    for row in rows:
-        share = row["target_share"]
-        table.add_row(
+    told = [
+        [
             row["condition"],
             f"{row['patients']:,}",
             str(row["physicians"]),
             str(row["seed"]),
-            "" if share is None else f"{share:.3f}",
+            "" if row["target_share"] is None else f"{row['target_share']:.3f}",
             "; ".join(part for part in (row["rule"], row["departures"]) if part),
-        )
-    cli.Console().print(table)
+        ]
+        for row in rows
+    ]
+    numbers = ("patients", "phys.", "seed", "p*")
+    heads = ("condition", *numbers, "eligible if")
+    whole = ("condition", "seed", "p*")
+    cli.Console().print(cli.table(heads, told, right=numbers, unbroken=whole))
 
 
 def _condition_row(condition: Condition) -> dict[str, Any]:

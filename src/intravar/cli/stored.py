@@ -18,7 +18,6 @@ from intravar.writing import checked_target, privacy_words, whole_file, write_pr
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console
 
     from intravar.publication import Decision
     from intravar.publication.compare import Comparison
@@ -71,13 +70,13 @@ def explain(
         _print_cases(console, table, found.decision, words)
 
 
-def _print_rule(console: Console, decision: Decision, words: Words) -> None:
+def _print_rule(console: cli.Console, decision: Decision, words: Words) -> None:
     rule, positive = decision.rule, words.decision or decision.decision
     console.print("What the decisions depend on (loss of AUC when shuffled):")
     largest = max((row.importance for row in rule.importance), default=0.0) or 1.0
     for row in rule.importance[:8]:
         bar = "█" * round(20 * max(0.0, row.importance) / largest)
-        console.print(cli.Text(f"  {row.importance:6.3f} {bar} {words.label(row.covariate)}"))
+        console.say(f"  {row.importance:6.3f} {bar} {words.label(row.covariate)}")
     console.print()
     console.print(cli.Text(f"A short tree, by the share of '{positive}':"))
     leaves = cli.Table.grid(padding=(0, 2))
@@ -87,29 +86,23 @@ def _print_rule(console: Console, decision: Decision, words: Words) -> None:
         leaves.add_row(leaf.words, cli.Text(leaf.when))
     console.print(leaves)
     console.print()
-    for line in publication.location_lines(decision.location, words):
-        console.print(cli.Text(line))
+    console.say(*publication.location_lines(decision.location, words))
     told = "It describes what the {deciders} did on the whole, not what is right."
-    console.print(cli.Text(words.fill(told)))
+    console.say(words.fill(told))
 
 
-def _print_cases(console: Console, table: pl.DataFrame, decision: str, words: Words) -> None:
-    console.print(cli.Text(publication.WARNING, style="bold red"))
+def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words: Words) -> None:
+    console.say(publication.WARNING, style="bold red")
     if not table.height:
-        console.print(cli.Text(publication.NO_CASES))
+        console.say(publication.NO_CASES)
     most = 2 if console.width < 80 else 3
     for case in publication.cases_shown(table, decision, words, most):
         console.print()
-        console.print(cli.Text(case.heading))
+        console.say(case.heading)
         if case.alone:
-            console.print(cli.Text(publication.NOBODY_ALIKE))
-        shown = cli.Table(box=None, pad_edge=False)
-        for head in case.heads:
-            shown.add_column(cli.Text(head), overflow="fold")
-        for row in case.rows:
-            shown.add_row(*(cli.Text(cell) for cell in row))
-        if shown.row_count:
-            console.print(shown)
+            console.say(publication.NOBODY_ALIKE)
+        if case.rows:
+            console.print(cli.table(case.heads, case.rows))
         if case.same:
             console.print(cli.Text(f"the same: {', '.join(case.same)}"), style="dim")
 
@@ -118,8 +111,12 @@ def _print_cases(console: Console, table: pl.DataFrame, decision: str, words: Wo
 MOST_PRINTED = 20
 
 
-@described(first="DIR1: An earlier measurement.", second="DIR2: A later one.")
-def compare(first: Path, second: Path, as_json: bool = False) -> None:
+@described(
+    first="DIR1: An earlier measurement.",
+    second="DIR2: A later one.",
+    exact="By exact figures of both private folders; do not hand this on.",
+)
+def compare(first: Path, second: Path, exact: bool = False, as_json: bool = False) -> None:
     """Compare two stored measurements: what changed from the first to the second.
 
     Physicians are matched by the names in both private folders. Where these are not at hand they
@@ -127,7 +124,7 @@ def compare(first: Path, second: Path, as_json: bool = False) -> None:
     decisions are compared one after the other.
     """
     found = {
-        name: intravar.compare(first, second, decision=name)
+        name: intravar.compare(first, second, decision=name, exact=exact)
         for name in publication.decisions_in_both(first, second)
     }
     if as_json:
@@ -150,18 +147,13 @@ def _plain(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _print(console: Console, found: Comparison) -> None:
-    for line in found.lines():
-        console.print(cli.Text(line))
+def _print(console: cli.Console, found: Comparison) -> None:
+    console.say(*found.lines())
     if not found.physicians.height:
         return
-    table = cli.Table(box=None, pad_edge=False)
-    table.add_column("physician", overflow="fold", min_width=9)
-    for name in ("first", "second", "change", "95 %", "probability"):
-        table.add_column(name, justify="right", no_wrap=True)
     rows = found.physicians.sort("probability", descending=True, nulls_last=True)
-    for row in rows.head(MOST_PRINTED).iter_rows(named=True):
-        table.add_row(
+    told = [
+        (
             str(row["physician"]),
             f"{row['first']:.3f}",
             f"{row['second']:.3f}",
@@ -169,8 +161,11 @@ def _print(console: Console, found: Comparison) -> None:
             f"[{row['low']:+.2f}, {row['high']:+.2f}]",
             f"{row['probability']:.2f}",
         )
+        for row in rows.head(MOST_PRINTED).iter_rows(named=True)
+    ]
+    figures = ("first", "second", "change", "95 %", "probability")
     console.print()
-    console.print(table)
+    console.print(cli.table(["physician", *figures], told, right=figures, unbroken=figures))
     if rows.height > MOST_PRINTED:
         console.print(cli.Text(f"... and {rows.height - MOST_PRINTED:,} more, with --json"))
 
@@ -235,7 +230,10 @@ def sheet(
     """
     if (physician is None) == (not everybody):
         raise InputError("name one with --physician, or ask for everybody's sheet with --all")
-    asked = _formats(formats)
+    if formats is not None:
+        asked = documents.parse_formats(formats, documents.SHEET_FORMATS)
+    else:
+        asked = [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]
     written = documents.write_sheets(
         folder,
         out,
@@ -261,9 +259,3 @@ def _say_files(files: list[Path], as_json: bool) -> None:
     else:
         for path in files:
             cli.say(path)
-
-
-def _formats(asked: str | None) -> list[str]:
-    if asked is not None:
-        return documents.parse_formats(asked, documents.SHEET_FORMATS)
-    return [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]

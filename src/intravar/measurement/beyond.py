@@ -8,87 +8,138 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from intravar.estimators import CommonEstimator
+from intravar.arrays import BoolArray, IntArray
+from intravar.estimators import CommonEstimator, Estimator
+from intravar.estimators.base import Reader
 from intravar.inference import Interval
 from intravar.measurement.cases.behind import REVIEW, CaseFinder
 from intravar.measurement.cases.pairs import AlikeScale
 from intravar.measurement.result import BeyondCases, Fitted
-from intravar.measurement.scores import Scores
+from intravar.measurement.rule import SuggestedRule
+from intravar.measurement.scores import Scores, SeenTwice
 from intravar.preparation.check import Beyond, Check
 from intravar.preparation.physicians import Panels
 from intravar.preparation.prepare import Prepared
-from intravar.runs.buckets import read_others
-from intravar.runs.readings import Others, panel_table, with_n_apart
+from intravar.runs.readings import Others, ReadBy, panel_table, patient_table, with_n_apart
 from intravar.runs.settings import RunSettings
 
 
 @dataclass(frozen=True, eq=False)
-class Everybody:
-    """All physicians, in the sample and beyond it.
+class OneDecision:
+    """One decision of a measurement, as far as that has come.
 
-    Attributes
-    ----------
-    check
-        What was found in the table, all rows counted.
-    fitted
-        Methods by name with the scores of all, the one that measures first.
-    cases
-        Cases of physicians beyond the sample; None where all were learned from.
+    It begins with what was learned: `fitted` methods by name, the one that measures first; the
+    `rule`; cases seen twice in `repeats`; the method `predicting` every patient where something
+    rests on that, and the same `dated`, learned with the period as one covariate more. With
+    everybody, scores and counts are those of all; `patients` has their predictions (see
+    :func:`intravar.runs.readings.patient_table`), whose numbers mean `physicians`; and `cases`
+    those of physicians beyond the sample.
     """
 
     check: Check
     fitted: dict[str, Fitted]
-    cases: BeyondCases | None
+    rule: SuggestedRule | None = None
+    repeats: SeenTwice | None = None
+    warnings: tuple[str, ...] = ()
+    predicting: tuple[str, Fitted] | None = None
+    dated: Estimator | None = None
+    patients: pl.DataFrame | None = None
+    physicians: pl.Series | None = None
+    cases: BeyondCases | None = None
+
+    @property
+    def importance(self) -> Mapping[str, float]:
+        """How much decisions depend on each covariate."""
+        return {} if self.rule is None else self.rule.weights
+
+    def with_patients(self) -> OneDecision:
+        """Return the same with the predictions of the patients that were learned from."""
+        observed = self.check.prepared.observed
+        codes = np.arange(len(observed.named))
+        return replace(self, patients=self._predicted(codes), physicians=observed.named)
+
+    def _predicted(self, codes: IntArray) -> pl.DataFrame | None:
+        """Return predictions of the patients that were learned from, if they are needed."""
+        if self.predicting is None:
+            return None
+        prepared, dated = self.check.prepared, self.dated
+        return patient_table(
+            self.predicting[1].evidence,
+            prepared.observed,
+            prepared.rows,
+            codes,
+            prepared.dealt,
+            None if dated is None else lambda _: dated,
+        )
+
+    def read_by(self) -> ReadBy:
+        """Return what physicians beyond the sample are read by."""
+        prepared, beyond = self.check.prepared, self.check.beyond
+        assert beyond is not None
+        assert prepared.recipe is not None
+        models = {name: each.estimator for name, each in self.fitted.items()}
+        if self.predicting is not None:
+            models.setdefault(self.predicting[0], self.predicting[1].estimator)
+        look = CaseFinder(
+            prepared.origin,
+            self.importance,
+            {report.column: report.kind for report in prepared.columns},
+            AlikeScale.of(prepared.observed, prepared.origin, self.importance),
+        )
+        return ReadBy(
+            prepared.recipe,
+            beyond.counts.column,
+            {name: _reader(model) for name, model in models.items()},
+            look,
+            None if self.predicting is None else self.predicting[0],
+            None if self.dated is None else _reader(self.dated),
+        )
+
+    def with_others(self, others: Others) -> OneDecision:
+        """Return the same with everybody: scores, counts, cases and predictions of all."""
+        check, beyond = self.check, self.check.beyond
+        assert beyond is not None
+        prepared, named = check.prepared, beyond.census.named
+        place = {str(each): code for code, each in enumerate(named.to_list())}
+        sampled = np.array([place[str(each)] for each in prepared.observed.physicians])
+        whole = np.isin(sampled, beyond.drawn.codes[beyond.drawn.whole])
+        fitted = {
+            name: of_everybody(name, each, others, prepared, beyond, sampled, whole)
+            for name, each in self.fitted.items()
+        }
+        # Physicians of whom a part is in the sample were read as a whole: they count there.
+        once = whole_share(beyond)
+        counted = counted_once(beyond.dropped, others.dropped, once, beyond.counts.dropped)
+        filled = counted_once(prepared.filled, others.filled, once)
+        scores = next(iter(fitted.values())).scores
+        patients = self._predicted(sampled)
+        if patients is not None:
+            inside = pl.col("code").is_in(sampled[whole].tolist())
+            patients = pl.concat([patients.filter(inside), others.predicted])
+        return replace(
+            self,
+            check=replace(
+                check,
+                prepared=replace(prepared, dropped=counted, filled=filled),
+                panels=Panels.of(
+                    scores.physician, scores.n_patients, scores.n_for, check.request.min_panel
+                ),
+            ),
+            fitted=fitted,
+            patients=patients,
+            physicians=named,
+            cases=_cases(others, named),
+        )
 
 
-def with_everybody(
-    fitted: dict[str, Fitted],
-    found: Check,
-    importance: Mapping[str, float],
-    settings: RunSettings,
-    told: Callable[[int, int], None],
-) -> Everybody:
-    """Score everybody by what was learned from the sample.
+def _reader(model: object) -> Reader:
+    assert isinstance(model, CommonEstimator)
+    return model.reader()
 
-    Parameters
-    ----------
-    fitted
-        Methods by name, fitted on the sample.
-    found
-        What was found in the table.
-    importance
-        How much decisions depend on each covariate.
-    settings
-        With what it is done.
-    told
-        Hears how many buckets of how many are read.
-    """
-    beyond = found.beyond
-    assert beyond is not None
-    models = {
-        name: each.estimator
-        for name, each in fitted.items()
-        if isinstance(each.estimator, CommonEstimator)
-    }
-    prepared = found.prepared
-    look = CaseFinder(
-        prepared.origin,
-        importance,
-        {report.column: report.kind for report in prepared.columns},
-        AlikeScale.of(prepared.observed, prepared.origin, importance),
-    )
-    others = read_others(found, beyond, models, look, settings, told)
-    whole = {
-        name: of_everybody(name, each, others, prepared, beyond) for name, each in fitted.items()
-    }
-    # Physicians of whom a part is in the sample were read as a whole: they count there.
-    once = whole_share(beyond)
-    counted = counted_once(beyond.dropped, others.dropped, once, beyond.census.dropped)
-    filled = counted_once(prepared.filled, others.filled, once)
-    scores = next(iter(whole.values())).scores
-    panels = Panels.of(scores.physician, scores.n_patients, scores.n_for, found.request.min_panel)
-    accounted = replace(prepared, dropped=counted, filled=filled)
-    both = named(others.cases, beyond.census.named)
+
+def _cases(others: Others, physicians: pl.Series) -> BeyondCases:
+    """Return the cases of physicians beyond the sample, by their names."""
+    both = named_in(others.cases, physicians)
     pairs = both.filter(pl.col("kind") == REVIEW).select(
         "physician",
         pl.col("patient").alias("first"),
@@ -97,36 +148,45 @@ def with_everybody(
         "different",
         "weight",
     )
-    cases = BeyondCases(
-        both.filter(pl.col("kind") != REVIEW).drop("different", "weight"),
-        pairs,
-        named(others.patients, beyond.census.named),
-    )
-    return Everybody(replace(found, prepared=accounted, panels=panels), whole, cases)
+    cases = both.filter(pl.col("kind") != REVIEW).drop("different", "weight")
+    return BeyondCases(cases, pairs, named_in(others.patients, physicians))
+
+
+def with_everybody(
+    decisions: Mapping[str, OneDecision],
+    settings: RunSettings,
+    told: Callable[[int, int], None],
+) -> dict[str, OneDecision]:
+    """Score everybody by what was learned from the sample, every decision in one pass.
+
+    `told` hears how many buckets of how many are read.
+    """
+    # Loaded where it is asked for: a table that is not larger than the sample needs nothing of it.
+    from intravar.runs.buckets import read_others
+
+    checks = {name: each.check for name, each in decisions.items()}
+    by = {name: each.read_by() for name, each in decisions.items()}
+    others = read_others(checks, by, settings, told)
+    return {name: each.with_others(others[name]) for name, each in decisions.items()}
 
 
 def of_everybody(
-    name: str, fitted: Fitted, others: Others, prepared: Prepared, beyond: Beyond
+    name: str,
+    fitted: Fitted,
+    others: Others,
+    prepared: Prepared,
+    beyond: Beyond,
+    sampled: IntArray,
+    whole: BoolArray,
 ) -> Fitted:
     """Return a method's scores of all physicians; what it says of patients stays the sample's.
 
-    Parameters
-    ----------
-    name
-        Of the method.
-    fitted
-        On the sample.
-    others
-        What was read beyond it.
-    prepared, beyond
-        The sample, and everybody.
+    `sampled` are the numbers of the sample's physicians, `whole` tells whether all of their
+    patients are in it.
     """
     model, evidence, observed = fitted.estimator, fitted.evidence, prepared.observed
     assert isinstance(model, CommonEstimator)
     census = beyond.census
-    place = {str(each): code for code, each in enumerate(census.named.to_list())}
-    sampled = np.array([place[str(each)] for each in observed.physicians], dtype=np.int64)
-    whole = np.isin(sampled, beyond.drawn.codes[beyond.drawn.whole])
     own = panel_table(name, model, evidence, observed, codes=sampled).filter(whole)
     read = others.panels.filter(pl.col("method") == name)
     table = pl.concat([own, read], how="diagonal_relaxed").sort("code")
@@ -155,17 +215,17 @@ def _differences(
     others: Others,
     prepared: Prepared,
     beyond: Beyond,
-    whole: np.ndarray[tuple[int], np.dtype[np.int64]],
+    whole: IntArray,
 ) -> pl.DataFrame:
     inside = beyond.census.named.cast(pl.String)[whole].to_list()
     own = with_n_apart(differences, prepared.observed)
     own = own.with_columns(pl.col("physician").cast(pl.String))
     own = own.filter(pl.col("physician").is_in(inside))
-    read = named(others.differences, beyond.census.named)
+    read = named_in(others.differences, beyond.census.named)
     return pl.concat([own, read.select(own.columns)], how="vertical_relaxed")
 
 
-def named(table: pl.DataFrame, physicians: pl.Series) -> pl.DataFrame:
+def named_in(table: pl.DataFrame, physicians: pl.Series) -> pl.DataFrame:
     """Return a table whose physicians, told by number, bear their names."""
     codes = table["physician"].cast(pl.Int64)
     return table.with_columns(physicians.cast(pl.String)[codes].alias("physician"))
@@ -173,7 +233,7 @@ def named(table: pl.DataFrame, physicians: pl.Series) -> pl.DataFrame:
 
 def whole_share(beyond: Beyond) -> float:
     """Return the share of the sample's patients whose physicians are in it with all patients."""
-    drawn, sizes = beyond.drawn, beyond.census.n_patients
+    drawn, sizes = beyond.drawn, beyond.counts.n_patients
     inside = np.minimum(sizes[drawn.codes], drawn.most)
     return float(inside[drawn.whole].sum() / max(inside.sum(), 1))
 
@@ -184,16 +244,10 @@ def counted_once(
     share: float,
     known: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """Add up counts of the sample and of those read beyond it.
+    """Add up counts, by name, of the sample and of those read beyond it.
 
-    Parameters
-    ----------
-    sampled, read
-        Counts by name.
-    share
-        Of the sample that was not read again.
-    known
-        Counts of all rows, which need no adding.
+    `share` is that of the sample that was not read again; counts that are `known` of all rows need
+    no adding.
 
     Examples
     --------

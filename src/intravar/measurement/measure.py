@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import joblib
 import numpy as np
@@ -23,7 +23,7 @@ from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import introduce
 from intravar.inference.group import Group
-from intravar.measurement.beyond import Everybody, with_everybody
+from intravar.measurement.beyond import OneDecision, with_everybody
 from intravar.measurement.cases.behind import cases_behind
 from intravar.measurement.cases.pairs import pairs_behind
 from intravar.measurement.diagnostics import diagnose
@@ -39,16 +39,16 @@ from intravar.measurement.scores import (
     scores_of_repeats,
     seen_twice,
 )
-from intravar.measurement.strata import course_of, subgroups
+from intravar.measurement.strata import Course, Strata, course_of, learn_dated, subgroups
 from intravar.measurement.unrecorded import Unrecorded, unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
-from intravar.preparation.check import Check, checked
+from intravar.preparation.check import Check, checked_each
 from intravar.preparation.cost import time_of_fit, time_of_others
-from intravar.request import Request, requested
-from intravar.runs.buckets import limits_of
+from intravar.request import Request, requested, shown_fields
+from intravar.runs.progress import Listener, Nobody
 from intravar.runs.readings import with_n_apart
-from intravar.runs.settings import RunSettings
+from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream
 from intravar.wording import Sentence
 
@@ -58,32 +58,6 @@ MANY_PATIENTS = 10_000
 FEWEST_IN_A_PANEL = 5
 #: Patients of a large sample whose noise is taken apart.
 MOST_FOR_NOISE = 40_000
-
-
-class Listener(Protocol):
-    """Whoever wants to know how a measurement goes on."""
-
-    def step(self, words: str, seconds: float | None = None) -> None:
-        """Take note that a step begins, and how many seconds it may take if that is known."""
-
-    def note(self, words: str) -> None:
-        """Say something."""
-
-    def part(self, done: int, total: int) -> None:
-        """Take note how many parts of the step are done."""
-
-
-class Nobody:
-    """A listener who takes no note."""
-
-    def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`Listener`."""
-
-    def note(self, words: str) -> None:
-        """See :class:`Listener`."""
-
-    def part(self, done: int, total: int) -> None:
-        """See :class:`Listener`."""
 
 
 @renamed(means="settings", seed="random_state")
@@ -142,28 +116,11 @@ def measure(
     >>> found.physicians.height
     8
     """
-    fields = {
-        "physician": physician,
-        "decision": decision,
-        "covariates": covariates,
-        "exclude": exclude,
-        "decision_positive": decision_positive,
-        "where": where,
-        "by": by,
-        "method": method,
-        "random_state": random_state,
-    }
-    named, own = _by_name(fields | others)
-    place, asked = requested(source, request, named)
-    tell, settings = progress or Nobody(), settings or RunSettings()
+    named, own = _by_name(shown_fields(locals()) | others)
+    settings = settings or RunSettings()
     if n_jobs is not None:
         settings = replace(settings, n_jobs=n_jobs)
-    if len(asked.decisions) > 1:
-        # Loaded where it is asked for: one decision needs nothing of it.
-        from intravar.measurement.several import measured_together
-
-        return measured_together(place, asked, tell, settings, partial(measured, own=own))
-    return measured(place, asked, tell, settings, own=own)
+    return measured(*requested(source, request, named), progress or Nobody(), settings, own=own)
 
 
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:
@@ -190,40 +147,67 @@ def measured(
     whole: bool = False,
     own: Mapping[str, Estimator] | None = None,
 ) -> Measurement:
-    """Measure the physicians of a table as a request says.
+    """Measure the physicians of a table as a request says; see :func:`measure`.
 
-    Parameters
-    ----------
-    source, request, tell, settings
-        See :func:`measure`.
-    whole
-        Whether everybody is learned from, however many they are.
-    own
-        Estimators by name that are used as they were given, with their settings.
+    With `whole` everybody is learned from, however many they are. Estimators in `own` are used as
+    they were given, with their settings.
     """
     settings = settings or RunSettings()
     with request.words.in_errors():
         steps = _Steps(tell)
-        names = chosen_methods(request)
+        methods = chosen_methods(request)
+        if len(request.decisions) > 1:
+            # Loaded where it is asked for: one decision needs nothing of it.
+            from intravar.measurement.several import check_decisions, together_of
+
+            check_decisions(request)
         settings.check()
-        sample = _checked(steps, source, request, settings, whole)
-        repeats = seen_twice(sample.prepared)
-        fitted, said = _fitted(steps, names, sample, repeats, own or {})
-        rule = _rule(steps, sample)
-        everybody = _everybody(steps, sample, fitted, rule, settings)
-        return _judged(steps, everybody, rule, repeats, said)
+        checks = _checked(steps, source, request, settings, whole)
+        each = {name: steps.about(name if len(checks) > 1 else "") for name in checks}
+        learned = {
+            name: _learned(each[name], methods, check, own or {}, several=len(checks) > 1)
+            for name, check in checks.items()
+        }
+        everybody = _everybody(steps, learned, settings)
+        found = {name: _judged(each[name], everybody[name]) for name in checks}
+        first = next(iter(found.values()))
+        if len(found) == 1:
+            return first
+        steps.tell.step("measuring the decisions together")
+        return replace(first, together=together_of(request, found, everybody))
 
 
-def _judged(
-    steps: _Steps,
-    everybody: Everybody,
-    rule: SuggestedRule,
-    repeats: SeenTwice | None,
-    said: list[str],
-) -> Measurement:
+def _learned(
+    steps: _Steps, methods: list[str], check: Check, own: Mapping[str, Estimator], *, several: bool
+) -> OneDecision:
+    """Learn all that is common of one decision, from everybody or from the sample."""
+    prepared, seed = check.prepared, check.request.random_state
+    repeats = seen_twice(prepared)
+    fitted, said = _fitted(steps, methods, check, repeats, own)
+    with steps.step("looking for the rule in the data", 8):
+        rule = suggest_rule(prepared, seed, check.request.words)
+    predicting, dated = None, None
+    if several or prepared.dealt:
+        able = {name: each for name, each in fitted.items() if each.evidence.predicted()}
+        # Decisions are looked at together by predictions, whatever they are measured with.
+        predicting = next(iter(able.items()), None) or (
+            Predictability.name,
+            fit_method(Predictability.name, prepared.observed, seed)[0],
+        )
+    if "date" in prepared.dealt and predicting is not None:
+        method = predicting[1].estimator
+        with steps.step("learning what depends on the period", steps.seconds.get(predicting[0])):
+            assert isinstance(method, Estimator)
+            dated = learn_dated(method, prepared)
+    return OneDecision(check, fitted, rule, repeats, tuple(said), predicting, dated)
+
+
+def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
     """Judge what was read of everybody, and look closer at it."""
     check, request = everybody.check, everybody.check.request
     prepared, words = check.prepared, request.words
+    rule, repeats = everybody.rule, everybody.repeats
+    assert rule is not None
     (name, first), *others = everybody.fitted.items()
     first = first if repeats is None else first.with_columns(repeats.columns())
     with steps.step(words.fill("measuring two halves of the {cases}"), steps.seconds.get(name)):
@@ -244,8 +228,7 @@ def _judged(
         diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
     noise = _noise(steps, check, main, appraisal.group)
     unrecorded = None if repeats else _unrecorded(steps, check, main, rule, appraisal.group)
-    if prepared.by is not None or prepared.period is not None:
-        steps.tell.step("comparing subgroups and periods", steps.seconds.get(name))
+    levels, periods = _strata(steps, everybody)
     return Measurement(
         request,
         check,
@@ -262,12 +245,29 @@ def _judged(
         unrecorded,
         location,
         appraisal.verdict,
-        subgroups(prepared, main.evidence),
-        course_of(prepared, main.estimator, main.evidence, request.random_state),
+        levels,
+        periods,
         everybody.cases,
-        _warnings(request, said, appraisal.verdict.rule_found),
+        _warnings(request, everybody.warnings, appraisal.verdict.rule_found),
         steps.all_seconds(),
     )
+
+
+def _strata(steps: _Steps, everybody: OneDecision) -> tuple[Strata | None, Course | None]:
+    """Compare the subgroups and periods that were asked for."""
+    prepared, patients, who = (
+        everybody.check.prepared,
+        everybody.patients,
+        everybody.physicians,
+    )
+    if not prepared.dealt or patients is None or who is None:
+        return None, None
+    with steps.step("comparing subgroups and periods"):
+        by = prepared.dealt.get("by")
+        levels = None if by is None else subgroups(patients, who, by)
+        if everybody.dated is None:
+            return levels, None
+        return levels, course_of(patients, who, prepared, everybody.check.request.random_state)
 
 
 @dataclass
@@ -275,15 +275,20 @@ class _Steps:
     """Tells a listener what begins, and notes how long it took."""
 
     tell: Listener
-    seconds: dict[str, float] = field(default_factory=dict)
+    decision: str = ""
+    seconds: MutableMapping[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
+
+    def about(self, decision: str) -> _Steps:
+        """Return the same for one of several decisions, which then stands before every step."""
+        return _Steps(self.tell, decision, ChainMap({}, self.seconds), self.started)
 
     @contextmanager
     def step(
         self, words: str, expected: float | None = None, noted: str | None = None
     ) -> Iterator[None]:
         """Announce a step; with a name its seconds are noted."""
-        self.tell.step(words, expected)
+        self.tell.step(f"{self.decision}: {words}" if self.decision else words, expected)
         begun = time.perf_counter()
         yield
         if noted is not None:
@@ -296,26 +301,27 @@ class _Steps:
 
 def _checked(
     steps: _Steps, source: Any, request: Request, settings: RunSettings, whole: bool
-) -> Check:
+) -> dict[str, Check]:
     """Read and check the table; say at once if there is nothing to measure."""
     with steps.step("reading and checking the table", noted="check"):
-        found = checked(source, request, settings.spool, whole=whole)
-    for line in found.leak_lines():
+        checks = checked_each(source, request, settings.spool, whole=whole)
+    for line in dict.fromkeys(line for each in checks.values() for line in each.leak_lines()):
         steps.tell.note(f"possible leak: {line}")
-    largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
-    if largest < FEWEST_IN_A_PANEL:
-        raise InputError(
-            Sentence(
-                "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "
-                "has {largest}); there is nothing to compare: name another column with "
-                "{physician}, one of groups or hospitals say",
-                fewest_in_a_panel=FEWEST_IN_A_PANEL,
-                largest=largest,
-                physician=option("physician"),
+    for found in checks.values():
+        largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
+        if largest < FEWEST_IN_A_PANEL:
+            raise InputError(
+                Sentence(
+                    "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "
+                    "has {largest}); there is nothing to compare: name another column with "
+                    "{physician}, one of groups or hospitals say",
+                    fewest_in_a_panel=FEWEST_IN_A_PANEL,
+                    largest=largest,
+                    physician=option("physician"),
+                )
             )
-        )
-    limits_of(found, settings)
-    return found
+    limits_of(checks, settings)
+    return checks
 
 
 def _fitted(
@@ -345,29 +351,30 @@ def _fitted(
     return fitted, said
 
 
-def _rule(steps: _Steps, check: Check) -> SuggestedRule:
-    with steps.step("looking for the rule in the data", 8):
-        return suggest_rule(check.prepared, check.request.random_state, check.request.words)
-
-
 def _everybody(
-    steps: _Steps,
-    check: Check,
-    fitted: dict[str, Fitted],
-    rule: SuggestedRule,
-    settings: RunSettings,
-) -> Everybody:
+    steps: _Steps, learned: Mapping[str, OneDecision], settings: RunSettings
+) -> dict[str, OneDecision]:
     """Read those beyond the sample, and name what the first method says of rules of their own."""
-    words = check.request.words
-    if check.beyond is None:
-        everybody = Everybody(check, fitted, None)
+    first = next(iter(learned.values())).check
+    if first.beyond is None:
+        everybody = {name: each.with_patients() for name, each in learned.items()}
     else:
-        size = Size.of(check.prepared.observed)
-        n_read = check.beyond.n_read(size.n_covariates)
-        expected = time_of_others(size, n_read, METHODS[check.method])
-        told = words.fill("reading the {deciders} beyond the sample")
+        told = first.request.words.fill("reading the {deciders} beyond the sample")
+        expected = sum(_time_of_others(each.check) for each in learned.values())
         with steps.step(told, expected, "beyond the sample"):
-            everybody = with_everybody(fitted, check, rule.weights, settings, steps.tell.part)
+            everybody = with_everybody(learned, settings, steps.tell.part)
+    return {name: _worded(each) for name, each in everybody.items()}
+
+
+def _time_of_others(check: Check) -> float:
+    assert check.beyond is not None
+    size = Size.of(check.prepared.observed)
+    return time_of_others(size, check.beyond.n_read(size.n_covariates), METHODS[check.method])
+
+
+def _worded(everybody: OneDecision) -> OneDecision:
+    """Say of rules of their own how many patients they are about, in the user's words."""
+    check, words = everybody.check, everybody.check.request.words
     name, main = next(iter(everybody.fitted.items()))
     evidence = main.evidence
     if check.beyond is None and evidence.differences is not None:
@@ -442,7 +449,7 @@ def _unrecorded(
         )
 
 
-def _warnings(request: Request, said: list[str], rule_found: float) -> tuple[str, ...]:
+def _warnings(request: Request, said: Sequence[str], rule_found: float) -> tuple[str, ...]:
     no_rule = [NO_RULE] if rule_found < RULE_FOUND else []
     return tuple(request.words.said(each) for each in (*said, *no_rule))
 

@@ -217,14 +217,7 @@ def _short_tree(prepared: Prepared, words: Words) -> list[dict[str, Any]]:
 def leaf_conditions(tree: Any, prepared: Prepared, words: Words = USUAL) -> dict[int, str]:
     """Return the leaves of a tree of scikit-learn, each with its conditions in words.
 
-    Parameters
-    ----------
-    tree
-        The `tree_` of a fitted tree over the prepared covariates.
-    prepared
-        What the columns of the covariates stand for.
-    words
-        What covariates are called.
+    `tree` is the `tree_` of one that was fitted to the prepared covariates.
     """
     observed = prepared.observed
     binary = {
@@ -320,19 +313,7 @@ class Location:
 def location_of(
     prepared: Prepared, evidence: Evidence, seed: int = 0, words: Words = USUAL
 ) -> Location | None:
-    """Return where the discordance lies; None for methods that do not predict.
-
-    Parameters
-    ----------
-    prepared
-        The patients that were learned from.
-    evidence
-        Of the method that measures.
-    seed
-        Deals patients into halves.
-    words
-        What covariates are called.
-    """
+    """Return where the discordance lies; None for methods that do not predict."""
     if (predicted := evidence.predicted()) is None:
         return None
     observed, (q, _) = prepared.observed, predicted

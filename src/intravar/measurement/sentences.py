@@ -109,6 +109,8 @@ def differences_sentence(
     --------
     >>> differences_sentence("differ", 0.05, 0.03, 0.08)
     'Physicians differ: true values have a standard deviation of 5 [3, 8] of 100.'
+    >>> differences_sentence("differ", 0.05, 0.002, 0.08)
+    'Physicians differ: true values have a standard deviation of 5.0 [0.2, 8.0] of 100.'
     >>> differences_sentence("not known", 0.01, 0.0, 0.05, needed=400)
     'Physicians may differ, but there are not enough patients to tell: it would take about 400 \
 patients of each physician.'
@@ -116,7 +118,7 @@ patients of each physician.'
     'Physicians differ by less than matters: true values have a standard deviation of 0.6 [0.5, \
 0.8] of 100, below 2 of 100.'
     """
-    digits = 1 if high < 0.03 else 0
+    digits = 1 if high < 0.03 or 0 < low < 0.01 else 0
     size = (
         f"true values have a standard deviation of {hundredths(spread, digits)} "
         f"[{hundredths(low, digits)}, {hundredths(high, digits)}] of 100"
@@ -128,7 +130,8 @@ patients of each physician.'
         )
     if differences == "less than matters":
         return Sentence(
-            "{Deciders} differ by less than matters: {size}, below {matters:g} of 100.",
+            "{Deciders} differ by less than matters{none}: {size}, below {matters:g} of 100.",
+            none="" if low > 0 else ", if at all",
             size=size,
             matters=100 * matters,
         )

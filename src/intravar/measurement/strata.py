@@ -8,7 +8,7 @@ indicated, because of a guideline say, is not taken for one with less consistent
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -16,14 +16,14 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.errors import InputError, option
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import cell_bound
 from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.observed import Observed
-from intravar.preparation.periods import Dealt
+from intravar.preparation.periods import Dealt, with_period
 from intravar.preparation.prepare import Prepared
 from intravar.request import MATTERS
 
@@ -79,17 +79,7 @@ class DealtPatients:
 
 
 def strata_of(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...]) -> Strata:
-    """Compare strata.
-
-    Parameters
-    ----------
-    patients
-        Decisions and held-out predictions, with the positions of physician and stratum.
-    physicians
-        Their names.
-    names
-        Names of the strata.
-    """
+    """Compare strata by decisions and held-out predictions of their patients."""
     n_physicians, n_strata = len(physicians), len(names)
     shape = (_CLASSES, n_physicians, n_strata)
     kind = two_classes(patients.pooled, patients.stratum, n_strata)
@@ -296,80 +286,77 @@ class Course:
     n_undated: int
 
 
-def subgroups(prepared: Prepared, evidence: Evidence) -> Strata | None:
-    """Compare the levels of the column that was asked for; None if none was.
+def subgroups(patients: pl.DataFrame, physicians: pl.Series, dealt: Dealt) -> Strata:
+    """Compare the levels of the column that was asked for.
 
-    Parameters
-    ----------
-    prepared
-        The patients.
-    evidence
-        With the predictions of the method that measures.
+    `patients` are the predictions of everybody, see :func:`intravar.runs.readings.patient_table`,
+    whose numbers mean `physicians`.
     """
-    predicted = evidence.predicted()
-    if prepared.by is None or predicted is None:
-        return None
-    return _compared(prepared.observed, predicted, prepared.by)
+    return _compared(patients, ("own", "pooled"), "by", physicians, dealt.names)
 
 
-def course_of(prepared: Prepared, method: object, evidence: Evidence, seed: int) -> Course | None:
-    """Compare periods; None if there is no date.
+def learn_dated(method: Estimator, prepared: Prepared) -> Estimator:
+    """Return the method that measures, learned with the period as one covariate more."""
+    dated, _ = with_period(prepared.observed, prepared.dealt["date"])
+    found: Estimator = clone(method).fit_observed(dated)
+    return found
 
-    Parameters
-    ----------
-    prepared
-        The patients.
-    method, evidence
-        The method that measures, and its predictions.
-    seed
-        Of noise.
+
+def course_of(
+    patients: pl.DataFrame, physicians: pl.Series, prepared: Prepared, seed: int
+) -> Course:
+    """Compare periods.
+
+    `patients` are as for :func:`subgroups`, with predictions that know the period. Noise is taken
+    apart among the patients of `prepared`: all, or a large table's sample.
     """
-    dealt, everybody = prepared.period, evidence.predicted()
-    if dealt is None or everybody is None or not isinstance(method, Estimator):
-        return None
-    known = np.flatnonzero(dealt.place >= 0)
-    n_undated = len(dealt.place) - len(known)
-    observed = prepared.observed if not n_undated else prepared.observed.take(known)
-    dealt = Dealt(dealt.column, dealt.names, dealt.place[known])
-    blind = everybody[0][known], everybody[1][known]
-    with_period = _with_period(observed, dealt)
-    model = clone(method).fit_observed(with_period)
-    knowing = model.evidence(with_period).predicted()
-    assert knowing is not None
-    gained = _log_likelihood(knowing[0], observed) - _log_likelihood(blind[0], observed)
+    dealt = prepared.dealt["date"]
+    dated = patients.filter(pl.col("date") >= 0)
+    gained = _log_likelihood(dated, "own_dated") - _log_likelihood(dated, "own")
     gain = float(gained.mean())
     error = float(gained.std() / np.sqrt(len(gained)))
+    by = ("own_dated", "pooled_dated") if gain > 0 else ("own", "pooled")
+    strata = _compared(dated, by, "date", physicians, dealt.names)
+    places = [dealt.place == dealt.names.index(name) for name in strata.names]
     return Course(
-        _compared(observed, knowing if gain > 0 else blind, dealt),
+        strata,
         gain,
         gain > RULE_CHANGED * max(error, _TINY),
-        tuple(_noise(observed, dealt.place == number, seed) for number in range(len(dealt.names))),
-        n_undated,
+        tuple(_noise(prepared.observed, each, seed) for each in places),
+        patients.height - dated.height,
     )
 
 
-def _with_period(observed: Observed, dealt: Dealt) -> Observed:
-    """Return the input with one covariate more, the period."""
-    # One column in its order: trees cut it where the rule changed.
-    period = dealt.place.astype(np.float64)[:, None]
-    return replace(
-        observed,
-        covariates=np.hstack([observed.covariates, period]),
-        names=(*observed.names, f"period of {dealt.column}"),
-        _learned={},
-    )
-
-
-def _log_likelihood(predicted: FloatArray, observed: Observed) -> FloatArray:
+def _log_likelihood(patients: pl.DataFrame, predicted: str) -> FloatArray:
     """Return the log-likelihood of every decision."""
-    p = np.clip(predicted, _TINY, 1 - _TINY)
-    return np.asarray(np.log(np.where(observed.decision == 1, p, 1 - p)))
+    p = np.clip(patients[predicted].to_numpy(), _TINY, 1 - _TINY)
+    return np.asarray(np.log(np.where(patients["decision"].to_numpy() == 1, p, 1 - p)))
 
 
-def _compared(observed: Observed, predicted: tuple[FloatArray, FloatArray], dealt: Dealt) -> Strata:
-    decided = observed.decision.astype(np.float64)
-    patients = DealtPatients(decided, *predicted, observed.code, dealt.place)
-    return strata_of(patients, pl.Series(observed.named), dealt.names)
+def _compared(
+    patients: pl.DataFrame,
+    predicted: tuple[str, str],
+    stratum: str,
+    physicians: pl.Series,
+    names: tuple[str, ...],
+) -> Strata:
+    """Compare the strata and physicians that have patients."""
+    seen, place = np.unique(patients[stratum].to_numpy(), return_inverse=True)
+    if len(seen) < 2:
+        raise InputError(
+            f"all rows that are left lie in one stratum ({', '.join(names[at] for at in seen)}); "
+            f"leave {option(stratum)} out"
+        )
+    present, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
+    own, pooled = (patients[name].to_numpy() for name in predicted)
+    dealt = DealtPatients(
+        patients["decision"].to_numpy().astype(np.float64),
+        own,
+        pooled,
+        code.astype(np.int64),
+        place.astype(np.int64),
+    )
+    return strata_of(dealt, physicians[present], tuple(names[at] for at in seen))
 
 
 def _noise(observed: Observed, chosen: BoolArray, seed: int) -> Noise | None:

@@ -208,10 +208,8 @@ def _without_a_rule(grounds: Grounds) -> list[str]:
     if explained is not None and explained.share < LITTLE_EXPLAINED:
         reasons.append(
             Sentence(
-                "what is recorded explains hardly anything ({value:.0f} % of how "
-                "decisions vary): {cases} alike in the record are hardly more alike than "
-                "any two {cases}",
-                value=max(100 * explained.share, 0),
+                "what is recorded explains hardly anything of how decisions vary: {cases} "
+                "alike in the record are hardly more alike than any two {cases}"
             )
         )
     if not grounds.evidence.follows:
@@ -265,10 +263,9 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
             Sentence(
                 "the order says no more than that of the rates: {deciders} who decide "
                 "for nearly half of their {cases} have the higher score (rank "
-                "correlation {with_rates:.2f}), and what is recorded explains too little "
-                "({share:.0f} %) to tell a low rate from consistency",
+                "correlation {with_rates:.1f}), and what is recorded explains too little to "
+                "tell a low rate from consistency",
                 with_rates=grounds.with_rates,
-                share=100 * explained.share,
             )
         )
     if grounds.case_mix < COMPARABLE:

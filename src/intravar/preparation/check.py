@@ -22,15 +22,15 @@ from intravar.estimators.repeats import Repeats
 from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
-from intravar.preparation.duplicates import COPIES, CopyRule
-from intravar.preparation.periods import check_period
+from intravar.preparation.duplicates import COPIES
+from intravar.preparation.periods import Strata, check_period
 from intravar.preparation.physicians import Panels, panel_sizes
-from intravar.preparation.prepare import ColumnReport, Prepared, prepare
+from intravar.preparation.prepare import ColumnReport, Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
 from intravar.preparation.sample import (
     CODE,
-    DECIDED,
     Census,
+    Counts,
     Drawn,
     as_measured,
     draw,
@@ -39,9 +39,10 @@ from intravar.preparation.sample import (
     sampled_rows,
     take_census,
 )
-from intravar.request import Request, SharedLabel, requested
+from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
-from intravar.sources.columns.plain import Forms, TextForm, forms_of_large, plain_table
+from intravar.sources.columns.plain import Forms, forms_of_large, plain_table
+from intravar.sources.columns.texts import TextForm
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
 from intravar.where import parse_population
@@ -52,43 +53,25 @@ OUTSIDE = "they do not belong to the population"
 
 @dataclass(frozen=True, eq=False)
 class Beyond:
-    """Everybody in a large table, and who of them is learned from.
-
-    Attributes
-    ----------
-    census, drawn
-        Everybody, and who is learned from.
-    dropped
-        Rows of the sample that were dropped, by reason.
-    """
+    """Everybody in a large table, the decision, who is learned from, and rows dropped there."""
 
     census: Census
+    counts: Counts
     drawn: Drawn
     dropped: Mapping[str, int]
 
     def n_read(self, n_columns: int) -> int:
         """Return how many patients are read: of huge panels a part."""
-        return int(np.minimum(self.census.n_patients, most_read(n_columns)).sum())
+        return int(np.minimum(self.counts.n_patients, most_read(n_columns)).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Check:
     """What a check found; in memory nothing is hidden.
 
-    Attributes
-    ----------
-    request
-        What was asked for.
-    source, notes
-        What was read, and what was found out while reading.
-    prepared
-        The table as the estimators would get it.
-    panels
-        Panel sizes and who cannot be measured.
-    method, cost
-        The method that would measure; time and memory that it would take.
-    beyond
-        Where patients are many: everybody, and who of them is in `prepared`; None where all are.
+    `prepared` is the table as the estimators would get it. Where patients are many it holds some
+    of them, and `beyond` knows everybody. `notes` tell what was found out while reading, `cost`
+    the time and memory that the method would take.
     """
 
     request: Request
@@ -162,17 +145,7 @@ def check(
     >>> found.panels.n_measurable
     10
     """
-    asked = {
-        "physician": physician,
-        "decision": decision,
-        "covariates": covariates,
-        "exclude": exclude,
-        "decision_positive": decision_positive,
-        "where": where,
-        "by": by,
-        "method": method,
-    }
-    return checked(*requested(source, request, asked | others))
+    return checked(*requested(source, request, shown_fields(locals()) | others))
 
 
 def checked(
@@ -182,48 +155,62 @@ def checked(
     *,
     whole: bool = False,
 ) -> Check:
-    """Look at a table of patients as a request says.
+    """Look at a table of patients as a request of one decision says; see :func:`checked_each`."""
+    (found,) = checked_each(source, request, spool, whole=whole).values()
+    return found
 
-    Parameters
-    ----------
-    source, request
-        The table, and what is asked of it.
-    spool
-        Gives a folder for what a database hands over, if it is too much to hold; by default one
-        that is removed when the program ends.
-    whole
-        Whether all patients are held, however many they are.
+
+def checked_each(
+    source: Any,
+    request: Request,
+    spool: Callable[[], Path] | None = None,
+    *,
+    whole: bool = False,
+) -> dict[str, Check]:
+    """Look at a table of patients as a request says; return what was found of every decision.
+
+    The table is read once, and one sample is drawn of it. No decision is a covariate of another.
+    `spool` gives a folder for what a database hands over, if it is too much to hold; by default one
+    that is removed when the program ends. With `whole` all patients are held, however many they
+    are.
     """
     with request.words.in_errors():
         return _checked(source, request, spool or folder_for_now, whole)
 
 
-def _checked(source: Any, request: Request, spool: Callable[[], Path], whole: bool) -> Check:
+def _checked(
+    source: Any, request: Request, spool: Callable[[], Path], whole: bool
+) -> dict[str, Check]:
     method = request.method or default_method()
     if method != Repeats.name:
         make_estimator(method)  # an unknown name is refused before a long file is read
     check_period(request.period)
     _refuse_strata(request, method)
     in_parts = not whole and may_go_in_parts(request)
-    if in_parts and not isinstance(source, Source):
+    if in_parts:
         large = scan_source(source, spool, least=request.sample, **request.reading)
         if large is not None:
             # Whoever reads it as a whole says which line or value does not fit.
             with suppress(pl.exceptions.PolarsError):
                 return _of_large(large, request, method)
-    read = (
-        source
-        if isinstance(source, Source)
-        else read_source(source, as_text=_as_text(request), where=request.where, **request.reading)
-    )
+    read = read_source(source, as_text=_as_text(request), where=request.where, **request.reading)
+    asked = request.of_each()
     if in_parts and read.table.height > request.sample:
-        found = _of_large(_scanned(read), replace(request, where=None), method)
-        return replace(_accounted(found, read), request=_with_labels(request, found))
+        each = _of_large(_scanned(read), replace(request, where=None), method)
+        return {
+            name: replace(
+                _accounted(found, read), request=_labelled(asked[name], read.table.columns)
+            )
+            for name, found in each.items()
+        }
     rows = _source_rows(read)
-    with counted_among(rows):
-        found = _of_table(read.table, request, method, read.name, read.notes)
-    placed = replace(found, prepared=replace(found.prepared, rows=rows[found.prepared.rows]))
-    return _accounted(placed, read)
+    each = {}
+    for name, alone in asked.items():
+        with counted_among(rows):
+            found = _of_table(read.table, alone, method, read.name, read.notes)
+        prepared = replace(found.prepared, rows=rows[found.prepared.rows])
+        each[name] = _accounted(replace(found, prepared=prepared), read)
+    return each
 
 
 def _refuse_strata(request: Request, method: str) -> None:
@@ -246,7 +233,7 @@ def may_go_in_parts(request: Request) -> bool:
 
 
 def _as_text(request: Request) -> tuple[str, ...]:
-    return tuple(map(clean_name, (request.physician, request.decision, *request.categorical)))
+    return tuple(map(clean_name, (request.physician, *request.decisions, *request.categorical)))
 
 
 def _of_table(
@@ -256,36 +243,39 @@ def _of_table(
     name: str,
     notes: tuple[str, ...],
     part: float = 1.0,
+    strata: Strata | None = None,
 ) -> Check:
     """Look at a table that is held in memory, or at so large a part of one."""
+    request = _labelled(request, table.columns)
+    prepared = prepare(table, request, part=part, strata=strata)
+    size = Size.of(prepared.observed)
+    cost = estimate_cost(size, METHODS.get(method), periods=_periods(prepared))
+    panels = panel_sizes(prepared.observed, request.min_panel)
+    return Check(request, name, notes, prepared, panels, method, cost)
+
+
+def _periods(prepared: Prepared) -> list[int]:
+    """Return the patients of each period; none where periods are not compared."""
+    dealt = prepared.dealt.get("date")
+    return [] if dealt is None else dealt.counts()
+
+
+def _labelled(request: Request, columns: Sequence[str]) -> Request:
+    """Return a request with the labels of columns that the table has."""
     for column, label in request.labels:
-        if column not in table.columns and not isinstance(label, SharedLabel):
-            raise missing_column(column, table.columns)
-    labels = tuple(each for each in request.labels if each[0] in table.columns)
-    request = replace(request, labels=labels)
-    prepared = prepare(table, request, part=part)
-    return Check(
-        request,
-        name,
-        notes,
-        prepared,
-        panel_sizes(prepared.observed, request.min_panel),
-        method,
-        estimate_cost(
-            Size.of(prepared.observed),
-            METHODS.get(method),
-            periods=[] if prepared.period is None else prepared.period.counts(),
-        ),
-    )
+        if column not in columns and not isinstance(label, SharedLabel):
+            raise missing_column(column, columns)
+    return replace(request, labels=tuple(each for each in request.labels if each[0] in columns))
 
 
-def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
+def _of_large(scanned: Scanned, request: Request, method: str) -> dict[str, Check]:
     """Look at a large table: at everybody's numbers, and at the columns in a sample."""
-    physician, decision = clean_name(request.physician), clean_name(request.decision)
+    physician, *decisions = map(clean_name, (request.physician, *request.decisions))
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
-    for name in (physician, decision):
+    for name in (physician, *decisions):
         if name not in stored:
             raise missing_column(name, stored)
+    request = _labelled(request, stored)
     forms = forms_of_large(scanned.lazy, _as_text(request))
     inside = None
     if request.where is not None:
@@ -294,96 +284,136 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> Check:
     census = take_census(
         scanned,
         physician,
-        decision,
+        decisions,
         positive=request.decision_positive,
         rows=inside,
         outside=OUTSIDE,
     )
     drawn = draw(census, sample_of(request.sample, len(stored)), request.random_state)
     rows = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
-    table = as_measured(census, rows, physician, decision)
-    chosen = table.select(stored)
-    plain, notes = plain_table(chosen, _as_text(request), f"'{scanned.name}'", forms)
+    large = _Large(scanned, stored, forms, census, drawn, rows, _strata(census, request, forms))
+    return {
+        name: _of_sample(large, counts, alone, method)
+        for (name, alone), counts in zip(request.of_each().items(), census.counts, strict=True)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Large:
+    """A large table: its columns and how they are written, everybody, and the sample's rows."""
+
+    scanned: Scanned
+    stored: list[str]
+    forms: Forms
+    census: Census
+    drawn: Drawn
+    rows: pl.DataFrame
+    strata: Strata
+
+
+def _strata(census: Census, request: Request, forms: Forms) -> Strata:
+    """Find the levels and periods of all rows."""
+    stored = census.rows.collect_schema().names()
+    columns = [clean_name(name) for name in (request.by, request.date) if name is not None]
+    if not columns or not set(columns) <= set(stored):
+        return {}  # whoever gives columns their roles says which is missing
+    as_text = tuple(map(clean_name, request.categorical))
+    every = {}
+    for name in columns:
+        values = census.rows.select(name).unique().collect(engine="streaming")
+        every[name] = plain_table(values, as_text, forms=forms)[0][name]
+    return strata_of_columns(every, request)
+
+
+def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> Check:
+    """Look at one decision of a large table."""
+    census, drawn = large.census, large.drawn
+    table = as_measured(census, counts, large.rows)
+    as_text, name = _as_text(request), large.scanned.name
+    plain, notes = plain_table(table.select(large.stored), as_text, f"'{name}'", large.forms)
     source_row = table[ROW].to_numpy().astype(np.int64)
     with counted_among(source_row):
         found = _of_table(
             plain,
             replace(request, decision_positive=None),
             method,
-            scanned.name,
-            (*scanned.notes, *notes),
-            part=table.height / max(int(census.n_patients.sum()), 1),
+            name,
+            (*large.scanned.notes, *notes),
+            part=table.height / max(int(counts.n_patients.sum()), 1),
+            strata=large.strata,
         )
-    recipe = found.prepared.recipe
+    recipe, dropped = found.prepared.recipe, found.prepared.dropped
     assert recipe is not None
-    _refuse_odd_texts(census, recipe, forms)
+    _refuse_odd_texts(census.known(counts), recipe, large.forms)
     prepared = replace(
         found.prepared,
-        recipe=replace(recipe, forms=forms),
+        recipe=replace(recipe, forms=large.forms),
         rows=source_row[found.prepared.rows],
-        decision=census.decision,
-        dropped=_dropped_of_all(census, found.prepared, recipe.copies, table.height),
+        decision=counts.decision,
+        dropped=_dropped_of_all(census, counts, found.prepared, table.height),
         n_rows=census.n_rows,
-        columns=tuple(_told(each, census) for each in found.prepared.columns),
+        columns=tuple(_told(each, census, counts) for each in found.prepared.columns),
     )
-    panels = Panels.of(census.named, census.n_patients, census.n_for, request.min_panel)
+    found = replace(found, request=request, prepared=prepared)
     if drawn.whole.all() and len(drawn.codes) == len(census.named):
-        # Everybody is in the sample: there is nobody else to read.
-        return replace(found, request=_with_labels(request, found), prepared=prepared)
-    observed = prepared.observed
-    size, beyond = Size.of(observed), Beyond(census, drawn, found.prepared.dropped)
-    of_one = most_read(size.n_covariates)
-    words = request.words
-    told = (
-        f"a sample of {observed.n_patients:,} {words.cases} of "
-        f"{words.counted(len(observed.physicians))}; columns, and what {words.deciders} have in "
-        "common, are learned from it"
-    )
-    notes = [told]
-    if n_huge := int((census.n_patients > of_one).sum()):
-        notes.append(
-            f"about {of_one:,} {words.cases}, drawn by lot, of every {words.decider} with more "
-            f"({n_huge:,} of {len(census.named):,})"
-        )
+        return found  # everybody is in the sample: there is nobody else to read
+    size = Size.of(prepared.observed)
+    beyond = Beyond(census, counts, drawn, dropped)
     return replace(
         found,
-        request=_with_labels(request, found),
-        notes=(*found.notes, *notes),
-        prepared=prepared,
-        panels=panels,
-        cost=cost_of_many(size, beyond.n_read(size.n_covariates), METHODS[method]),
+        notes=(*found.notes, *_notes_on_sample(beyond, prepared, request)),
+        panels=Panels.of(census.named, counts.n_patients, counts.n_for, request.min_panel),
+        cost=cost_of_many(
+            size,
+            beyond.n_read(size.n_covariates),
+            METHODS[method],
+            periods=_periods(prepared),
+        ),
         beyond=beyond,
     )
 
 
-def _with_labels(request: Request, found: Check) -> Request:
-    """Return a request with the labels of columns that the table has."""
-    return replace(request, labels=found.request.labels)
+def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> list[str]:
+    """Say how large the sample is, and of whom not all patients are read."""
+    observed, words = prepared.observed, request.words
+    of_one = most_read(observed.covariates.shape[1])
+    notes = [
+        f"a sample of {observed.n_patients:,} {words.cases} of "
+        f"{words.counted(len(observed.physicians))}; columns, and what {words.deciders} have in "
+        "common, are learned from it"
+    ]
+    if n_huge := int((beyond.counts.n_patients > of_one).sum()):
+        notes.append(
+            f"about {of_one:,} {words.cases}, drawn by lot, of every {words.decider} with more "
+            f"({n_huge:,} of {len(beyond.census.named):,})"
+        )
+    return notes
 
 
-def _refuse_odd_texts(census: Census, recipe: Recipe, forms: Forms) -> None:
+def _refuse_odd_texts(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
     """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
     for name, kind in recipe.kinds:
         if kind != "category" and forms.columns.get(name) == TextForm():
-            column = census.rows.select(ROW, name).collect(engine="streaming").sort(ROW)
+            column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
                 understand_as(column[name], kind)
 
 
 def _dropped_of_all(
-    census: Census, sample: Prepared, copies: CopyRule | None, n_sampled: int
+    census: Census, counts: Counts, sample: Prepared, n_sampled: int
 ) -> dict[str, int]:
     """Return rows dropped by reason: copies are counted in all rows, others as in the sample."""
-    n_rows = int(census.n_patients.sum())
+    assert sample.recipe is not None
+    n_rows, copies = int(counts.n_patients.sum()), sample.recipe.copies
     dropped = {why: round(n * n_rows / n_sampled) for why, n in sample.dropped.items()}
     if copies is not None and n_rows > n_sampled:
-        dropped[COPIES] = copies.count(census.rows, n_rows, [CODE, DECIDED])
-    return census.dropped | dropped
+        dropped[COPIES] = copies.count(census.known(counts), n_rows, [CODE, counts.column])
+    return counts.dropped | dropped
 
 
-def _told(report: ColumnReport, census: Census) -> ColumnReport:
+def _told(report: ColumnReport, census: Census, counts: Counts) -> ColumnReport:
     """Say of physician and decision what their values in all rows tell."""
-    said = {"physician": census.said[0], "decision": census.said[1]}
+    said = {"physician": census.said, "decision": counts.said}
     return replace(report, note=said[report.use]) if report.use in said else report
 
 

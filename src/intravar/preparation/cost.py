@@ -14,9 +14,8 @@ from functools import cache
 
 import numpy as np
 
-from intravar.estimators import predictability
 from intravar.estimators.base import CommonEstimator, Estimator, Size, Work
-from intravar.estimators.predictability import Predictability
+from intravar.estimators.predictability import REPETITIONS, SMALL_COHORT, Predictability
 from intravar.prediction.tasks import MOST_COMMON
 
 #: Seconds to deal a patient into a bucket, and to prepare one there, with each of their values.
@@ -88,15 +87,8 @@ def estimate_cost(
 ) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting.
 
-    Parameters
-    ----------
-    size
-        Of the table.
-    method
-        The method that measures.
-    periods
-        Patients of each period, where periods are compared: the method is fitted once more, with
-        the period as a covariate, and the noise of each period is taken apart.
+    If periods are compared, given by their patients, the method is fitted once more, with the
+    period as a covariate, and the noise of each is taken apart.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -108,24 +100,16 @@ def estimate_cost(
     else:
         halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
         more = (3 if n <= FEW_PATIENTS else 1) * halves + (1 + HALVES_MORE) * once
-    if periods:
-        more += time_of_fit(Size(n, p + 1, size.panels), method)
-        more += (1 + HALVES_MORE) * sum(_one_deal(_of(size, count)) for count in periods)
-    seconds = own + more + _around(n, p)
+    seconds = own + more + _around(n, p) + _of_periods(size, method, periods)
     return Cost(float(seconds), _memory_mb(size, method))
 
 
-def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
-    """Estimate what it takes to learn from a sample and to read everybody else.
+def cost_of_many(
+    size: Size, n_patients: int, method: type[Estimator], *, periods: Sequence[int] = ()
+) -> Cost:
+    """Estimate what it takes to learn from a sample of a size and to read all other patients.
 
-    Parameters
-    ----------
-    size
-        Of the sample.
-    n_patients
-        Patients on the whole.
-    method
-        The method that measures.
+    Periods are given by their patients in the sample; with them everybody is read twice.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -135,9 +119,9 @@ def cost_of_many(size: Size, n_patients: int, method: type[Estimator]) -> Cost:
         some = _of(size, min(n, MOST_COMMON))
         more = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
         more += (1 + HALVES_MORE) * _in_one_thread(some)
-    learned = own + more + _around(n, p)
+    learned = own + more + _around(n, p) + _of_periods(size, method, periods)
     processors = os.cpu_count() or 1
-    others = time_of_others(size, n_patients, method)
+    others = (2 if periods else 1) * time_of_others(size, n_patients, method)
     readers = processors * (READER_MB + READER_VALUE_MB * p)
     return Cost(float(learned + others), _memory_mb(size, method) + readers)
 
@@ -161,11 +145,16 @@ def _in_one_thread(size: Size) -> float:
     return work.alone + work.shared
 
 
-def _one_deal(size: Size) -> float:
-    """Return the seconds in which predictions are learned where patients are dealt once."""
-    if size.n_patients > predictability.SMALL_COHORT:
-        return _in_one_thread(size)
-    return _in_one_thread(size) / predictability.REPETITIONS
+def _of_periods(size: Size, method: type[Estimator] | None, periods: Sequence[int]) -> float:
+    """Return the seconds of one more fit, with the period, and of the noise of each period."""
+    if not periods:
+        return 0.0
+    parts = [_of(size, count) for count in periods]
+    deals = [REPETITIONS if part.n_patients <= SMALL_COHORT else 1 for part in parts]
+    # Patients are dealt into folds once where noise is all that is asked for.
+    apart = sum(_in_one_thread(part) / n for part, n in zip(parts, deals, strict=True))
+    known = Size(size.n_patients, size.n_covariates + 1, size.panels)
+    return time_of_fit(known, method) + (1 + HALVES_MORE) * apart
 
 
 def _of(size: Size, n_patients: int) -> Size:
@@ -180,15 +169,7 @@ def _around(n_patients: int, n_covariates: int) -> float:
 
 
 def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[float, float]:
-    """Return the bytes that learning takes, and those for every patient beside.
-
-    Parameters
-    ----------
-    size
-        Of what is learned from.
-    methods
-        Those that learn, one after the other.
-    """
+    """Return the bytes that methods take to learn one after the other, and those per patient."""
     works = [method.work(size) for method in methods] or [Work(0.0)]
     # Distances within a panel, where patients are paired.
     paired = not methods or not all(issubclass(method, CommonEstimator) for method in methods)

@@ -37,29 +37,15 @@ CASE_AGAIN = "the same case is in another row of the {decider} (seen twice, and 
 
 @dataclass(frozen=True, eq=False)
 class RepeatedRows:
-    """Which rows are one patient.
+    """Which rows are one patient: `group` has a number per row, which rows of one patient share.
 
-    Attributes
-    ----------
-    group
-        A number per row; rows of one patient share it.
-    n_copies
-        Rows that are an exact copy of another row, not counting one of each.
-    n_again
-        Rows of patients who were in the table before, not counting the first of each.
-    patient
-        Columns by which patients were known again.
+    Exact copies of a row, and rows of patients who were in the table before, are counted without
+    one of each.
     """
 
     group: IntArray
     n_copies: int
     n_again: int
-    patient: tuple[str, ...]
-
-    @property
-    def n_patients(self) -> int:
-        """Number of patients."""
-        return int(self.group.max()) + 1 if len(self.group) else 0
 
 
 def each_once(
@@ -67,19 +53,8 @@ def each_once(
 ) -> tuple[IntArray, dict[str, int]]:
     """Keep one row of every patient of a physician.
 
-    Which one is kept follows from what the rows hold, not from their order.
-
-    Parameters
-    ----------
-    table, roles, rows
-        The table with decisions as 0 and 1, what its columns are, and the rows to look at.
-    rule
-        By what copies are known; None if rows that agree are no copies.
-
-    Returns
-    -------
-    rows, dropped
-        The rows that are kept, rising, and how many are not, by reason.
+    Which one is kept follows from what the rows hold, not from their order. Decisions are 0 and 1
+    by now. Returns the rows that are kept, rising, and how many are not, by reason.
     """
     chosen = table[rows]
     found = find_repeated_rows(chosen, roles, rule)
@@ -100,22 +75,14 @@ def each_once(
 
 
 def _is_plain(column: pl.Series) -> bool:
-    odd = (pl.Binary, pl.Object, pl.Duration)
-    return not (column.dtype.is_nested() or column.dtype in odd)
+    return not (column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration))
 
 
 def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None) -> RepeatedRows:
     """Find copies of rows and patients who come again.
 
     Patients are known by the column that names them, by default by every column whose name says
-    that it does.
-
-    Parameters
-    ----------
-    table, roles
-        The table and what its columns are.
-    rule
-        By what copies are known; None if rows that agree are no copies.
+    that it does. Without a rule rows that agree are no copies.
 
     Examples
     --------
@@ -128,20 +95,16 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
     >>> found.group.tolist(), found.n_again
     ([0, 0, 1], 1)
     """
-    patient = roles.patient
-    taken = (roles.physician, roles.decision)
-    names = [patient] if patient else [name for name in table.columns if names_patients(name)]
-    known = tuple(name for name in names if name not in taken)
-    links = [group for name in known if (group := _of_one_patient(table[name])) is not None]
+    named = [roles.patient] if roles.patient else [*filter(names_patients, table.columns)]
+    known = [table[name] for name in named if name not in (roles.physician, roles.decision)]
+    links = [group for column in known if (group := _of_one_patient(column)) is not None]
     n_again = table.height - _joined(links, table.height)[0]
     copied = None if rule is None else rule.groups(table, roles)
     if copied is not None:
         links.append(copied)
     group = _joined(links, table.height)[1]
     n_copies = 0 if copied is None else table.height - len(np.unique(copied))
-    present = {name: table[name].drop_nulls() for name in known}
-    again = tuple(name for name, ids in present.items() if ids.n_unique() < len(ids))
-    return RepeatedRows(group, n_copies, n_again, again)
+    return RepeatedRows(group, n_copies, n_again)
 
 
 def _of_one_patient(column: pl.Series) -> IntArray | None:
@@ -177,15 +140,10 @@ def _joined(links: list[IntArray], n_rows: int) -> tuple[int, IntArray]:
 
 @dataclass(frozen=True)
 class CopyRule:
-    """By what copies of rows are known.
+    """Copies of rows are known by the columns that describe patients: rows that agree are copies.
 
-    Attributes
-    ----------
-    described
-        Columns that describe patients.
-    common
-        How often the table has every row, where it was put together from copies of itself and
-        patients may be alike by chance; otherwise 1, and rows that agree are copies.
+    Where a table was put together from copies of itself and patients may be alike by chance, it
+    has every row `common` times.
     """
 
     described: tuple[str, ...]
@@ -201,12 +159,7 @@ class CopyRule:
     def count(self, rows: pl.LazyFrame, n_rows: int, decided: list[str]) -> int:
         """Count the copies in the rows of a large table, not counting one of each.
 
-        Parameters
-        ----------
-        rows, n_rows
-            The rows, and how many they are.
-        decided
-            Columns that say who decided and how.
+        The columns `decided` say who decided and how.
         """
         if self.common > 1:
             return n_rows - n_rows // self.common
@@ -219,22 +172,17 @@ def learn_copies(
 ) -> tuple[CopyRule | None, str]:
     """Find out whether rows that are alike are copies, and by what copies are known.
 
-    Parameters
-    ----------
-    table, roles
-        The rows to look at, and what their columns are.
-    part
-        The share of a table's rows that these are.
-
-    Returns
-    -------
-    rule, said
-        None where rows are alike by chance; and what was decided, "" where no row comes twice.
+    These rows are a `part` of a table. There is no rule where rows are alike by chance; what is
+    said of it is "" where no row comes twice.
     """
+    # Nested values and names of rows say nothing about a patient.
     described = [
         name
-        for name in table.columns
-        if name not in (roles.physician, roles.decision) and _describes(table[name], part)
+        for name, dtype in table.schema.items()
+        if name not in (roles.physician, roles.decision)
+        and not (dtype.is_nested() or dtype == pl.Binary)
+        and len(present := table[name].drop_nulls())
+        and not identifier(table[name], present, part)
     ]
     # A case seen twice and decided alike gives equal rows: with cases named, none is a copy.
     if table.height < 2 or roles.case is not None:
@@ -282,13 +230,6 @@ def pairs_by_chance(table: pl.DataFrame, roles: Roles, described: list[str]) -> 
     patients come. How many more are alike in all columns tell pairs of two physicians, among whom
     there are no copies either. Columns may go together, and physicians may see patients of their
     own kind.
-
-    Parameters
-    ----------
-    table, roles
-        The rows, and what their columns are.
-    described
-        Columns that describe patients.
     """
     whos = _numbered(table, [roles.physician])
     decided = _numbered(table, [roles.decision])
@@ -319,14 +260,6 @@ def _within_and_across(keys: HashArray, same: IntArray, other: IntArray) -> Floa
     return np.array([within, _pairs(together.to_numpy().astype(np.int64)) - within])
 
 
-def _describes(column: pl.Series, part: float) -> bool:
-    """Tell whether a column says something about a patient, and not which row this is."""
-    if column.dtype.is_nested() or column.dtype == pl.Binary:
-        return False
-    present = column.drop_nulls()
-    return bool(len(present)) and not identifier(column, present, part)
-
-
 def same_within(columns: Sequence[pl.Series], physician: pl.Series) -> list[bool]:
     """Tell which columns are the same for all rows of each physician: they describe physicians.
 
@@ -346,15 +279,9 @@ def same_within(columns: Sequence[pl.Series], physician: pl.Series) -> list[bool
 def _numbered(table: pl.DataFrame, names: list[str]) -> IntArray:
     keys = [f"key {place}" for place in range(len(names))]
     chosen = table.select(pl.col(name).alias(key) for name, key in zip(names, keys, strict=True))
-    counted = (
-        chosen.with_row_index("row")
-        .group_by(keys, maintain_order=True)
-        .agg("row")
-        .with_row_index("number")
-        .explode("row")
-        .sort("row")
-    )
-    numbers: IntArray = counted["number"].to_numpy().astype(np.int64)
+    rows = chosen.with_row_index("row").group_by(keys, maintain_order=True).agg("row")["row"]
+    numbers = np.empty(table.height, dtype=np.int64)
+    numbers[rows.explode().to_numpy()] = np.repeat(np.arange(len(rows)), rows.list.len())
     return numbers
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
+from intravar.observed import Observed
 from intravar.text import clean_texts, shortened
 
 #: More strata than these nobody compares.
@@ -31,17 +32,7 @@ _SPLIT = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Patients in strata.
-
-    Attributes
-    ----------
-    column
-        What they were dealt by.
-    names
-        Of the strata, in order.
-    place
-        The stratum of every patient; -1 where it is not known.
-    """
+    """Patients in strata of a column: the place of each among the names, -1 if not known."""
 
     column: str
     names: tuple[str, ...]
@@ -51,6 +42,46 @@ class Dealt:
         """Return the patients of each stratum."""
         known = self.place[self.place >= 0]
         return [int(count) for count in np.bincount(known, minlength=len(self.names))]
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The levels of a column, known of all rows: what deals patients by them."""
+
+    column: str
+    names: tuple[str, ...]
+    values: pl.Series
+
+    def deal(self, column: pl.Series) -> Dealt:
+        """Deal patients; who has no level belongs to the one that is called not known."""
+        known = clean_texts(column).cast(self.values.dtype, strict=False)
+        last = len(self.values)
+        codes = np.arange(last, dtype=np.int64)
+        place = known.replace_strict(self.values, codes, default=last, return_dtype=pl.Int64)
+        return Dealt(self.column, self.names, place.to_numpy())
+
+
+@dataclass(frozen=True, eq=False)
+class Periods:
+    """The periods of a date, known of all rows: what deals patients by them."""
+
+    column: str
+    names: tuple[str, ...]
+    period: str
+
+    def deal(self, column: pl.Series) -> Dealt:
+        """Deal patients; those without a date belong to no period."""
+        if column.null_count() == len(column):
+            return Dealt(self.column, self.names, np.full(len(column), -1, dtype=np.int64))
+        codes = np.arange(len(self.names), dtype=np.int64)
+        place = _period_of(column, self.period).replace_strict(
+            pl.Series(self.names), codes, default=-1, return_dtype=pl.Int64
+        )
+        return Dealt(self.column, self.names, place.to_numpy())
+
+
+#: What patients are dealt by, under the names of the request's fields.
+Strata: TypeAlias = Mapping[str, Levels | Periods]
 
 
 def check_period(period: str | None) -> None:
@@ -79,13 +110,14 @@ def split_day(period: str) -> date | None:
         return None
 
 
-def by_level(column: pl.Series) -> Dealt:
-    """Deal patients by the values of a column; who has none forms a stratum of their own.
+def levels_of(column: pl.Series) -> Levels:
+    """Find the levels of a column; patients without a value form a stratum of their own.
 
     Examples
     --------
-    >>> found = by_level(pl.Series("sex", ["F", "M", None, "F"]))
-    >>> found.names, found.place.tolist()
+    >>> sex = pl.Series("sex", ["F", "M", None, "F"])
+    >>> found = levels_of(sex)
+    >>> found.names, found.deal(sex).place.tolist()
     (('F', 'M', 'not known'), [0, 1, 2, 0])
     """
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
@@ -101,14 +133,12 @@ def by_level(column: pl.Series) -> Dealt:
         raise InputError(
             f"column '{column.name}' has one value only; {option('by')} compares several"
         )
-    codes = np.arange(len(values), dtype=np.int64)
-    place = known.replace_strict(values, codes, default=len(values), return_dtype=pl.Int64)
     plain = values.to_list()
     texts = ["no", "yes"] if plain == [0, 1] else _written(plain)
     if known.null_count():
         taken = {text.casefold() for text in texts}
         texts.append(next((word for word in UNKNOWN if word not in taken), UNKNOWN[0]))
-    return Dealt(column.name, level_names(texts), place.to_numpy())
+    return Levels(column.name, level_names(texts), values)
 
 
 def _written(values: list[Any]) -> list[str]:
@@ -140,32 +170,17 @@ def level_names(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def by_period(column: pl.Series, period: str) -> Dealt:
-    """Deal patients by periods of a date; those without a date belong to none.
+def periods_of(column: pl.Series, period: str) -> Periods:
+    """Find the periods that the dates of a column lie in.
 
     Examples
     --------
     >>> days = pl.Series("seen", [date(2024, 2, 1), date(2024, 5, 1), None])
-    >>> found = by_period(days, "quarter")
-    >>> found.names, found.place.tolist()
+    >>> found = periods_of(days, "quarter")
+    >>> found.names, found.deal(days).place.tolist()
     (('2024 Q1', '2024 Q2'), [0, 1, -1])
     """
-    days = _days(column, period)
-    change = split_day(period)
-    if change is not None:
-        named = pl.select(
-            pl.when(days < change)
-            .then(pl.lit(f"before {change}"))
-            .when(days >= change)
-            .then(pl.lit(f"from {change}"))
-        ).to_series()
-    elif period.strip().lower() == "year":
-        named = days.dt.strftime("%Y")
-    elif period.strip().lower() == "month":
-        named = days.dt.strftime("%Y-%m")
-    else:
-        named = days.dt.year().cast(pl.String) + " Q" + days.dt.quarter().cast(pl.String)
-    names = tuple(named.drop_nulls().unique().sort())
+    names = tuple(_period_of(column, period).drop_nulls().unique().sort())
     if len(names) > MOST_STRATA:
         raise InputError(
             f"'{column.name}' covers {len(names):,} periods; {MOST_STRATA} are the most, take "
@@ -176,9 +191,37 @@ def by_period(column: pl.Series, period: str) -> Dealt:
             f"all dates in '{column.name}' lie in one period ({', '.join(names) or 'none'}); take "
             f"shorter ones with {option('period', 'quarter')} or a day between them"
         )
-    codes = np.arange(len(names), dtype=np.int64)
-    place = named.replace_strict(pl.Series(names), codes, default=-1, return_dtype=pl.Int64)
-    return Dealt(column.name, names, place.to_numpy())
+    return Periods(column.name, names, period)
+
+
+def _period_of(column: pl.Series, period: str) -> pl.Series:
+    """Return the name of the period of every date."""
+    days = _days(column, period)
+    change = split_day(period)
+    if change is not None:
+        return pl.select(
+            pl.when(days < change)
+            .then(pl.lit(f"before {change}"))
+            .when(days >= change)
+            .then(pl.lit(f"from {change}"))
+        ).to_series()
+    if period.strip().lower() == "quarter":
+        return days.dt.year().cast(pl.String) + " Q" + days.dt.quarter().cast(pl.String)
+    return days.dt.strftime("%Y" if period.strip().lower() == "year" else "%Y-%m")
+
+
+def with_period(observed: Observed, dealt: Dealt) -> tuple[Observed, IntArray]:
+    """Return patients with a date and one covariate more, the period; and which they are."""
+    known = np.flatnonzero(dealt.place >= 0)
+    dated = observed if len(known) == observed.n_patients else observed.take(known)
+    # One column in its order: trees cut it where the rule changed.
+    period = dealt.place[known].astype(np.float64)[:, None]
+    return replace(
+        dated,
+        covariates=np.hstack([dated.covariates, period]),
+        names=(*dated.names, f"period of {dealt.column}"),
+        _learned={},
+    ), known
 
 
 def _days(column: pl.Series, period: str) -> pl.Series:

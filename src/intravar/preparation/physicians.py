@@ -71,13 +71,7 @@ def _said(names: pl.Series) -> str:
 
 @dataclass(frozen=True)
 class Panels:
-    """Panel sizes and who cannot be measured.
-
-    Attributes
-    ----------
-    table
-        physician, n_patients, n_for, reason (missing where the physician can be measured).
-    """
+    """Panel sizes and who cannot be measured: physician, n_patients, n_for, and the reason."""
 
     table: pl.DataFrame
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,19 @@ from intravar.preparation.columns.leaks import Leak, columns_that_say_the_same, 
 from intravar.preparation.columns.roles import Roles, assign_roles
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.duplicates import AGAIN, COPIES
-from intravar.preparation.periods import Dealt, by_level, by_period
+from intravar.preparation.periods import Dealt, Levels, Periods, Strata, levels_of, periods_of
 from intravar.preparation.physicians import physician_names
-from intravar.preparation.recipe import INCOMPLETE, Learned, Portion, Recipe, learn_recipe
+from intravar.preparation.recipe import (
+    INCOMPLETE,
+    Learned,
+    Portion,
+    Recipe,
+    dealt_by,
+    learn_recipe,
+)
 from intravar.preparation.sample import NOBODY, UNDECIDED
 from intravar.request import Missing, Request
-from intravar.text import clean_texts, shortened
+from intravar.text import clean_name, clean_texts, shortened
 from intravar.wording import Sentence
 
 #: A table is said to be thinned if it loses more rows than this share to copies.
@@ -34,17 +41,8 @@ THINNED = 0.01
 class ColumnReport:
     """What became of one column of the table.
 
-    Attributes
-    ----------
-    column, kind
-        Its name and what it holds.
-    use
-        "physician", "decision", "covariate", "set aside", "after the decision", "case", "patient",
-        "excluded" or "not chosen".
-    n_missing, n_distinct
-        Rows without a value, and different values.
-    note
-        What was done to it, or why it is set aside.
+    `use` is "physician", "decision", "covariate", "set aside", "after the decision", "case",
+    "patient", "excluded" or "not chosen"; `note` says what was done to it, or why it is set aside.
     """
 
     column: str
@@ -87,8 +85,8 @@ class Prepared:
         Rows of the source.
     cases
         Every decision with its case, where cases are named: case, decision, physician.
-    by, period
-        Patients dealt by the levels of a column, and by periods.
+    dealt
+        Patients in the levels of a column ("by"), and in periods ("date").
     recipe
         How to prepare more patients of the same table in the same way.
     about_copies
@@ -107,8 +105,7 @@ class Prepared:
     missing: Missing
     n_rows: int
     cases: pl.DataFrame | None = None
-    by: Dealt | None = None
-    period: Dealt | None = None
+    dealt: Mapping[str, Dealt] = field(default_factory=dict)
     recipe: Recipe | None = None
     about_copies: str = ""
     same: tuple[tuple[str, ...], ...] = ()
@@ -130,17 +127,13 @@ class Prepared:
         return tuple(dict.fromkeys(self.origin))
 
 
-def prepare(table: pl.DataFrame, request: Request, *, part: float = 1.0) -> Prepared:
+def prepare(
+    table: pl.DataFrame, request: Request, *, part: float = 1.0, strata: Strata | None = None
+) -> Prepared:
     """Prepare a table; every row and column that is lost is accounted for.
 
-    Parameters
-    ----------
-    table
-        As read.
-    request
-        What its columns are, and what is done about missing values and repeated rows.
-    part
-        The share of a larger table's rows that these are.
+    `part` is the share of a larger table's rows that these are. What patients are dealt by
+    (`strata`) is known where a larger table has told; otherwise these rows tell.
     """
     roles, missing = assign_roles(table.columns, request), request.missing
     physician, said = physician_names(table[roles.physician])
@@ -162,6 +155,8 @@ def prepare(table: pl.DataFrame, request: Request, *, part: float = 1.0) -> Prep
     columns = [each.taken(order) for each in portion.columns]
     dropped |= portion.dropped
     notes = learned.aside | {roles.physician: said, roles.decision: coded.note}
+    left = {name: table[name][rows] for name in (roles.by, roles.date) if name is not None}
+    strata = strata or strata_of_columns(left, request)
     return Prepared(
         observed=observed,
         rows=rows,
@@ -173,7 +168,7 @@ def prepare(table: pl.DataFrame, request: Request, *, part: float = 1.0) -> Prep
                 columns,
                 observed.decision,
                 roles.decision,
-                None if roles.date is None else _moments(table[roles.date][rows]),
+                None if roles.date is None else _moments(left[roles.date]),
             )
         ),
         same=tuple(columns_that_say_the_same(columns)),
@@ -183,13 +178,20 @@ def prepare(table: pl.DataFrame, request: Request, *, part: float = 1.0) -> Prep
         missing=missing,
         n_rows=table.height,
         cases=cases,
-        by=None if roles.by is None else by_level(table[roles.by][rows]),
-        period=None
-        if roles.date is None
-        else by_period(table[roles.date][rows], request.period or "year"),
-        recipe=learned.recipe,
+        dealt=dealt_by(strata, table, rows, roles.categorical),
+        recipe=replace(learned.recipe, strata=strata),
         about_copies=learned.about_copies,
     )
+
+
+def strata_of_columns(columns: Mapping[str, pl.Series], request: Request) -> Strata:
+    """Find the levels and periods that were asked for in columns of all rows."""
+    strata: dict[str, Levels | Periods] = {}
+    if request.by is not None:
+        strata["by"] = levels_of(columns[clean_name(request.by)])
+    if request.date is not None:
+        strata["date"] = periods_of(columns[clean_name(request.date)], request.period or "year")
+    return strata
 
 
 def _moments(date: pl.Series) -> pl.Series | None:

@@ -6,8 +6,8 @@ is learned. Every row is then prepared by that, those rows too: nothing is found
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from intravar.preparation.columns.encoding import Coding, complete_rows, encode_
 from intravar.preparation.columns.kinds import Column, Kind, understand, understand_as
 from intravar.preparation.columns.roles import Roles
 from intravar.preparation.duplicates import CopyRule, each_once, learn_copies, same_within
+from intravar.preparation.periods import Dealt, Strata
 from intravar.request import Missing, Repeated
 from intravar.sources.columns.plain import Forms, plain_table
 from intravar.wording import Sentence
@@ -36,20 +37,10 @@ INCOMPLETE = "a covariate is missing"
 class Recipe:
     """How patients become numbers.
 
-    Attributes
-    ----------
-    roles
-        Which column is what.
-    kinds
-        What every covariate in use holds.
-    codings
-        How each becomes numbers, in the same order.
-    missing, repeated
-        Policies for missing values, and for copies and patients who come again.
-    copies
-        By what copies of rows are known; None if rows that agree are none.
-    forms
-        How numbers and dates are written in text, where a larger table has told.
+    `kinds` says what every covariate in use holds, `codings` how each becomes numbers, in the same
+    order; `copies` by what copies of rows are known, None if rows that agree are none. A larger
+    table tells in which `forms` numbers and dates are written, and what patients are dealt by
+    (`strata`).
     """
 
     roles: Roles
@@ -59,15 +50,13 @@ class Recipe:
     repeated: Repeated
     copies: CopyRule | None
     forms: Forms | None = None
+    strata: Strata = field(default_factory=dict)
 
     def apply(self, table: pl.DataFrame) -> Portion | None:
         """Prepare patients; None if nobody is left.
 
-        Parameters
-        ----------
-        table
-            With physicians under their names and decisions as 0 and 1. Other columns are as stored
-            where the recipe says how texts are written, and otherwise plain.
+        The table has physicians under their names and decisions as 0 and 1. Other columns are as
+        stored where the recipe says how texts are written, and otherwise plain.
         """
         plain = table
         if self.forms is not None:
@@ -106,27 +95,34 @@ class Recipe:
             encoded.pooled,
             dropped,
             encoded.filled,
+            dealt_by(self.strata, table, rows, self.roles.categorical, self.forms),
         )
+
+
+def dealt_by(
+    strata: Strata,
+    table: pl.DataFrame,
+    rows: IntArray,
+    categorical: Collection[str],
+    forms: Forms | None = None,
+) -> dict[str, Dealt]:
+    """Deal the patients of some rows; with forms the columns are as they are stored."""
+    if not strata:
+        return {}
+    chosen = table.select({each.column for each in strata.values()})[rows]
+    if forms is not None:
+        chosen, _ = plain_table(chosen, categorical, forms=forms)
+    return {name: each.deal(chosen[each.column]) for name, each in strata.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Portion:
     """Patients, prepared.
 
-    Attributes
-    ----------
-    observed
-        Covariates, decisions and physicians.
-    rows
-        Rows of the table that are left.
-    raw, columns
-        The covariates as they were read, and as they were understood.
-    origin
-        For every encoded column the covariate it comes from.
-    pooled
-        Levels pooled by category.
-    dropped, filled
-        Rows dropped by reason, and cells filled by covariate.
+    `rows` are those of the table that are left, `raw` and `columns` the covariates as they were
+    read and as they were understood; `origin` has the covariate of every encoded column, `pooled`
+    the levels that were pooled by category; rows `dropped` go by reason, cells `filled` by
+    covariate.
     """
 
     observed: Observed
@@ -137,22 +133,15 @@ class Portion:
     pooled: dict[str, int]
     dropped: dict[str, int]
     filled: dict[str, int]
+    dealt: dict[str, Dealt]
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
     """A recipe, and what was found out on the way.
 
-    Attributes
-    ----------
-    recipe
-        How patients become numbers.
-    every
-        All covariates as they were understood, those that cannot be used among them.
-    aside
-        Why covariates are set aside that could be used by what they hold.
-    about_copies
-        What was decided about rows that are alike; "" where no row comes twice.
+    `every` has all covariates as they were understood, `aside` why some are set aside that could be
+    used by what they hold, `about_copies` what was decided about rows that are alike.
     """
 
     recipe: Recipe
@@ -166,15 +155,8 @@ def learn_recipe(
 ) -> Learned:
     """Find out what columns hold and how they become numbers.
 
-    Parameters
-    ----------
-    table, roles
-        A plain table with physicians under their names and decisions as 0 and 1, and what its
-        columns are.
-    missing, repeated
-        Policies for missing values, and for copies and patients who come again.
-    part
-        The share of a larger table's rows that these are.
+    The table is plain, with physicians under their names and decisions as 0 and 1; `part` is the
+    share of a larger table's rows that these are.
     """
     rows, copies, about_copies = np.arange(table.height), None, ""
     if repeated == "once":

@@ -32,42 +32,53 @@ NOBODY, UNDECIDED = "the {decider} is missing", "the decision is missing"
 
 
 @dataclass(frozen=True, eq=False)
+class Counts:
+    """One decision of everybody.
+
+    `decision` is its name, and what was counted as 1 and 0; `said` what there is to say of it.
+    `column` of :attr:`Census.rows` holds it as 0 or 1, null where it is not known. `n_patients` and
+    `n_for` are rows of each physician in which it is known, and those decided for; rows `dropped`
+    go by reason.
+    """
+
+    decision: tuple[str, str, str]
+    said: str
+    column: str
+    n_patients: IntArray
+    n_for: IntArray
+    dropped: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
 class Census:
     """Everybody in a large table.
 
-    Attributes
-    ----------
-    rows
-        The rows with physician and decision, each with the number of its physician, its decision
-        as 0 or 1, and its number in the source; to be gone through.
-    named
-        The physicians in natural order.
-    n_patients, n_for
-        Rows of each, and those decided for.
-    decision
-        Name of the decision, and what was counted as 1 and 0.
-    said
-        What there is to say of the physicians' names, and of the decision.
-    dropped
-        Rows left out, by reason.
-    n_rows
-        Rows of the source.
+    `rows`, to be gone through, have a physician and at least one decision; each has the number of
+    its physician, its decisions as 0 and 1, and its number in the source. `named` are the
+    physicians in natural order, `said` what there is to say of their names.
     """
 
     rows: pl.LazyFrame
     named: pl.Series
-    n_patients: IntArray
-    n_for: IntArray
-    decision: tuple[str, str, str]
-    said: tuple[str, str]
-    dropped: dict[str, int]
+    said: str
     n_rows: int
+    counts: tuple[Counts, ...]
+
+    @property
+    def n_patients(self) -> IntArray:
+        """Rows of each physician, by the decision that is known in most."""
+        largest: IntArray = np.max([each.n_patients for each in self.counts], axis=0)
+        return largest
+
+    def known(self, counts: Counts) -> pl.LazyFrame:
+        """Return the rows in which a decision is known, to be gone through."""
+        return self.rows.filter(pl.col(counts.column).is_not_null())
 
 
 def take_census(
     scanned: Scanned,
     physician: str,
-    decision: str,
+    decisions: Sequence[str],
     *,
     positive: str | None = None,
     rows: pl.LazyFrame | None = None,
@@ -75,28 +86,47 @@ def take_census(
 ) -> Census:
     """Count everybody's patients and decisions in one pass.
 
-    Parameters
-    ----------
-    scanned
-        The table.
-    physician, decision
-        The two columns.
-    positive
-        The value of the decision that counts as 1.
-    rows
-        Rows of the patients who are meant; all by default.
-    outside
-        What to say of rows that are not.
+    `positive` is the value of a decision that counts as 1; `rows` are those of the patients who are
+    meant, all by default, and `outside` says of the others why they are left out.
     """
     lazy = scanned.lazy if rows is None else rows
-    counted = lazy.group_by(
-        pl.col(physician).alias("physician"), pl.col(decision).alias("decision")
-    ).agg(pl.len().alias("n"))
-    table = counted.collect(engine="streaming")
-    if not table.height:
+    counted = [
+        lazy.group_by(pl.col(physician).alias("physician"), pl.col(name).alias("decision")).agg(
+            pl.len().alias("n")
+        )
+        for name in decisions
+    ]
+    tables = pl.collect_all(counted, engine="streaming")
+    if not tables[0].height:
         raise nobody_inside(f"'{scanned.name}'")
-    who, codes, about_names = _physicians(table["physician"].rename(physician))
-    decided, values = _decisions(table["decision"].rename(decision), positive, lazy)
+    who, codes, about_names = _physicians(tables[0]["physician"].rename(physician))
+    left_out = {outside: scanned.n_rows - int(tables[0]["n"].sum())}
+    known = lazy.join(codes.lazy().rename({"physician": physician}), on=physician, how="inner")
+    counts = []
+    for at, (name, table) in enumerate(zip(decisions, tables, strict=True)):
+        coded, values = _decisions(table["decision"].rename(name), positive, lazy)
+        column = f"{DECIDED}{at or ''}"
+        named = values.lazy().rename({"decision": name, DECIDED: column})
+        known = known.join(named, on=name, how="left" if len(decisions) > 1 else "inner")
+        counts.append(_counts(name, coded, column, table, codes, values, len(who), left_out))
+    if len(counts) > 1:
+        known = known.filter(
+            pl.any_horizontal(pl.col(each.column).is_not_null() for each in counts)
+        )
+    return Census(known, who, about_names, scanned.n_rows, tuple(counts))
+
+
+def _counts(
+    name: str,
+    coded: CodedDecision,
+    column: str,
+    table: pl.DataFrame,
+    codes: pl.DataFrame,
+    values: pl.DataFrame,
+    n_physicians: int,
+    left_out: dict[str, int],
+) -> Counts:
+    """Count one decision, from its values and physicians as they are stored."""
     counts = (
         table.join(codes, on="physician", how="left", nulls_equal=True)
         .join(values, on="decision", how="left", nulls_equal=True)
@@ -105,24 +135,17 @@ def take_census(
     known = counts.drop_nulls([CODE, DECIDED])
     place = known[CODE].to_numpy()
     n, y = known["n"].to_numpy().astype(np.int64), known[DECIDED].to_numpy()
-    dropped = {
-        outside: scanned.n_rows - int(table["n"].sum()),
+    dropped = left_out | {
         NOBODY: _total(counts.filter(pl.col(CODE).is_null())),
         UNDECIDED: _total(counts.filter(pl.col(CODE).is_not_null(), pl.col(DECIDED).is_null())),
     }
-    known_rows = (
-        lazy.join(codes.lazy().rename({"physician": physician}), on=physician, how="inner")
-        .join(values.lazy().rename({"decision": decision}), on=decision, how="inner")
-    )  # fmt: skip
-    return Census(
-        known_rows,
-        who,
-        np.bincount(place, n, minlength=len(who)).astype(np.int64),
-        np.bincount(place, n * y, minlength=len(who)).astype(np.int64),
-        (decision, decided.positive, decided.negative),
-        (about_names, decided.note),
+    return Counts(
+        (name, coded.positive, coded.negative),
+        coded.note,
+        column,
+        np.bincount(place, n, minlength=n_physicians).astype(np.int64),
+        np.bincount(place, n * y, minlength=n_physicians).astype(np.int64),
         {reason: count for reason, count in dropped.items() if count},
-        scanned.n_rows,
     )
 
 
@@ -173,11 +196,14 @@ def rows_of(census: Census, codes: Sequence[int] | IntArray) -> pl.LazyFrame:
     return census.rows.join(wanted.lazy(), on=CODE, how="semi")
 
 
-def as_measured(census: Census, rows: pl.DataFrame, physician: str, decision: str) -> pl.DataFrame:
-    """Return rows in the order of the source, with physicians by name and decisions as 0 and 1."""
-    rows = rows.sort(ROW)
+def as_measured(census: Census, counts: Counts, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows in which a decision is known, in the order of the source.
+
+    Physicians go by name, the decision is 0 or 1.
+    """
+    rows = rows.filter(pl.col(counts.column).is_not_null()).sort(ROW)
     return rows.with_columns(
-        census.named[rows[CODE]].alias(physician), pl.col(DECIDED).alias(decision)
+        census.named[rows[CODE]], pl.col(counts.column).alias(counts.decision[0])
     )
 
 
@@ -205,16 +231,9 @@ _APART = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Who is learned from.
+    """Who is learned from: physicians, rising, and whether all of their patients are.
 
-    Attributes
-    ----------
-    codes
-        Physicians in the sample, rising.
-    whole
-        Whether all of their patients are.
-    most
-        Patients of one physician in the sample at the most.
+    `most` patients of one physician are in the sample.
     """
 
     codes: IntArray
@@ -247,17 +266,7 @@ def most_read(n_columns: int) -> int:
 
 
 def draw(census: Census, n_patients: int, seed: int) -> Drawn:
-    """Draw physicians until they have so many patients.
-
-    Parameters
-    ----------
-    census
-        Everybody.
-    n_patients
-        Patients to learn from.
-    seed
-        Of the lot.
-    """
+    """Draw physicians until they have so many patients."""
     sizes = census.n_patients
     most = max(n_patients // LEAST_PHYSICIANS, n_patients // max(len(sizes), 1), 1)
     lots = np.argsort(_lots(census, seed))
@@ -272,13 +281,15 @@ def draw(census: Census, n_patients: int, seed: int) -> Drawn:
 
 
 def _of_other_kind(census: Census, inside: IntArray, order: IntArray) -> IntArray:
-    """Return physicians with the decision that nobody in the sample took, if there is one."""
-    n_for, n = census.n_for, census.n_patients
-    for count in (n_for, n - n_for):
-        if not count[inside].sum():
-            others = order[(count[order] > 0) & ~np.isin(order, inside)]
-            return others[: int(np.searchsorted(np.cumsum(count[others]), FEWEST_OF_A_KIND)) + 1]
-    return np.empty(0, dtype=np.int64)
+    """Return physicians with decisions that nobody in the sample took, if there are any."""
+    found = [np.empty(0, dtype=np.int64)]
+    for each in census.counts:
+        for count in (each.n_for, each.n_patients - each.n_for):
+            if not count[inside].sum():
+                others = order[(count[order] > 0) & ~np.isin(order, inside)]
+                enough = int(np.searchsorted(np.cumsum(count[others]), FEWEST_OF_A_KIND)) + 1
+                found.append(others[:enough])
+    return np.unique(np.concatenate(found))
 
 
 def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
@@ -290,22 +301,9 @@ def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
 def part_by_lot(
     census: Census, rows: pl.LazyFrame, codes: IntArray, most: int, seed: int, together: int = 1
 ) -> pl.LazyFrame:
-    """Return rows of physicians, of larger panels about so many, drawn by lot.
+    """Return rows of physicians, of larger panels about `most`, drawn by lot.
 
-    Parameters
-    ----------
-    census
-        Everybody.
-    rows
-        Of these physicians, to be gone through.
-    codes
-        The physicians.
-    most
-        Patients of one physician.
-    seed
-        Of the lot.
-    together
-        Rows that are alike and are drawn together.
+    `together` rows that are alike are drawn together.
     """
     huge = codes[census.n_patients[codes] > most]
     if not len(huge):
@@ -325,15 +323,16 @@ def part_by_lot(
 
 def _hash_of_rows(rows: pl.LazyFrame, seed: int, but: tuple[str, ...] = ()) -> pl.Expr:
     """Return a number for what every row holds, as it is stored: the rows' order does not tell."""
-    ours = (ROW, CODE, DECIDED, *but)
-    stored = sorted(name for name in rows.collect_schema().names() if name not in ours)
+    names = rows.collect_schema().names()
+    stored = sorted(name for name in names if not name.startswith(OWN) and name not in but)
     texts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in stored]
     return pl.concat_str(texts, separator="\x1f").hash(seed=seed).alias(_HELD)
 
 
 def _lots(census: Census, seed: int) -> list[str]:
     """Return a lot for every physician, by the panel: what physicians are called does not tell."""
-    counts = list(zip(census.n_patients.tolist(), census.n_for.tolist(), strict=True))
+    columns = [column for each in census.counts for column in (each.n_patients, each.n_for)]
+    counts = list(zip(*(column.tolist() for column in columns), strict=True))
     times = Counter(counts)
     tied = [code for code, count in enumerate(counts) if times[count] > 1]
     place = np.zeros(len(counts), dtype=np.int64)
@@ -342,9 +341,9 @@ def _lots(census: Census, seed: int) -> list[str]:
         rows = rows_of(census, tied)
         held = _hash_of_rows(rows, 0, (census.named.name,))
         sums = rows.group_by(CODE).agg(held.sum()).sort(_HELD).collect(engine="streaming")
-        seen: Counter[tuple[int, int]] = Counter()
+        seen: Counter[tuple[int, ...]] = Counter()
         for code in sums[CODE].to_list():
             place[code] = seen[counts[code]]
             seen[counts[code]] += 1
-    texts = (f"{seed}:{n}:{n_for}:{at}" for (n, n_for), at in zip(counts, place, strict=True))
+    texts = (":".join(map(str, (seed, *n, at))) for n, at in zip(counts, place, strict=True))
     return [hashlib.sha256(text.encode()).hexdigest() for text in texts]

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from intravar.preparation.check import Check
+from intravar.preparation.prepare import ColumnReport
 from intravar.publication.hiding import is_small, part_is_safe, safe_total, shown, shown_part
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn, Leak
@@ -21,12 +22,7 @@ SOME = "some"
 def check_lines(check: Check, *, several: bool = False) -> list[str]:
     """Say in words what was found; no small count is given away.
 
-    Parameters
-    ----------
-    check
-        With everything in it.
-    several
-        Whether other decisions are told beside it, see :func:`published_check`.
+    With `several` other decisions are told beside it, see :func:`published_check`.
     """
     smallest = check.request.smallest_cell
     n_physicians = check.panels.table.height
@@ -56,13 +52,8 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
 def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
     """Return what was found as it may be handed on, without small counts.
 
-    Parameters
-    ----------
-    check
-        With everything in it.
-    several
-        Whether other decisions are told beside it: how many miss a decision would follow by
-        subtraction then.
+    With `several` other decisions are told beside it: how many miss a decision would follow by
+    subtraction then.
     """
     total, hidden = _rounded_total(check)
     name, positive, negative = check.prepared.decision
@@ -97,12 +88,7 @@ def published_leaks(check: Check) -> tuple[Leak, ...]:
 def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict[str, Any]]:
     """Return how many physicians cannot be measured, by reason and size of their panels.
 
-    Parameters
-    ----------
-    check
-        With everything in it.
-    names
-        What to call each physician; without it they are counted and not named.
+    Without names they are counted and not named.
     """
     cannot = check.panels.table.filter(pl.col("reason").is_not_null())
     few, upper = check.request.smallest_cell, check.request.min_panel - 1
@@ -125,26 +111,27 @@ def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict
 
 def column_rows(check: Check, *, several: bool = False) -> tuple[Column, ...]:
     """Return one row per column: its use, kind, missing values and a note."""
-    rows = []
-    several = several and check.request.smallest_cell > 1
-    for report in check.prepared.columns:
-        distinct = report.n_distinct
-        many = distinct is not None and distinct >= MOST_DISTINCT
-        rows.append(
-            Column(
-                column=report.column,
-                use=report.use,
-                kind=report.kind,
-                missing=SOME
-                if several and report.n_missing
-                else shown_part(
-                    report.n_missing or 0, check.prepared.n_rows, check.request.smallest_cell
-                ),
-                distinct=f"{MOST_DISTINCT}+" if many else distinct,
-                note=check.request.words.said(report.note),
-            )
+
+    def row(report: ColumnReport) -> Column:
+        missing, distinct = report.n_missing or 0, report.n_distinct
+        return Column(
+            column=report.column,
+            use=report.use,
+            kind=report.kind,
+            missing=_counted(check, missing, several=several, whole=check.prepared.n_rows),
+            distinct=f"{MOST_DISTINCT}+" if (distinct or 0) >= MOST_DISTINCT else distinct,
+            note=check.request.words.said(report.note),
         )
-    return tuple(rows)
+
+    return tuple(map(row, check.prepared.columns))
+
+
+def _counted(check: Check, count: int, *, several: bool, whole: int | None = None) -> str:
+    """Write a number of rows: of several decisions whether there are any, else a safe count."""
+    smallest = check.request.smallest_cell
+    if several and count and smallest > 1:
+        return SOME
+    return shown(count, smallest) if whole is None else shown_part(count, whole, smallest)
 
 
 def _rounded_total(check: Check) -> tuple[int, int]:
@@ -199,7 +186,7 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
     smallest = check.request.smallest_cell
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)
-        cost = SOME if several and dropped and smallest > 1 else shown(dropped, smallest)
+        cost = _counted(check, dropped, several=several)
         return f"--missing drop cost {cost} {check.request.words.cases}"
     if not filled:
         return "none among the covariates"
@@ -214,10 +201,8 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
 
 
 def _dropped_lines(check: Check, *, several: bool = False) -> list[str]:
-    smallest = check.request.smallest_cell
-    several = several and smallest > 1
     fill = check.request.words.fill
     return [
-        f"{SOME if several and count else shown(count, smallest)} rows because {fill(reason)}"
+        f"{_counted(check, count, several=several)} rows because {fill(reason)}"
         for reason, count in check.prepared.dropped.items()
     ]

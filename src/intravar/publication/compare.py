@@ -1,8 +1,8 @@
 """Two stored measurements set side by side: what changed from one to the other.
 
-Figures are those that were published. Physicians meet by the names that both private folders keep,
-or by their pseudonyms if both were measured with one key. Patients are taken to be others the
-second time.
+Figures are those that were published or, on request, the exact ones that both private folders keep.
+Physicians meet by the names that these keep, or by their pseudonyms if both were measured with one
+key. Patients are taken to be others the second time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError, option
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
-from intravar.publication.explain import chosen_decision
+from intravar.publication.explain import FIGURES_FILE, chosen_decision, file_of, private_table
 from intravar.publication.files import read_published
 from intravar.publication.folders import private_folder
 from intravar.publication.hiding import fraction
@@ -85,7 +85,11 @@ class Comparison:
 
 
 def compare(
-    first: str | os.PathLike[str], second: str | os.PathLike[str], *, decision: str | None = None
+    first: str | os.PathLike[str],
+    second: str | os.PathLike[str],
+    *,
+    decision: str | None = None,
+    exact: bool = False,
 ) -> Comparison:
     """Compare two stored measurements.
 
@@ -98,18 +102,38 @@ def compare(
         The folders that `intravar measure --out` wrote.
     decision
         Which one, where several were measured.
+    exact
+        Whether physicians are compared by the exact figures that both private folders keep, also
+        those whose figures were not published. The result has names and must not be handed on.
     """
-    stored = read_published(first), read_published(second)
-    chosen = tuple(_chosen(each, decision) for each in stored)
+    folders = Path(first), Path(second)
+    stored = tuple(read_published(folder) for folder in folders)
+    places = [
+        chosen_decision([each.decision for each in published.decisions], decision)
+        for published in stored
+    ]
+    chosen = tuple(each.decisions[at] for each, at in zip(stored, places, strict=True))
     methods = [each.method for each in chosen]
     if methods[0] != methods[1]:
         raise InputError(
             f"the measurements are by different methods, '{methods[0]}' and '{methods[1]}'; "
             f"measure both with {option('method', methods[0])}"
         )
-    tables, by_name = _meeting(chosen, (Path(first), Path(second)))
+    words, notes = stored[1].words, []
+    if exact:
+        remedy = f"compare where both were measured, or leave {option('exact')} out"
+        tables = [
+            private_table(folder, file_of(FIGURES_FILE, at), "exact figures", remedy).with_columns(
+                who="physician"
+            )
+            for folder, at in zip(folders, places, strict=True)
+        ]
+        notes.append("exact figures and names from both private folders; do not hand this on")
+    else:
+        tables, by_name = _meeting(chosen, folders)
+        if by_name:
+            notes.append(f"{words.deciders} were matched by the names in both private folders")
     both = tables[0].join(tables[1], on="who", suffix="_second", how="inner").sort("physician")
-    words = stored[1].words
     if not both.height:
         raise InputError(
             f"no {words.decider} is in both measurements: names are matched where both private "
@@ -118,10 +142,8 @@ def compare(
             "private folder"
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
-    notes = _notes(tables, both, known, stored)
-    if by_name:
-        notes = (*notes, f"{words.deciders} were matched by the names in both private folders")
-    return Comparison(_physicians(known), _group(chosen), _noise(chosen), notes, words)
+    notes = [*_notes(tables, both, known, stored), *notes]
+    return Comparison(_physicians(known), _group(chosen), _noise(chosen), tuple(notes), words)
 
 
 def decisions_in_both(
@@ -143,11 +165,6 @@ def decisions_in_both(
     return shared
 
 
-def _chosen(published: Published, decision: str | None) -> Decision:
-    listed = [each.decision for each in published.decisions]
-    return published.decisions[chosen_decision(listed, decision)]
-
-
 def _meeting(
     chosen: tuple[Decision, ...], folders: tuple[Path, ...]
 ) -> tuple[list[pl.DataFrame], bool]:
@@ -163,25 +180,17 @@ def _meeting(
 
 
 def _physicians(known: pl.DataFrame) -> pl.DataFrame:
-    columns = [
-        np.stack([known[name].to_numpy(), known[f"{name}_second"].to_numpy()], axis=1)
-        for name in _ENDS
-    ]
-    value, low, high = (each.reshape(-1, 2).astype(np.float64) for each in columns)
+    value, low, high = (
+        known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
+    )
     change, change_low, change_high = _difference(value, low, high)
     error = (change_high - change_low) / (2 * float(norm.ppf(0.5 + LEVEL / 2)))
     moved = changes_together(change, error, MATTERS)
-    return pl.DataFrame(
-        {
-            "physician": known["physician"],
-            "first": value[:, 0],
-            "second": value[:, 1],
-            "change": change,
-            "low": change_low,
-            "high": change_high,
-            "probability": moved.probability,
-        }
-    ).with_columns(pl.col(pl.Float64).round(3))
+    figures = {"first": value[:, 0], "second": value[:, 1], "change": change}
+    figures |= {"low": change_low, "high": change_high, "probability": moved.probability}
+    return pl.DataFrame({"physician": known["physician"], **figures}).with_columns(
+        pl.col(pl.Float64).round(3)
+    )
 
 
 def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, ...]:
@@ -219,7 +228,7 @@ def _notes(
     both: pl.DataFrame,
     known: pl.DataFrame,
     stored: tuple[Published, ...],
-) -> tuple[str, ...]:
+) -> list[str]:
     notes = []
     alone = tables[0].height - both.height, tables[1].height - both.height
     if any(alone):
@@ -234,4 +243,4 @@ def _notes(
         notes.append(
             f"the requests differ in {', '.join(other)}: they may measure different things"
         )
-    return tuple(notes)
+    return notes

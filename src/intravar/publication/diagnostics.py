@@ -9,8 +9,7 @@ and carry nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -20,7 +19,7 @@ from intravar.inference.intervals import share_interval
 from intravar.measurement.diagnostics import OfPairs, agreement, of_pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import SeenTwice
-from intravar.publication.hiding import fraction, is_few, is_small, rows
+from intravar.publication.hiding import few_of, fraction, is_small, named, rounded_rows
 from intravar.publication.results import (
     Agreement,
     Anchors,
@@ -35,51 +34,34 @@ from intravar.publication.results import (
 )
 from intravar.publication.scores import ShownScores
 
-OfPhysician = TypeVar("OfPhysician", Attrition, Overlap)
-
 
 def shown_diagnostics(
     measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
 ) -> Diagnostics:
-    """Return the diagnostics that may be handed on.
+    """Return the diagnostics that may be handed on; `published` is what methods show of scores.
 
-    Parameters
-    ----------
-    measurement
-        With everything in it.
-    published
-        By method what is shown of its scores.
-    names
-        What to call each physician.
+    Rows are in the order of the pseudonyms: the order of the names would tell who is who.
     """
-    found, smallest = measurement.diagnostics, measurement.request.smallest_cell
+    tables, smallest = measurement.diagnostics, measurement.request.smallest_cell
     main = published[measurement.method]
     pairs = _pairs_of_shown(measurement, main)
     compared = {
         name: (measurement.fitted[name].scores.discordance, each.measured)
         for name, each in published.items()
     }
-    anchors = found.anchors
+    anchors = tables.anchors
     with_size = measurement.among_learned(main.with_size)
+    bins = without_small_bins(pairs.distances, smallest).rename({"from": "lower", "to": "upper"})
+    overlap = named(tables.overlap[with_size], names).sort("physician")
     return Diagnostics(
-        love=tuple(Difference(**row) for row in rows(pairs.love)),
-        distances=tuple(
-            Distances(row["from"], row["to"], row["share"])
-            for row in rows(without_small_bins(pairs.distances, smallest))
-        ),
-        attrition=_attrition(found.attrition, with_size, names, smallest),
-        sweep=tuple(SweepStep(**row) for row in rows(_safe_sweep(pairs.sweep, smallest), 2)),
-        agreement=tuple(Agreement(**row) for row in rows(agreement(compared), 2)),
-        balance=tuple(
-            Balance(**row) for row in rows(found.balance.select("covariate", "between_physicians"))
-        ),
-        overlap=_by_pseudonym(
-            Overlap(names[str(row["physician"])], round(row["overlap"], 2))
-            for row in found.overlap[with_size].iter_rows(named=True)
-        ),
-        calibration=tuple(
-            Calibration(**row) for row in rows(_safe_calibration(found.calibration, smallest))
-        ),
+        love=rounded_rows(pairs.love, Difference),
+        distances=rounded_rows(bins, Distances),
+        attrition=_attrition(tables.attrition, with_size, names, smallest),
+        sweep=rounded_rows(_safe_sweep(pairs.sweep, smallest), SweepStep, 2),
+        agreement=rounded_rows(agreement(compared), Agreement, 2),
+        balance=rounded_rows(tables.balance.select("covariate", "between_physicians"), Balance),
+        overlap=rounded_rows(overlap.select("physician", "overlap"), Overlap, 2),
+        calibration=rounded_rows(_safe_calibration(tables.calibration, smallest), Calibration),
         split_half_reliability=fraction(pairs.split_half),
         anchor_mass=None
         if anchors is None
@@ -98,11 +80,6 @@ def _pairs_of_shown(measurement: Measurement, main: ShownScores) -> OfPairs:
         measurement.diagnostics.loose,
         measurement.among_learned(main.measured),
     )
-
-
-def _by_pseudonym(entries: Iterable[OfPhysician]) -> tuple[OfPhysician, ...]:
-    # In the order of the pseudonyms: the order of the names would tell who is who.
-    return tuple(sorted(entries, key=lambda entry: entry.physician))
 
 
 def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
@@ -165,11 +142,12 @@ def _attrition(
     """Keep the physicians none of whose parts is small; the parts add up to the panel."""
     if table is None:
         return ()
-    parts = [name for name in table.columns if name not in ("physician", "n_patients")]
-    return _by_pseudonym(
-        Attrition(names[str(row["physician"])], {part: row[part] for part in parts})
-        for row in table[with_size].iter_rows(named=True)
-        if not any(is_small(row[part], smallest) for part in parts)
+    rows = named(table[with_size].drop("n_patients"), names).sort("physician")
+    parts = ((row.pop("physician"), row) for row in rows.to_dicts())
+    return tuple(
+        Attrition(name, own)
+        for name, own in parts
+        if not any(is_small(count, smallest) for count in own.values())
     )
 
 
@@ -182,14 +160,7 @@ MANY = 100
 def shown_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Mapping[str, FloatArray]:
     """Return the columns of repeated cases as they may be told; as they are if nothing is hidden.
 
-    Parameters
-    ----------
-    seen
-        Self-contradiction of the physicians.
-    n_patients
-        Panel sizes, which are told beside it.
-    smallest
-        The smallest count that is shown.
+    Panel sizes are told beside them.
     """
     if smallest <= 1:
         return seen.columns()
@@ -207,22 +178,7 @@ def shown_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Mappi
 
 
 def hidden_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> BoolArray:
-    """Tell of whom nothing may be told: few contradictions or agreements, or too little to blur.
-
-    Parameters
-    ----------
-    seen, n_patients, smallest
-        As in :func:`shown_repeats`.
-    """
-    evidence = seen.evidence
-    differ, alike = evidence.n_contradictions, seen.n_repeats - evidence.n_contradictions
-    once = n_patients - seen.n_repeats
-    return np.array(
-        [
-            is_few(least, smallest) or (is_few(left, smallest) and n < MANY)  # the size is known
-            for least, left, n in zip(
-                np.minimum(differ, alike).tolist(), once.tolist(), n_patients.tolist(), strict=True
-            )
-        ],
-        dtype=np.bool_,
-    )
+    """Tell of whom nothing may be told: few contradictions or agreements, or too little to blur."""
+    differ, once = seen.evidence.n_contradictions, n_patients - seen.n_repeats
+    too_little = few_of(smallest, once) & (n_patients < MANY)  # the size is known
+    return few_of(smallest, differ, seen.n_repeats - differ) | too_little

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray
 from intravar.estimators.predictability import MOST_WORDS
-from intravar.inference.group import Group
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of
-from intravar.measurement.strata import Strata as MeasuredStrata
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.checks import published_check, published_leaks
 from intravar.publication.diagnostics import hidden_repeats, shown_diagnostics, shown_repeats
 from intravar.publication.findings import published_location, published_unrecorded
 from intravar.publication.folders import shown_source
-from intravar.publication.group import FINE, published_group, shown_group, step_over_all
+from intravar.publication.group import FINE, group_digits, published_group, step_over_all
 from intravar.publication.hiding import (
     HiddenAcross,
     coarse,
+    few_of,
     fraction,
     hidden_across,
     hidden_parts,
     is_few,
     is_small,
+    named,
+    names_of,
     part_is_safe,
-    rows,
-    significant,
+    rounded_rows,
     two_digits,
 )
 from intravar.publication.joint import published_joint
@@ -45,22 +44,15 @@ from intravar.publication.results import (
     OwnRule,
     Published,
     Rule,
-    Strata,
 )
 from intravar.publication.scores import ShownScores, shown_scores
-from intravar.publication.strata import (
-    SURE,
-    course_lines,
-    published_course,
-    published_strata,
-    strata_lines,
-    strata_tables,
-    unsafe_physicians,
-)
+from intravar.publication.strata import shown_strata
 from intravar.wording import Words, agree
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
 ALL = ""
+#: What is told of physicians where no figure may be read.
+FACTS = frozenset({"physician", "n_patients", "rate", "reason"})
 
 
 def published_of(
@@ -107,18 +99,22 @@ def _decision(
     words = measurement.request.words
     shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]
-    scales = {name: each.scores.scale for name, each in measurement.fitted.items()}
-    physicians = _named(main.table, names).sort("physician")
+    physicians = named(main.table, names).sort("physician")
+    nothing = measurement.verdict == NOTHING
     if measurement.verdict in UNRANKED:
-        # Whoever cannot be ranked is not: an order that is there is read.
-        physicians = physicians.with_columns(
-            pl.lit(None, physicians.schema[name]).alias(name) for name in RANKS
+        # What may not be read is not there: an order, or any figure, that is there is read.
+        dropped = set(physicians.columns) - FACTS if nothing else RANKS
+        physicians = physicians.with_columns(pl.when(False).then(pl.col(*dropped))).with_columns(
+            pl.col("reportable").fill_null(False)
         )
     phase = 0.5 if secret is None else secret(ALL)
-    group = published_group(measurement, _group(measurement, main, phase), main.measured, phase)
-    hidden = _hidden_strata(measurement, main, across)
-    strata, changes = _strata(measurement, hidden, names)
+    group = None if nothing else published_group(measurement, main, phase)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
+    values = measurement.main.scores.discordance[main.measured]
+    values = values[np.isfinite(values)]
+    middles = [band.middle for band in main.bands if band is not None]
+    told = [*values, *middles] if measurement.main.scores.determined and not nothing else []
+    median = float(np.median(told)) if told else None
     return Decision(
         decision=name,
         verdict=measurement.verdict,
@@ -130,15 +126,13 @@ def _decision(
         n_reportable=len(reportable),
         n_ranked=physicians["rank"].count(),
         n_banded=physicians["band"].count(),
-        banded=_banded(measurement, main, words),
+        banded=None if nothing else _banded(values, middles, physicians.height, words),
         n_patients_shown=main.n_patients,
         n_physicians_partly_hidden=main.n_hidden,
-        median_discordance=_middle(measurement, main),
+        median_discordance=fraction(median, group_digits(measurement.request.smallest_cell)),
         group=group,
-        location=published_location(measurement),
+        location=None if nothing else published_location(measurement),
         unrecorded=published_unrecorded(measurement, group),
-        by=_by(measurement, hidden),
-        course=_course(measurement, hidden, changes),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
         own_rules=shown_differences(measurement, set(reportable), names),
         leaks=published_leaks(measurement.check),
@@ -153,48 +147,9 @@ def _decision(
         diagnostics=shown_diagnostics(measurement, shown, names),
         review=None,
         physicians=physicians,
-        methods=None if len(shown) < 2 else _methods(shown, scales, names),
-        strata=strata,
-        changes=changes,
+        methods=None if len(shown) < 2 or nothing else _methods(measurement, shown, names),
+        **shown_strata(measurement, main, across, names),
     )
-
-
-def _asked(measurement: Measurement) -> dict[str, MeasuredStrata]:
-    """Return the subgroups and periods that were asked for."""
-    course = measurement.periods
-    found = {"by": measurement.levels, "period": None if course is None else course.strata}
-    return {name: strata for name, strata in found.items() if strata is not None}
-
-
-def _hidden_strata(
-    measurement: Measurement, published: ShownScores, across: HiddenAcross | None
-) -> dict[str, set[str]]:
-    """Tell of whom subgroups and periods may not be told."""
-    every = measurement.main.scores.physician.cast(pl.String).to_list()
-    shown = {every[position] for position in published.measured.tolist()}
-    scores = measurement.main.scores
-    counts = zip(scores.n_patients.tolist(), scores.n_for.tolist(), strict=True)
-    panels = {
-        name: None if no_size else panel
-        for name, panel, no_size in zip(every, counts, published.hidden.size.tolist(), strict=True)
-    }
-    smallest = measurement.request.smallest_cell
-    return {
-        dealt: (set(every) - shown)
-        | unsafe_physicians(strata, panels, smallest)
-        | (set() if across is None else across.strata[dealt])
-        for dealt, strata in _asked(measurement).items()
-    }
-
-
-def _strata(
-    measurement: Measurement, hidden: Mapping[str, set[str]], names: Mapping[str, str]
-) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
-    """Return the tables of subgroups and periods; None where none were asked for."""
-    asked = _asked(measurement)
-    if not asked:
-        return None, None
-    return strata_tables(asked, names, hidden, measurement.request.smallest_cell)
 
 
 def _shown_scores(
@@ -218,7 +173,7 @@ def _shown_scores(
         no_repeats = no_size | hidden_repeats(seen, n_patients, request.smallest_cell)
         if across is not None:
             no_repeats |= across.repeats
-    names = measurement.main.scores.physician.cast(pl.String).to_list()
+    names = names_of(measurement.main.scores)
     return {
         name: shown_scores(
             each.scores.with_columns(blurred),
@@ -239,24 +194,10 @@ def _hidden_close(measurement: Measurement) -> BoolArray | None:
     """Tell of whom close calls, or the others, are few; None where nobody has any."""
     if measurement.location is None:
         return None
-    smallest, scores = measurement.request.smallest_cell, measurement.main.scores
-    learned = measurement.check.prepared.observed
+    scores, learned = measurement.main.scores, measurement.check.prepared.observed
     close = in_places(measurement.location.n_close.astype(np.float64), scores, learned)
-    least = np.minimum(close, scores.n_patients - close)
-    # Of whom nothing is known nothing is told.
-    return np.array([not each >= 0 or is_few(each, smallest) for each in least], dtype=np.bool_)
-
-
-def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
-    called = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
-    return table.with_columns(called)
-
-
-def _group(measurement: Measurement, published: ShownScores, phase: float) -> Group | None:
-    smallest, main = measurement.request.smallest_cell, measurement.main
-    if smallest <= 1:
-        return measurement.group
-    return shown_group(main.scores, main.evidence, published, smallest, phase)
+    few = few_of(measurement.request.smallest_cell, close, scores.n_patients - close)
+    return few | np.isnan(close)  # of whom nothing is known nothing is told
 
 
 def _share(measurement: Measurement, published: ShownScores, phase: float) -> float | None:
@@ -277,14 +218,14 @@ def _share(measurement: Measurement, published: ShownScores, phase: float) -> fl
 
 
 def _methods(
-    published: Mapping[str, ShownScores], scales: Mapping[str, str], names: Mapping[str, str]
+    measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
 ) -> pl.DataFrame:
     tables = [
-        _named(result.table, names).select(
+        named(result.table, names).select(
             pl.lit(name).alias("method"),
             "physician",
             pl.col("discordance").alias("score"),
-            pl.lit(scales[name]).alias("scale"),
+            pl.lit(measurement.fitted[name].scores.scale).alias("scale"),
             "n_pairs",
             "reason",
         )
@@ -294,117 +235,53 @@ def _methods(
     return pl.concat(tables).sort("method", "physician")
 
 
-def _told(measurement: Measurement, published: ShownScores) -> tuple[FloatArray, FloatArray]:
-    """Return the scores that are shown, and the middles of the bands."""
-    values = measurement.main.scores.discordance[published.measured]
-    middles = [band.middle for band in published.bands if band is not None]
-    return values[np.isfinite(values)], np.array(middles, dtype=np.float64)
-
-
-def _middle(measurement: Measurement, published: ShownScores) -> float | None:
-    """Return the median over all who have a value or a band, those with a band by its middle."""
-    if not measurement.main.scores.determined:
-        return None
-    both = np.concatenate(_told(measurement, published))
-    digits = 2 if measurement.request.smallest_cell > 1 else 6
-    return fraction(float(np.median(both)), digits) if len(both) else None
-
-
-def _banded(measurement: Measurement, published: ShownScores, words: Words) -> str | None:
+def _banded(values: FloatArray, middles: Sequence[float], n: int, words: Words) -> str | None:
     """Say how many have a band, and whether they are more consistent than the others."""
-    values, middles = _told(measurement, published)
-    if not len(middles):
+    if not middles:
         return None
-    n = words.counted(published.table.height)
     have = agree(len(middles), "has", "have")
-    told = f"{len(middles):,} of {n} {have} a range in place of a number"
-    lower = len(middles) > 1 and len(values) and np.mean(middles < np.median(values)) > 0.5
+    told = f"{len(middles):,} of {words.counted(n)} {have} a range in place of a number"
+    many = len(middles) > 1 and len(values) > 0
+    lower = many and np.mean(np.array(middles) < np.median(values)) > 0.5
     who = ": most of them are more consistent than the middle one of the others" if lower else ""
     return f"{told}, because an exact value could reveal small numbers of {words.cases}{who}"
 
 
-def _by(measurement: Measurement, hidden: Mapping[str, set[str]]) -> Strata | None:
-    if measurement.levels is None:
-        return None
-    found = published_strata(
-        measurement.levels, measurement.request.smallest_cell, hidden=bool(hidden["by"])
-    )
-    words, column = measurement.request.words, str(measurement.request.by)
-    return replace(found, lines=tuple(strata_lines(found, words.label(column), words)))
-
-
-def _course(
-    measurement: Measurement, hidden: Mapping[str, set[str]], changes: pl.DataFrame | None
-) -> Strata | None:
-    course = measurement.periods
-    if course is None or changes is None:
-        return None
-    words, column = measurement.request.words, str(measurement.request.date)
-    of_periods = changes.filter(pl.col("dealt_by") == "period")
-    sure = of_periods.filter(pl.col("probability") >= SURE)
-    found = replace(
-        published_course(course, measurement.request.smallest_cell, hidden=bool(hidden["period"])),
-        n_changed=sure.height if of_periods.height else None,
-    )
-    return replace(found, lines=tuple(course_lines(found, words.label(column), words)))
-
-
 def published_rule(rule: SuggestedRule, smallest: int) -> Rule:
     """Return what may be told of the rule that the data suggest."""
+
+    def leaf(when: str, n_patients: int, n_for: int) -> Leaf:
+        about, share = two_digits(n_patients), n_for / n_patients
+        if part_is_safe(n_for, n_patients, smallest):
+            return Leaf(when, about, fraction(share, 2), f"{100 * share:.0f} %")
+        few = "nearly none" if is_small(n_for, smallest) else "nearly all"
+        return Leaf(when, about, None, few)
+
     return Rule(
         auc=fraction(rule.auc),
-        importance=tuple(Importance(**row) for row in rows(rule.importance)),
+        importance=rounded_rows(rule.importance, Importance),
         dependence=tuple(
-            Dependence(row["covariate"], significant(row["value"]), fraction(row["share"]))
+            Dependence(row["covariate"], float(f"{row['value']:.3g}"), fraction(row["share"]))
             for row in rule.dependence.iter_rows(named=True)
             if not is_small(row["n_patients"], smallest)
         ),
-        tree=tuple(_leaf(leaf, smallest) for leaf in rule.tree),
-    )
-
-
-def _leaf(leaf: Mapping[str, Any], smallest: int) -> Leaf:
-    n, decided_for = leaf["n_patients"], leaf["n_for"]
-    safe = part_is_safe(decided_for, n, smallest)
-    few = "nearly none" if is_small(decided_for, smallest) else "nearly all"
-    return Leaf(
-        when=leaf["when"],
-        about_n_patients=two_digits(n),
-        share=fraction(decided_for / n, 2) if safe else None,
-        words=f"{100 * decided_for / n:.0f} %" if safe else few,
+        tree=tuple(leaf(**row) for row in rule.tree),
     )
 
 
 def shown_differences(
     measurement: Measurement, reportable: Collection[str], names: Mapping[str, str]
 ) -> tuple[OwnRule, ...]:
-    """Return what each physician weighs otherwise than the others: physician, covariate, how.
-
-    Parameters
-    ----------
-    measurement
-        With everything in it.
-    reportable
-        What those are called whose result is shown.
-    names
-        What to call each physician.
-    """
-    evidence = measurement.main.evidence
-    if evidence.differences is None:
+    """Return what each of those whose result is shown weighs otherwise than the others."""
+    differences = measurement.main.evidence.differences
+    if differences is None:
         return ()
-    smallest = measurement.request.smallest_cell
-    told: dict[str, list[OwnRule]] = {}
-    rows = evidence.differences.select("physician", "covariate", "how", "n_apart")
+    told: dict[str, dict[str, OwnRule]] = {}
+    rows = named(differences, names).select("physician", "covariate", "how", "n_apart")
     for physician, covariate, how, n_apart in rows.iter_rows():
-        shown = told.setdefault(names[str(physician)], [])
-        known = {row.covariate for row in shown}
-        if (
-            names[str(physician)] not in reportable
-            or covariate in known
-            or len(shown) == MOST_WORDS
-        ):
-            continue
-        if not is_few(n_apart, smallest):
-            shown.append(OwnRule(names[str(physician)], covariate, how))
+        if physician in reportable and not is_few(n_apart, measurement.request.smallest_cell):
+            own = told.setdefault(physician, {})
+            if len(own) < MOST_WORDS:
+                own.setdefault(covariate, OwnRule(physician, covariate, how))
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return tuple(row for name in sorted(told) for row in told[name])
+    return tuple(row for name in sorted(told) for row in told[name].values())

@@ -16,12 +16,12 @@ from intravar.measurement.cases.tables import cases_of, patients_of, side_by_sid
 from intravar.measurement.result import Measurement
 from intravar.publication.files import is_published, read_published
 from intravar.publication.folders import private_folder
-from intravar.publication.pseudonyms import KEY_FILE, as_known, read_names
+from intravar.publication.pseudonyms import Addresses, as_known
 from intravar.wording import Sentence, Words
 
 CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
-#: Pairs that reviewers may be shown.
-PAIRS_FILE = "pairs.parquet"
+#: Pairs that reviewers may be shown, and exact figures of everybody.
+PAIRS_FILE, FIGURES_FILE = "pairs.parquet", "figures.parquet"
 WARNING = "CASE-LEVEL: people can be recognised from this; keep it where the data are"
 
 
@@ -70,17 +70,15 @@ def explain(
         return handed_back(shown, as_pandas=measurement.as_pandas)
     path, private = measurement_folders(measurement)
     published = read_published(path)
-    listed = [each.decision for each in published.decisions]
-    at = chosen_decision(listed, decision)
-    try:
-        cases = pl.read_parquet(private / file_of(CASES_FILE, at))
-        patients = pl.read_parquet(private / file_of(PATIENTS_FILE, at))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"the cases of '{measurement}' are kept in '{private}', which cannot be read; explain "
-            "where the measurement was made"
-        ) from error
-    name = _real_name(private, str(physician), patients, published.words.decider)
+    at = chosen_decision([each.decision for each in published.decisions], decision)
+    remedy = "explain where the measurement was made"
+    cases, patients = (
+        private_table(path, file_of(name, at), "cases", remedy)
+        for name in (CASES_FILE, PATIENTS_FILE)
+    )
+    every = published.decisions[at].physicians["physician"].to_list()
+    known = Addresses.of(every, private, published.words.decider)
+    name = known.name_of(known.found(str(physician)))
     _refuse_beyond(name, patients, str(physician))
     return side_by_side(cases, patients, name, most=most)
 
@@ -111,6 +109,17 @@ def file_of(name: str, at: int) -> str:
     return name if at == 0 else f"{stem}-{at + 1}.{suffix}"
 
 
+def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFrame:
+    """Return a table that the private folder of a measurement keeps."""
+    private = private_folder(folder.resolve())
+    try:
+        return pl.read_parquet(private / name)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"the {what} of '{folder}' are kept in '{private}', which cannot be read; {remedy}"
+        ) from error
+
+
 def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None) -> None:
     """Say that nothing is kept of a physician beyond the sample."""
     if not (patients["physician"] == name).any():
@@ -135,39 +144,16 @@ def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
     return path, private_folder(path.resolve())
 
 
-def _real_name(private: Path, given: str, patients: pl.DataFrame, decider: str) -> str:
-    """Return the name behind a pseudonym, or the name itself."""
-    names = read_names(private / KEY_FILE) if (private / KEY_FILE).is_file() else {}
-    given = as_known(given, [*names, *patients["physician"].to_list()])
-    if given in names:
-        return names[given]
-    known = set(patients["physician"].to_list())
-    if given in known:
-        return given
-    candidates = sorted(names) or sorted(known)
-    raise unknown_name(decider, given, candidates, remedy="physicians.csv lists them")
-
-
 NO_CASES = "No such decision: none goes against what comparable cases got."
 NOBODY_ALIKE = "Nobody alike was decided the other way."
 
 
 @dataclass(frozen=True)
 class CaseShown:
-    """A patient beside those alike who were decided the other way.
+    """A patient beside those alike who were decided the other way; `alone` where there are none.
 
-    Attributes
-    ----------
-    heading
-        Which case it is, and why it is shown.
-    heads
-        Names of the columns: the covariate, the patient, the others.
-    rows
-        Covariates in which somebody differs.
-    same
-        Covariates in which nobody does, with their values.
-    alone
-        Whether nobody alike was decided the other way.
+    `heads` name the columns: the covariate, the patient, the others. `rows` are covariates in which
+    somebody differs, `same` those in which nobody does, with their values.
     """
 
     heading: str
@@ -178,22 +164,12 @@ class CaseShown:
 
 
 def cases_shown(table: pl.DataFrame, decision: str, words: Words, most: int) -> list[CaseShown]:
-    """Put the cases of :func:`intravar.explain` side by side.
-
-    Parameters
-    ----------
-    table
-        What `explain` returned.
-    decision, words
-        Column of the decision, and what things are called.
-    most
-        Others to set beside a patient.
-    """
-    found = []
+    """Put the cases of :func:`intravar.explain` side by side, a patient with `most` others."""
+    cases = []
     for _, rows in table.group_by("case", maintain_order=True):
         pairs = [pair.to_dicts() for _, pair in rows.group_by("pair", maintain_order=True)]
-        found.append(_case(pairs[:most], words.decision or decision, words))
-    return found
+        cases.append(_case(pairs[:most], words.decision or decision, words))
+    return cases
 
 
 def _case(pairs: list[list[dict[str, Any]]], decision: str, words: Words) -> CaseShown:

@@ -55,28 +55,25 @@ KINDS: dict[str, type] = {
 }
 _DTYPES = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 #: Fields of a decision that have a file of their own.
-_APART = ("check", "diagnostics")
+_APART: dict[str, tuple[str, type]] = {
+    "check": (CHECKS, Check),
+    "diagnostics": (DIAGNOSTICS, Diagnostics),
+}
 #: A cell that begins like this is a formula to a spreadsheet.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _REMEDY = "measure again, or read it with the version of intravar that wrote it"
 
 
 def files_of(published: Published) -> dict[str, bytes]:
-    """Return what is published as files by their names: JSON and tables.
-
-    Parameters
-    ----------
-    published
-        Of one decision or of several.
-    """
-    head, listed = {"schema": SCHEMA, "what": WHAT}, published.decisions
-    contents = {
-        SUMMARY: head | plain(published),
-        CHECKS: head | {"decisions": [plain(each.check) for each in listed]},
-        DIAGNOSTICS: head | {"decisions": [plain(each.diagnostics) for each in listed]},
-    }
+    """Return what is published as files by their names: JSON and tables."""
+    contents = {SUMMARY: plain(published)}
+    for field, (name, _) in _APART.items():
+        contents[name] = {
+            "decisions": [plain(getattr(each, field)) for each in published.decisions]
+        }
+    head = {"schema": SCHEMA, "what": WHAT}
     files = {
-        name: json.dumps(content, indent=1, ensure_ascii=False).encode()
+        name: json.dumps(head | content, indent=1, ensure_ascii=False).encode()
         for name, content in contents.items()
     }
     for name, table in tables_of(published).items():
@@ -90,7 +87,9 @@ def tables_of(published: Published) -> dict[str, pl.DataFrame]:
     found: dict[str, pl.DataFrame] = {}
     for field, name in TABLES.items():
         listed = [
-            table if published.joint is None else _marked(table, each.decision)
+            table
+            if published.joint is None
+            else table.select(pl.lit(each.decision).alias("decision"), pl.all())
             for each in published.decisions
             if (table := getattr(each, field)) is not None
         ]
@@ -99,10 +98,6 @@ def tables_of(published: Published) -> dict[str, pl.DataFrame]:
     if published.joint is not None:
         found |= {name: getattr(published.joint, field) for field, name in JOINT_TABLES.items()}
     return found
-
-
-def _marked(table: pl.DataFrame, decision: str) -> pl.DataFrame:
-    return table.select(pl.lit(decision).alias("decision"), pl.all())
 
 
 def plain(value: Any) -> Any:
@@ -114,7 +109,7 @@ def plain(value: Any) -> Any:
         return value.as_dict()
     if is_dataclass(value):
         named = {each.name: getattr(value, each.name) for each in fields(value)}
-        apart = _APART if isinstance(value, Decision) else ()
+        apart = tuple(_APART) if isinstance(value, Decision) else ()
         return {
             name: plain(each)
             for name, each in named.items()
@@ -153,11 +148,22 @@ def read_asked(folder: Path) -> tuple[str, Mapping[str, Any]] | None:
 
 def _content(file: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = _loaded(file)
+    except InputError:
         return None
     # A study has a summary as well, and measurements of several decisions once had another name.
-    return found if isinstance(found, dict) and found.get("what") == WHAT else None
+    return content if isinstance(content, dict) and content.get("what") == WHAT else None
+
+
+def _loaded(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"'{file}' cannot be read: {error.strerror or error}; {_REMEDY}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"'{file}' is damaged: it is not JSON; {_REMEDY}") from error
 
 
 def read_published(folder: str | os.PathLike[str]) -> Published:
@@ -173,68 +179,62 @@ def read_published(folder: str | os.PathLike[str]) -> Published:
         raise InputError(
             f"'{path}' is not the folder of a measurement; name what 'intravar measure --out' wrote"
         )
-    parts = {name: _known_schema(path / name) for name in (SUMMARY, CHECKS, DIAGNOSTICS)}
-    tables = _read_tables(path)
-    summary = parts[SUMMARY]
+    summary = _known_schema(path / SUMMARY)
     listed = summary.get("decisions")
     if not isinstance(listed, list) or not listed:
         raise _unfit(path / SUMMARY, "decisions", "is not a list of decisions")
-    several = len(listed) > 1
-    for name in (CHECKS, DIAGNOSTICS):
-        other = parts[name].get("decisions")
-        if not isinstance(other, list) or len(other) != len(listed):
-            raise _unfit(path / name, "decisions", f"has not {len(listed)} entries")
+    apart = {
+        field: _read_apart(path / name, kind, len(listed)) for field, (name, kind) in _APART.items()
+    }
+    tables = _read_tables(path)
     decisions = []
     for at, content in enumerate(listed):
-        where = f"decisions[{at}]"
-        apart = {
-            "check": _parsed(Check, parts[CHECKS]["decisions"][at], path / CHECKS, where),
-            "diagnostics": _parsed(
-                Diagnostics, parts[DIAGNOSTICS]["decisions"][at], path / DIAGNOSTICS, where
-            ),
-        }
         called = content.get("decision") if isinstance(content, dict) else None
-        own = {field: _of(tables.get(file), called, several) for field, file in TABLES.items()}
-        decisions.append(_parsed(Decision, content, path / SUMMARY, where, apart | own))
+        own = {field: each[at] for field, each in apart.items()}
+        for field, file in TABLES.items():
+            own[field] = _of(tables.get(file), called, len(listed) > 1)
+        decisions.append(_parsed(Decision, content, path / SUMMARY, f"decisions[{at}]", own))
     joint = {field: tables[file] for field, file in JOINT_TABLES.items() if file in tables}
     given = {
         "decisions": tuple(decisions),
         "joint": _parsed(Joint | None, summary.get("joint"), path / SUMMARY, "joint", joint),
     }
     known = {name: value for name, value in summary.items() if name not in ("schema", "what")}
-    found: Published = _parsed(Published, known | dict.fromkeys(given), path / SUMMARY, "", given)
-    return found
+    published: Published = _parsed(
+        Published, known | dict.fromkeys(given), path / SUMMARY, "", given
+    )
+    return published
+
+
+def _read_apart(file: Path, kind: type, n_decisions: int) -> list[Any]:
+    """Return what a file of its own holds of every decision."""
+    listed = _known_schema(file).get("decisions")
+    if not isinstance(listed, list) or len(listed) != n_decisions:
+        raise _unfit(file, "decisions", f"has not {n_decisions} entries")
+    return [_parsed(kind, each, file, f"decisions[{at}]") for at, each in enumerate(listed)]
 
 
 def _known_schema(file: Path) -> dict[str, Any]:
     """Return the content of a file if its schema is ours."""
-    try:
-        found = json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"'{file}' cannot be read: {error.strerror or error}; {_REMEDY}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"'{file}' is damaged: it is not JSON; {_REMEDY}") from error
-    schema = found.get("schema") if isinstance(found, dict) else None
+    content = _loaded(file)
+    schema = content.get("schema") if isinstance(content, dict) else None
     if schema != SCHEMA:
         raise _unfit(file, "schema", f"is {schema!r} and this version knows {SCHEMA}")
-    return dict(found)
+    return dict(content)
 
 
 def _read_tables(path: Path) -> dict[str, pl.DataFrame]:
-    found = {}
-    for name in (*TABLES.values(), *JOINT_TABLES.values()):
+    tables = {}
+    for name, kind in KINDS.items():
         file = path / f"{name}.parquet"
         if not file.is_file() and name != "physicians":
             continue
         try:
-            found[name] = pl.read_parquet(file)
+            tables[name] = pl.read_parquet(file)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"'{file}' cannot be read; {_REMEDY}") from error
-    for name, table in found.items():
-        _refuse_columns(path / f"{name}.parquet", table, KINDS[name])
-    return found
+        _refuse_columns(file, tables[name], kind)
+    return tables
 
 
 def _refuse_columns(file: Path, table: pl.DataFrame, kind: type) -> None:

@@ -56,35 +56,24 @@ way.
         words.said(close_calls_sentence(location.close_patients, location.close_discordance or 0.0))
     ]
     for number, kind in enumerate(location.kinds):
-        head = "Most of it lies where" if number == 0 else "Much of it lies where"
+        much = "Much" if number else "Most"
         shares = (100 * (each or 0.0) for each in (kind.patients, kind.discordance))
         patients, discordance = (f"{each:.0f} %" for each in shares)
         lines.append(
-            words.fill(
-                "{head} {when}: {patients} of {cases}, {discordance} of the discordance.",
-                head=head,
-                when=kind.when,
-                patients=patients,
-                discordance=discordance,
-            )
+            f"{much} of it lies where {kind.when}: {patients} of {words.cases}, {discordance} of "
+            "the discordance."
         )
     return lines
 
 
 #: Covariates that are named in words, the strongest first.
 MOST_NAMED = 3
-BRINGS = " would bring {} of 100 down"
 
 
 def published_unrecorded(measurement: Measurement, group: Group | None) -> Unrecorded | None:
-    """Return it as it may be handed on; None where it was not looked at.
+    """Return it as it may be handed on: in proportion to the figure that is told of all together.
 
-    Parameters
-    ----------
-    measurement
-        With everything in it.
-    group
-        What is told of all together: the same figure is brought down here.
+    None where it was not looked at.
     """
     found = measurement.unrecorded
     told = None if group is None else group.discordance
@@ -125,11 +114,9 @@ def unrecorded_line(
     for reason in reasons[:MOST_NAMED]:
         who = "An unrecorded reason" if not told else "; one"
         does = _does(round(100 * (reason.lowered or 0.0)), now)
-        # "would bring 23 of 100 down" is said once.
-        short = (
-            does.replace(BRINGS.format(now), ",") if so_far.startswith(BRINGS.format(now)) else ""
-        )
-        told += f"{who} as strong as {words.label(reason.covariate)}{short or does}"
+        brings = f" would bring {now} of 100 down"  # is said once
+        short = does.replace(brings, ",") if so_far.startswith(brings) else does
+        told += f"{who} as strong as {words.label(reason.covariate)}{short}"
         so_far = does
     return f"{told}."
 
@@ -139,7 +126,7 @@ def _does(lowered: int, now: int) -> str:
         return f" would hardly lower {now} of 100"
     if lowered == 0:
         return f" could explain all {now} of 100"
-    return f"{BRINGS.format(now)} to about {lowered}"
+    return f" would bring {now} of 100 down to about {lowered}"
 
 
 #: Figures that are rounded to this or less need no word about it.
@@ -163,13 +150,9 @@ def review_sentence(review: Review, words: Words = USUAL) -> str:
     else:
         # A review may lie at the record or above: most pairs that differ were decided alike.
         alone = f"of all pairs alike in the record, {record} were."
-    return words.fill(
-        "Of 100 pairs of {cases} whom reviewers found comparable, {middle} "
-        "[{low}, {high}] were decided differently; {alone}",
-        middle=middle,
-        low=low,
-        high=high,
-        alone=alone,
+    return (
+        f"Of 100 pairs of {words.cases} whom reviewers found comparable, {middle} [{low}, {high}] "
+        f"were decided differently; {alone}"
     )
 
 
@@ -177,13 +160,8 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
     """Say what else a review found, one sentence each."""
     left = f"; {review.n_left:,} are left" if review.n_left else ""
     lines = [
-        words.fill(
-            "{n_pairs:,} pairs of the same {decider}, alike in the record, were "
-            "judged by reviewers who saw neither the decision nor the "
-            "{decider}{left}.",
-            n_pairs=review.n_pairs,
-            left=left,
-        )
+        f"{review.n_pairs:,} pairs of the same {words.decider}, alike in the record, were judged "
+        f"by reviewers who saw neither the decision nor the {words.decider}{left}."
     ]
     if review.step > FINE:
         step = round(100 * review.step)
@@ -197,10 +175,8 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
             "differ in something that matters."
         )
     if review.reasons:
-        listed = ", ".join(
-            f"{each.reason} ({round(100 * (each.share or 0))} %)" for each in review.reasons
-        )
-        lines.append(f"Reasons: {listed}.")
+        shares = (f"{each.reason} ({round(100 * (each.share or 0))} %)" for each in review.reasons)
+        lines.append(f"Reasons: {', '.join(shares)}.")
     if review.unsure is not None:
         low, high = round(100 * review.unsure.low), round(100 * review.unsure.high)
         lines.append(

@@ -67,14 +67,7 @@ def checked_out(
 ) -> Path:
     """Return the folder to write to, or say why it cannot be; nothing is written yet.
 
-    Parameters
-    ----------
-    out
-        The folder to hand on.
-    request, source
-        What is to be measured; another's result is not overwritten.
-    replace
-        Whether it may be.
+    The result of another request or source is not overwritten, unless it may be replaced.
     """
     path = Path(out)
     if ".." in path.parts:

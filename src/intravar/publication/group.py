@@ -29,7 +29,7 @@ from intravar.measurement.sentences import (
     explained_sentence,
     rates_in_words,
 )
-from intravar.publication.hiding import coarse, coarse_step, fraction, two_digits
+from intravar.publication.hiding import STEPS, coarse, coarse_step, fraction, two_digits
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, MOST, ShownScores
 from intravar.wording import USUAL, Sentence, Words
@@ -56,16 +56,7 @@ def shown_group(
 ) -> MeasuredGroup | None:
     """Return the group as far as it follows from what may be told of its members.
 
-    Parameters
-    ----------
-    scores, evidence
-        Of the method that measures.
-    published
-        What is told of the physicians.
-    smallest
-        The smallest count that is shown.
-    phase
-        Between 0 and 1: the secret point from which the common number of small panels is rounded.
+    The secret `phase` between 0 and 1 is from where the common number of small panels is rounded.
     """
     known = _known(scores, evidence, published, smallest)
     found = group_of(known.value, known.error, known.size, (known.low, known.high))
@@ -76,9 +67,8 @@ def shown_group(
     step = max(STEP, STEP * math.ceil(2 * (smallest + 1) / float(n.sum()) / STEP))
     if step > COARSEST:
         return found
-    common = float(n @ scores.discordance[rest]) / float(n.sum())
-    common = min(step * math.floor(common / step + phase), MOST)
-    return _joined(found, known, common, step, float(known.size[rest].sum()))
+    common = coarse(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
+    return _joined(found, known, min(common, MOST), step, float(known.size[rest].sum()))
 
 
 def _known(scores: Scores, evidence: Evidence, published: ShownScores, smallest: int) -> _Known:
@@ -124,6 +114,7 @@ GROUP_DIGITS = 2
 #: patients, they follow from what may be told of each.
 FINE = 0.02
 _ENDS = ("value", "low", "high")
+SPREAD = ("spread", "spread_low", "spread_high")
 
 
 def group_digits(smallest_cell: int) -> int:
@@ -131,36 +122,28 @@ def group_digits(smallest_cell: int) -> int:
     return GROUP_DIGITS if smallest_cell > 1 else 6
 
 
-def published_group(
-    measurement: Measurement, group: MeasuredGroup | None, measured: IntArray, phase: float
-) -> Group | None:
+def published_group(measurement: Measurement, published: ShownScores, phase: float) -> Group | None:
     """Return the group's figures as they may be handed on; None where there are none.
 
-    Parameters
-    ----------
-    measurement
-        With everything in it.
-    group
-        As far as it may be told.
-    measured
-        Positions of the physicians whose scores are shown.
-    phase
-        Between 0 and 1: the secret point from which figures over everybody are rounded.
+    Figures over everybody are rounded from the secret `phase`.
     """
+    smallest, main = measurement.request.smallest_cell, measurement.main
+    group = measurement.group
+    if smallest > 1:
+        group = shown_group(main.scores, main.evidence, published, smallest, phase)
     if group is None:
         return None
-    digits = group_digits(measurement.request.smallest_cell)
-    alike = with_rates(measurement.main.scores.take(measured))
+    digits = group_digits(smallest)
+    alike = with_rates(main.scores.take(published.measured))
     whole = group if measurement.group is None else measurement.group
-    spread = _spread(group, whole, measurement.request.matters)
     mean = _mean(measurement, group, whole, digits, phase)
     return Group(
         **mean,
-        **{name: fraction(value, 3) for name, value in spread.items()},
+        **_spread(measurement, whole, published, phase),
         differences=whole.differences,
         matters=measurement.request.matters,
         needed=None if whole.needed is None else two_digits(whole.needed),
-        explained=_explained(measurement, whole),
+        explained=_explained(measurement, whole, phase),
         noise=_noise(measurement, mean["discordance"]),
         repeats=_repeats(measurement, digits),
         with_rate=None if alike is None else fraction(alike[0], 1),
@@ -184,52 +167,103 @@ def _mean(
     return {name: coarse(getattr(whole, name), step, phase) for name in names}
 
 
-def _spread(group: MeasuredGroup, whole: MeasuredGroup, matters: float) -> dict[str, float]:
-    """Return the spread from what may be told of each, within what the word over all says.
+#: The finest step of a published spread.
+TRACE = 0.001
 
-    Where bands stand for scores, figures know less than the verdict does.
+
+def _spread(
+    measurement: Measurement, whole: MeasuredGroup, published: ShownScores, phase: float
+) -> dict[str, float | None]:
+    """Return the spread of everybody, rounded so that it never contradicts the word beside it."""
+    if whole.differences is None:
+        return dict.fromkeys(SPREAD)
+    main, request = measurement.main, measurement.request
+    steps = spread_steps(main.scores, main.evidence, published, request.smallest_cell)
+    return told_spread(whole, steps, phase, request.matters)
+
+
+def spread_steps(
+    scores: Scores, evidence: Evidence, published: ShownScores, smallest: int
+) -> tuple[float, ...]:
+    """Return how coarse the spread and its ends must be: what one hidden physician moves them.
+
+    A band, or where there is none any score, is all that is known of a physician whose score is
+    hidden. Steps follow from what is told of each, so that they tell nothing themselves.
     """
-    found = {name: getattr(group, name) for name in ("spread", "spread_low", "spread_high")}
-    if whole.differences == "less than matters":
-        return {name: min(value, matters) for name, value in found.items()}
-    return found
+    known = _known(scores, evidence, published, smallest)
+    low, high = np.nan_to_num(known.low, nan=0.0), np.nan_to_num(known.high, nan=MOST)
+    lost = published.hidden.score & np.isfinite(scores.discordance)
+    if not lost.any():
+        return (TRACE,) * len(SPREAD)
+    one = int(np.argmax(np.where(lost, known.size * (high - low) ** 2, -1.0)))
+    error = np.where(lost, MOST / np.sqrt(np.maximum(known.size, 1)), known.error)
+    found = []
+    for share in (0.0, 0.5, 1.0):
+        value = known.value.copy()
+        value[one] = (1 - share) * low[one] + share * high[one]
+        group = group_of(value, error, known.size)
+        found.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
+    moved = np.nan_to_num(np.ptp(np.array(found), axis=0), nan=MOST)
+    return tuple(
+        next((step for step in STEPS if step >= each), 0.1 * math.ceil(10 * each))
+        for each in moved.tolist()
+    )
+
+
+def told_spread(
+    whole: MeasuredGroup, steps: tuple[float, ...], phase: float, matters: float
+) -> dict[str, float | None]:
+    """Round the spread and its ends; what the word over all says stays true of them.
+
+    Who differ have a lower end above 0, and an upper one that matters; what differs by less than
+    matters ends there.
+
+    Parameters
+    ----------
+    whole
+        Everybody together; two physicians or more.
+    steps, phase
+        To which the three figures are rounded, and the secret point from which.
+    matters
+        Spread below which differences do not matter.
+    """
+    spread, low, high = (
+        max(coarse(getattr(whole, name), step, phase) or 0.0, 0.0)
+        for name, step in zip(SPREAD, steps, strict=True)
+    )
+    little = whole.differences == "less than matters"
+    high = min(max(high, TRACE), matters) if little else max(high, matters)
+    low = min(max(low, TRACE), high) if whole.spread_low > 0 else 0.0
+    spread = min(max(spread, steps[0] / 2), high) if low else min(spread, high)
+    low = min(low, spread)
+    return dict(zip(SPREAD, (round(each, 6) for each in (spread, low, high)), strict=True))
 
 
 def step_over_all(measurement: Measurement) -> float:
     """Return the step to which figures over all patients are rounded."""
-    smallest = measurement.request.smallest_cell
-    # Few exceptions of one physician move a figure by their share of all patients.
-    moved = 2 * (smallest + 1) / int(measurement.main.scores.n_patients.sum())
-    return coarse_step(moved) if smallest > 1 else 1e-6
+    n = int(measurement.main.scores.n_patients.sum())
+    return coarse_step(n, measurement.request.smallest_cell)
 
 
-def _explained(measurement: Measurement, whole: MeasuredGroup) -> Figure | None:
+def _explained(measurement: Measurement, whole: MeasuredGroup, phase: float) -> Figure | None:
     if whole.explained is None:
         return None
     found, step = whole.explained, max(step_over_all(measurement), 0.01)
-    return Figure(*(coarse(max(end, 0.0), step) for end in (found.share, found.low, found.high)))
+    ends = (found.share, found.low, found.high)
+    return Figure(*(coarse(min(max(end, 0.0), 1.0), step, phase) for end in ends))
 
 
 def _noise(measurement: Measurement, bound: float | None) -> Noise | None:
     if measurement.components is None:
         return None
-    limit = measurement.main.evidence.upper_limit
-    return published_noise(
-        measurement.components, step_over_all(measurement), bound if limit else None
-    )
+    bound = bound if measurement.main.evidence.upper_limit else None
+    return published_noise(measurement.components, step_over_all(measurement), bound)
 
 
 def published_noise(noise: MeasuredNoise, step: float, bound: float | None = None) -> Noise:
     """Return the parts of noise, rounded once: as shares of pairs, which are twice as large.
 
-    Parameters
-    ----------
-    noise
-        As it was found.
-    step
-        To which shares of pairs are rounded.
-    bound
-        The figure of all, as it is told: occasion is the same thing.
+    `bound` is the figure of all, as it is told: occasion is the same thing.
     """
     step = max(step, 0.01) if step > 1e-6 else step
     parts = {
@@ -268,16 +302,8 @@ def group_lines(
 ) -> list[str]:
     """Say the group's figures in words that need no statistics.
 
-    Parameters
-    ----------
-    group, n_physicians
-        The figures, and over how many.
-    claim
-        How they are to be read: as they are, or as upper limits.
-    words
-        What whoever asked calls things.
-    compared
-        What is compared, in their words already.
+    `claim` tells whether they are read as they are or as upper limits; `compared` is in the words
+    of whoever asked already.
 
     Examples
     --------
@@ -289,72 +315,60 @@ def group_lines(
         return []
     ends = (each or 0.0 for each in (group.discordance, group.low, group.high))
     who = "The one {decider}" if n_physicians == 1 else "All {n:,} {deciders} together"
-    lines: list[str] = [
+    explained = None if group.explained is None else group.explained.value
+    lines = [
         Sentence(
             f"{who}: of 100 {{compared}}, {{told}} get different decisions.",
             n=n_physicians,
             compared=COMPARABLE if compared is None else compared,
             told=about(*ends, limit=claim != "about"),
-        )
+        ),
+        None if explained is None else explained_sentence(explained),
+        differences_line(group),
+        None if group.noise is None else _noise_line(group.noise),
+        None if group.repeats is None else _repeats_line(group.repeats),
+        rates_in_words(group.with_rate, group.with_half),
     ]
-    if group.explained is not None and group.explained.value is not None:
-        lines.append(explained_sentence(group.explained.value))
-    if (told := differences_line(group)) is not None:
-        lines.append(told)
-    if group.noise is not None:
-        lines.append(_noise_line(group.noise))
-    if group.repeats is not None and group.repeats.contradiction is not None:
-        lines.append(_repeats_line(group.repeats))
-    if told := rates_in_words(group.with_rate, group.with_half):
-        lines.append(told)
-    return [words.said(line) for line in lines]
-
-
-def _percent(value: float | None) -> int:
-    return round(100 * (value or 0.0))
+    return [words.said(line) for line in lines if line]
 
 
 def differences_line(group: Group) -> str | None:
     """Say whether physicians differ; None where that is not asked."""
     if group.differences is None or group.spread is None:
         return None
+    ends = (group.spread_low or 0.0, group.spread_high or 0.0)
     return differences_sentence(
-        group.differences,
-        group.spread,
-        group.spread_low or 0.0,
-        group.spread_high or 0.0,
-        needed=group.needed,
-        matters=group.matters,
+        group.differences, group.spread, *ends, needed=group.needed, matters=group.matters
     )
 
 
 def _noise_line(noise: Noise) -> str:
-    parts = [200 * (each.value or 0.0) for each in (noise.level, noise.pattern, noise.occasion)]
-    whole = sum(round(part) for part in parts)
-    level, pattern, occasion = (
-        "fewer than 1" if round(part) == 0 else f"{round(part)}" for part in parts
-    )
+    each = (noise.level, noise.pattern, noise.occasion)
+    parts = [round(200 * (part.value or 0.0)) for part in each]
+    level, pattern, occasion = (f"{part or 'fewer than 1'}" for part in parts)
     return Sentence(
         "Of 100 {cases} seen by two of them, about {whole} would be decided "
         "differently: {level} because some {say_yes} more often, {pattern} "
         "because they weigh {cases} differently, {occasion} because the same {decider} "
         "would decide differently on another occasion, or for reasons not recorded.",
-        whole=whole,
+        whole=sum(parts),
         level=level,
         pattern=pattern,
         occasion=occasion,
     )
 
 
-def _repeats_line(repeats: SelfContradiction) -> str:
-    share = repeats.share_not_inconsistency
-    rest = (
-        ""
-        if share is None
-        else f" So up to about {_percent(share)} % of the figure above may be reasons that are not "
-        "recorded, or what could not be predicted, and not inconsistency."
+def _repeats_line(repeats: SelfContradiction) -> str | None:
+    if repeats.contradiction is None:
+        return None
+    line = (
+        f"On cases seen twice they contradicted themselves in {100 * repeats.contradiction:.0f} of "
+        "100."
     )
+    if repeats.share_not_inconsistency is None:
+        return line
     return (
-        f"On cases seen twice they contradicted themselves in {_percent(repeats.contradiction)} "
-        f"of 100.{rest}"
+        f"{line} So up to about {100 * repeats.share_not_inconsistency:.0f} % of the figure above "
+        "may be reasons that are not recorded, or what could not be predicted, and not "
+        "inconsistency."
     )

@@ -12,11 +12,10 @@ each combination. What follows from two decisions is hidden in both.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -26,9 +25,11 @@ from intravar.estimators.evidence import Evidence
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
 from intravar.measurement.strata import Strata
+from intravar.publication.results import Row, rows_of
 from intravar.request import SMALLEST_CELL
 
 if TYPE_CHECKING:
+    from intravar.estimators.several import PredictedDecisions
     from intravar.measurement.several import Together
 
 
@@ -115,6 +116,8 @@ def safe_total(parts: list[int], smallest: int = SMALLEST_CELL) -> tuple[int, in
 
 #: Digits of a published fraction; more would tell apart what is meant to look the same.
 DIGITS = 3
+#: To one of these figures over many patients are rounded.
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 def fraction(value: float | None, digits: int = DIGITS) -> float | None:
@@ -128,10 +131,9 @@ def fraction(value: float | None, digits: int = DIGITS) -> float | None:
     return None if value is None or value != value else round(float(value), digits)
 
 
-def rows(table: pl.DataFrame, digits: int = DIGITS) -> list[dict[str, Any]]:
-    """Return the rows of a table with its fractions rounded."""
-    floats = [name for name, dtype in table.schema.items() if dtype == pl.Float64]
-    return table.with_columns(pl.col(floats).round(digits)).to_dicts()
+def rounded_rows(table: pl.DataFrame, kind: type[Row], digits: int = DIGITS) -> tuple[Row, ...]:
+    """Return the rows of a table as their type, with fractions rounded."""
+    return rows_of(table.with_columns(pl.col(pl.Float64).round(digits)), kind)
 
 
 def two_digits(count: int) -> int:
@@ -143,17 +145,6 @@ def two_digits(count: int) -> int:
     (1200, 50)
     """
     return round(count, -max(1, len(str(count)) - 2))
-
-
-def significant(value: float, digits: int = 3) -> float:
-    """Round a value of a covariate to so many digits that count.
-
-    Examples
-    --------
-    >>> significant(123.456), significant(0.00123456)
-    (123.0, 0.00123)
-    """
-    return float(f"{value:.{digits}g}")
 
 
 def coarse(value: float | None, step: float, phase: float = 0.5) -> float | None:
@@ -171,36 +162,46 @@ def coarse(value: float | None, step: float, phase: float = 0.5) -> float | None
     return round(step * round(value / step + phase - 0.5), 6)
 
 
-def coarse_step(moved: float) -> float:
-    """Return a step that is no finer than what is moved.
+def moved(n: float, smallest: int = SMALLEST_CELL) -> float:
+    """Return how far few exceptions of one physician move a figure over so many patients.
+
+    Two dozen patients are taken, or more where larger counts are hidden.
 
     Examples
     --------
-    >>> coarse_step(24 / 1200), coarse_step(24 / 60_000)
-    (0.02, 0.001)
+    >>> moved(1200), moved(1200, smallest=1)
+    (0.02, 0.0)
     """
-    return next((step for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05) if step >= moved), 0.1)
+    return max(24, 2 * (smallest + 1)) / max(n, 1) if smallest > 1 else 0.0
+
+
+def coarse_step(
+    n: float, smallest: int = SMALLEST_CELL, *, weight: float = 1, finest: float = STEPS[0]
+) -> float:
+    """Return the step to which figures over so many patients are rounded: what few of them move.
+
+    Each moves it by `weight` times its share. Where nothing is hidden there are six digits.
+
+    Examples
+    --------
+    >>> coarse_step(1200), coarse_step(60_000), coarse_step(60_000, finest=0.01)
+    (0.02, 0.001, 0.01)
+    """
+    least = weight * moved(n, smallest)
+    step = next((step for step in STEPS if step >= least), STEPS[-1])
+    return max(step, finest) if smallest > 1 else 1e-6
 
 
 @dataclass(frozen=True)
 class HiddenParts:
     """What must be hidden, one entry per physician.
 
-    Attributes
-    ----------
-    size
-        The panel size.
-    least
-        What the panel is known to hold at the least: its size, or where that is hidden the patients
-        in pairs, or the eligible. What needs so and so many patients is held against it, lest a
-        hidden size be told by crossing that bar.
-    score
-        The score, with all that comes from it.
-    others
-        What the latent rule says about the patients who are not eligible.
-    rate
-        How often the physician decides for a patient, because it would tell a small count beside
-        the score.
+    `size` is the panel size, `score` the score with all that comes from it, `others` what the
+    latent rule says about patients who are not eligible, `rate` how often the physician decides for
+    a patient, where it would tell a small count beside the score. `least` is what the panel is
+    known to hold at the least: its size, or where that is hidden the patients in pairs, or the
+    eligible. What needs so and so many patients is held against it, lest a hidden size be told by
+    crossing that bar.
     """
 
     size: BoolArray
@@ -220,38 +221,48 @@ def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenPar
     """
     n, n_for = scores.n_patients, scores.n_for
     told = evidence.told(n, n_for)
-    few_patients = _few(smallest, n)
-    size = few_patients | _few(smallest, *told.size)
-    score = few_patients | _few(smallest, *told.score)
+    size = few_of(smallest, n, *told.size)
+    score = few_of(smallest, n, *told.score)
     return HiddenParts(
         size,
         np.where(size, told.least, n),
         score,
-        score | _few(smallest, *told.others),
-        ~score & _few(smallest, *told.rate),
+        score | few_of(smallest, *told.others),
+        ~score & few_of(smallest, *told.rate),
     )
 
 
-def _few(smallest: int, *counts: IntArray | FloatArray) -> BoolArray:
-    """Tell where one of the counts is few; nowhere without counts."""
+def few_of(smallest: int, *counts: IntArray | FloatArray) -> BoolArray:
+    """Tell where one of the counts of every physician is few; nowhere without counts."""
     if not counts:
         return np.zeros(1, dtype=np.bool_)
-    least = np.min(np.stack([np.asarray(each, dtype=np.float64) for each in counts]), axis=0)
-    return np.array([is_few(count, smallest) for count in least.tolist()], dtype=np.bool_)
+    return np.array([is_few(each, smallest) for each in np.min(counts, axis=0).tolist()], np.bool_)
+
+
+def names_of(scores: Scores) -> list[str]:
+    """Return the names of physicians, whatever type they came with."""
+    return scores.physician.cast(pl.String).to_list()
+
+
+def named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    """Return a table in which physicians are called as they are to be."""
+    called = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
+    return table.with_columns(called)
+
+
+def asked_strata(measurement: Measurement) -> dict[str, Strata]:
+    """Return subgroups and periods that were asked for, by what patients were dealt."""
+    course = measurement.periods
+    both = {"by": measurement.levels, "period": None if course is None else course.strata}
+    return {dealt: strata for dealt, strata in both.items() if strata is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenAcross:
     """What a decision hides because of the others.
 
-    Attributes
-    ----------
-    parts
-        Of its physicians, in the order of its scores.
-    repeats
-        Physicians of whom nothing is told about cases seen twice.
-    strata
-        Physicians whose strata are not told, by what patients were dealt: "by" or "period".
+    `parts` are of its physicians, in the order of its scores; `repeats` tells of whom nothing is
+    told about cases seen twice; `strata` whose strata are not told, by what patients were dealt.
     """
 
     parts: HiddenParts
@@ -271,47 +282,48 @@ class _Panel:
 
 def hidden_across(found: Together) -> dict[str, HiddenAcross]:
     """Tell for every decision what it must hide because of the others."""
-    smallest = found.request.smallest_cell
-    panels = {name: _panels(each, smallest) for name, each in found.decisions.items()}
-    by_physician: dict[str, list[_Panel]] = defaultdict(list)
-    for listed in panels.values():
-        for physician, panel in listed.items():
-            by_physician[physician].append(panel)
-    for same in by_physician.values():
-        _hide_sizes(same, smallest)
+    smallest, listed = found.request.smallest_cell, found.decisions
+    panels = {name: _panels(each, smallest) for name, each in listed.items()}
+    for physician in {who for each in panels.values() for who in each}:
+        _hide_sizes([each[physician] for each in panels.values() if physician in each], smallest)
     no_rate = _telling_rates(found, smallest) if smallest > 1 else set()
-    strata = {dealt: _differing(_cells(found, dealt), smallest) for dealt in ("by", "period")}
-    seen = _differing(_repeats(found), smallest)
+    asked = [asked_strata(each) for each in listed.values()]
+    strata = {
+        dealt: _differing([_cells(each[dealt]) for each in asked if dealt in each], smallest)
+        for dealt in ("by", "period")
+    }
+    seen = _differing([_repeats(each) for each in listed.values()], smallest)
+
+    def parts(own: Mapping[str, _Panel]) -> HiddenParts:
+        nobody = np.zeros(len(own), dtype=np.bool_)
+        size = np.array([panel.hidden for panel in own.values()], dtype=np.bool_)
+        least = np.array([panel.least for panel in own.values()], dtype=np.int64)
+        return HiddenParts(size, least, nobody, nobody, _among(no_rate, own))
+
     return {
-        name: HiddenAcross(
-            _parts(list(listed.items()), no_rate),
-            np.array([physician in seen for physician in listed], dtype=np.bool_),
-            strata,
-        )
-        for name, listed in panels.items()
+        name: HiddenAcross(parts(own), _among(seen, own), strata) for name, own in panels.items()
     }
 
 
-def _names(measurement: Measurement) -> list[str]:
-    return [str(each) for each in measurement.main.scores.physician.to_list()]
+def _among(chosen: set[str], physicians: Iterable[str]) -> BoolArray:
+    return np.array([each in chosen for each in physicians], dtype=np.bool_)
 
 
 def _panels(measurement: Measurement, smallest: int) -> dict[str, _Panel]:
     """Return the panels of a decision, with what it hides by itself."""
-    parts = [
-        hidden_parts(each.scores, each.evidence, smallest) for each in measurement.fitted.values()
-    ]
-    columns = [each.evidence.columns() for each in measurement.fitted.values()]
+    fitted = measurement.fitted.values()
+    parts = [hidden_parts(each.scores, each.evidence, smallest) for each in fitted]
+    columns = [each.evidence.columns() for each in fitted]
     pairs = [each["n_pairs"] for each in columns if "n_pairs" in each]
-    n = measurement.main.scores.n_patients
+    scores = measurement.main.scores
     return {
         name: _Panel(
-            int(n[at]),
+            int(scores.n_patients[at]),
             tuple(2 * int(each[at]) for each in pairs),
             min(int(each.least[at]) for each in parts),
             any(bool(each.size[at]) for each in parts),
         )
-        for at, name in enumerate(_names(measurement))
+        for at, name in enumerate(names_of(scores))
     }
 
 
@@ -326,21 +338,9 @@ def _hide_sizes(panels: list[_Panel], smallest: int) -> None:
         for a, b in permutations(panels, 2):
             if a.hidden and is_few(abs(a.n - b.n), smallest):
                 b.hidden = True
-    least = min((each.least for each in panels if each.hidden), default=0)
-    for each in panels:
-        if each.hidden:
-            each.least = least
-
-
-def _parts(panels: list[tuple[str, _Panel]], no_rate: set[str]) -> HiddenParts:
-    nobody = np.zeros(len(panels), dtype=np.bool_)
-    return HiddenParts(
-        size=np.array([panel.hidden for _, panel in panels], dtype=np.bool_),
-        least=np.array([panel.least for _, panel in panels], dtype=np.int64),
-        score=nobody,
-        others=nobody,
-        rate=np.array([physician in no_rate for physician, _ in panels], dtype=np.bool_),
-    )
+    hidden = [each for each in panels if each.hidden]
+    for each in hidden:
+        each.least = min(panel.least for panel in hidden)
 
 
 def _telling_rates(found: Together, smallest: int) -> set[str]:
@@ -351,53 +351,45 @@ def _telling_rates(found: Together, smallest: int) -> set[str]:
     """
     predicted = found.predicted
     named = [str(each) for each in predicted.physician.to_list()]
-    every = {name for each in found.decisions.values() for name in _names(each)}
-    telling = every - set(named)
+    telling = {name for each in found.decisions.values() for name in names_of(each.main.scores)}
+    telling -= set(named)
     for a, b in combinations(range(len(predicted.names)), 2):
-        both = predicted.known[:, a] & predicted.known[:, b]
-        cell = 2 * predicted.decided[both, a] + predicted.decided[both, b]
-        counts = np.bincount(4 * predicted.code[both] + cell, minlength=4 * len(named))
-        for name, cells in zip(named, counts.reshape(-1, 4).tolist(), strict=True):
+        for name, cells in zip(named, pair_counts(predicted, a, b).tolist(), strict=True):
             if 0 in cells and any(each > 0 and is_few(each, smallest) for each in cells):
                 telling.add(name)
     return telling
 
 
-def _cells(found: Together, dealt: str) -> list[dict[tuple[str, str], int]]:
-    """Return, by decision, patients of every physician and stratum."""
-    listed = []
-    for measurement in found.decisions.values():
-        strata = _dealt(measurement, dealt)
-        if strata is not None:
-            rows = strata.cells.select(
-                pl.col("physician").cast(pl.String), pl.col("stratum").cast(pl.String), "n_patients"
-            )
-            listed.append({(name, level): n for name, level, n in rows.iter_rows()})
-    return listed
+def pair_counts(predicted: PredictedDecisions, a: int, b: int) -> IntArray:
+    """Return per physician how many patients got neither of two decisions, one, the other, both."""
+    known = predicted.known[:, a] & predicted.known[:, b]
+    cell = 2 * predicted.decided[known, a] + predicted.decided[known, b]
+    counts = np.bincount(4 * predicted.code[known] + cell, minlength=4 * len(predicted.physician))
+    return counts.reshape(-1, 4)
 
 
-def _dealt(measurement: Measurement, dealt: str) -> Strata | None:
-    if dealt == "by":
-        return measurement.levels
-    return None if measurement.periods is None else measurement.periods.strata
+#: How many patients of a physician, and of a stratum of theirs, a decision has.
+_Counts = Mapping[tuple[str, str], int]
 
 
-def _repeats(found: Together) -> list[dict[tuple[str, str], int]]:
-    """Return, by decision, how many cases every physician saw twice."""
-    return [
-        {
-            (name, ""): int(n)
-            for name, n in zip(_names(each), each.repeats.n_repeats.tolist(), strict=True)
-        }
-        for each in found.decisions.values()
-        if each.repeats is not None
-    ]
+def _cells(strata: Strata) -> _Counts:
+    rows = strata.cells.select(pl.col("physician", "stratum").cast(pl.String), "n_patients")
+    return {(name, level): n for name, level, n in rows.iter_rows()}
 
 
-def _differing(counts: list[dict[tuple[str, str], int]], smallest: int) -> set[str]:
+def _repeats(measurement: Measurement) -> _Counts | None:
+    """Return how many cases every physician saw twice; None where nobody did."""
+    if measurement.repeats is None:
+        return None
+    seen = measurement.repeats.n_repeats.tolist()
+    counts = zip(names_of(measurement.main.scores), seen, strict=True)
+    return {(name, ""): int(n) for name, n in counts}
+
+
+def _differing(counts: Iterable[_Counts | None], smallest: int) -> set[str]:
     """Return whose counts differ by few from one decision to another."""
     telling = set()
-    for a, b in combinations(counts, 2):
+    for a, b in combinations([each for each in counts if each is not None], 2):
         for who in {*a, *b}:
             apart = abs(a.get(who, 0) - b.get(who, 0))
             if apart and is_few(apart, smallest):

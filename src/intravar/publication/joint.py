@@ -22,16 +22,25 @@ from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.outcomes import positions
-from intravar.publication.hiding import DIGITS, coarse, coarse_step, fraction, is_few
+from intravar.publication.hiding import (
+    DIGITS,
+    coarse,
+    coarse_step,
+    fraction,
+    is_few,
+    moved,
+    named,
+    pair_counts,
+)
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair
-from intravar.publication.scores import Band
+from intravar.publication.scores import Band, band_words
 from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
     from intravar.measurement.several import Together
 
-#: Figures of all patients are no finer than what so many of them move, nor coarser than this.
-MOVED, COARSEST = 24, 0.1
+#: Figures of all patients are no coarser than this.
+COARSEST = 0.1
 #: To this correlations of single physicians are rounded.
 CORRELATION = 0.05
 #: Shares of patients are told if their step is no coarser.
@@ -46,18 +55,8 @@ NOT_SHOWN = "few decisions, few of one combination, or low reliability"
 def published_joint(
     found: Together, names: Mapping[str, str], decisions: Sequence[Decision]
 ) -> Joint:
-    """Return what several decisions say together, as far as it may be handed on.
-
-    Parameters
-    ----------
-    found
-        With everything in it.
-    names
-        What to call each physician.
-    decisions
-        What is told of each decision by itself.
-    """
-    told = _named(found.joint.physicians.drop("differ_error", "n_patients"), names)
+    """Return what several decisions say together, beside what is told of each by itself."""
+    told = named(found.joint.physicians.drop("differ_error", "n_patients"), names)
     shown = _shown(found)
     bands = _bands(found, told["physician"].to_list(), shown, decisions)
     physicians = told.with_columns(
@@ -67,27 +66,17 @@ def published_joint(
         reason=pl.Series([None if each else NOT_SHOWN for each in shown], dtype=pl.String),
     )
     visible = dict(zip(told["physician"].to_list(), shown.tolist(), strict=True))
+    rounded = pl.all() if found.request.smallest_cell == 1 else pl.col(pl.Float64).round(DIGITS)
     return Joint(
         **_of_all(found),
         n_reportable=int(physicians["reportable"].sum()),
         n_banded=physicians["band"].count(),
         decisions=_by_decision(found),
         pairs=tuple(_pair(found, row) for row in found.joint.pairs.iter_rows(named=True)),
-        physicians=_rounded(found, physicians.sort("physician")),
-        by_physician=_rounded(found, _decisions(found, names, decisions, visible)),
+        physicians=physicians.sort("physician").with_columns(rounded),
+        by_physician=_decisions(found, names, decisions, visible).with_columns(rounded),
         pairs_by_physician=_pairs(found, names, visible),
     )
-
-
-def _rounded(found: Together, table: pl.DataFrame) -> pl.DataFrame:
-    if found.request.smallest_cell == 1:
-        return table
-    return table.with_columns(pl.col(pl.Float64).round(DIGITS))
-
-
-def _named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
-    called = pl.col("physician").cast(pl.String).replace_strict(names, return_dtype=pl.String)
-    return table.with_columns(called)
 
 
 def _shown(found: Together) -> BoolArray:
@@ -104,14 +93,9 @@ def _shown(found: Together) -> BoolArray:
     rows = np.flatnonzero(safe)
     shown = np.zeros(len(safe), dtype=np.bool_)
     if len(rows):
-        table = found.joint.physicians[rows].rename(
-            {
-                "differ": "score",
-                "differ_low": "low",
-                "differ_high": "high",
-                "differ_error": "standard_error",
-            }
-        )
+        ends = {"": "score", "_low": "low", "_high": "high", "_error": "standard_error"}
+        columns = {f"differ{end}": name for end, name in ends.items()}
+        table = found.joint.physicians[rows].rename(columns)
         reliable = assess(table).table["reliability"].fill_null(0.0).to_numpy()
         shown[rows] = ~(reliable < found.request.min_reliability)
     return shown
@@ -129,21 +113,15 @@ def _bands(
         main = found.decisions[decision.decision].main
         of_all = main.scores.scale == "discordance" and main.evidence.core is None
         table = decision.physicians if of_all else decision.physicians.clear()
-        rows = {row["physician"]: row for row in table.iter_rows(named=True)}
+        rows = {row.pop("physician"): row for row in table.iter_rows(named=True)}
         for name, listed in ends.items():
-            listed.append(_ends(rows.get(name, {})))
+            value, band = (rows.get(name, {}).get(field) for field in ("discordance", "band"))
+            told = Band.of_text(band) if band else Band(*ANY)
+            listed.append((told.low, told.high) if value is None else (value, value))
     return [
         None if numbers else joint_band(ends[name])
         for name, numbers in zip(physicians, shown.tolist(), strict=True)
     ]
-
-
-def _ends(row: Mapping[str, Any]) -> tuple[float, float]:
-    """Return where a published discordance lies."""
-    if row.get("discordance") is not None:
-        return row["discordance"], row["discordance"]
-    band = Band.of_text(row["band"]) if row.get("band") else None
-    return ANY if band is None else (band.low, band.high)
 
 
 def _decisions(
@@ -153,7 +131,7 @@ def _decisions(
     visible: Mapping[str, bool],
 ) -> pl.DataFrame:
     """Return the published discordance of each decision with what the others add to it."""
-    more = _named(found.joint.by_decision, names).select("physician", "decision", "across", "given")
+    more = named(found.joint.by_decision, names).select("physician", "decision", "across", "given")
     published = pl.concat(
         each.physicians.select(
             "physician",
@@ -179,21 +157,11 @@ def _pairs(found: Together, names: Mapping[str, str], visible: Mapping[str, bool
         # Each is drawn towards the mean of all, hidden ones included.
         figures = ((figures / CORRELATION).round() * CORRELATION).round(DIGITS) + 0.0
     return (
-        _named(found.joint.pairs_by_physician, names)
+        named(found.joint.pairs_by_physician, names)
         .with_columns(pl.when(joint).then(figures))
         .drop("n_patients")
         .sort("physician", "first", "second")
     )
-
-
-def _both(found: Together, pair: Mapping[str, Any]) -> IntArray:
-    """Return how many patients of every physician got both decisions."""
-    predicted, J = found.predicted, len(found.predicted.physician)
-    a, b = (predicted.names.index(pair[end]) for end in ("first", "second"))
-    rows = predicted.known[:, a] & predicted.known[:, b]
-    code = predicted.code[rows]
-    both = predicted.decided[rows, a] * predicted.decided[rows, b]
-    return np.bincount(code, both, minlength=J).astype(np.int64)
 
 
 def _of_all(found: Together) -> dict[str, float | None]:
@@ -206,82 +174,73 @@ def _of_all(found: Together) -> dict[str, float | None]:
     n = table["n_patients"].to_numpy()
     weight = (n / n.sum())[None, :]
     told: dict[str, float | None] = {}
-    for name, moves in (("differ", 1), ("n_differences", len(found.joint.decisions))):
-        value, low, high = (
-            table[f"{name}{end}"].to_numpy()[None, :] for end in ("", "_low", "_high")
-        )
+    for name, times in (("differ", 1), ("n_differences", len(found.joint.decisions))):
+        value, low, high = (table[f"{name}{end}"].to_numpy()[None, :] for end in _ENDS)
         mean, _, top = weighted_sum(weight, Interval(low, high, np.zeros_like(low)), value)
         ends = mean, (weight * low).sum(axis=1), top
         for (end, way), figure in zip(_ENDS.items(), ends, strict=True):
             value_of_all = max(float(figure[0]), 0.0)
-            told[f"{name}{end}"] = _coarse(found, value_of_all, int(n.sum()), way, moves)
+            told[f"{name}{end}"] = _coarse(found, value_of_all, int(n.sum()), way, times)
     told["differ_apart"] = _coarse(found, found.joint.differ_apart, int(n.sum()))
     return told
 
 
 def _by_decision(found: Together) -> tuple[JointDecision, ...]:
     """Return every decision over all patients, alone and given those before it."""
-    rows = []
-    for name in found.joint.decisions:
-        table = found.joint.by_decision.filter(pl.col("decision") == name)
-        row: dict[str, float | None] = {}
-        for figure in ("discordance", "given"):
-            told = table.drop_nulls(figure)
-            weight: IntArray = told["n_patients"].to_numpy()
-            values: FloatArray = told[figure].to_numpy()
-            row[figure] = (
-                _coarse(found, float(values @ weight / weight.sum()), int(weight.sum()))
-                if len(weight)
-                else None
-            )
-        rows.append(JointDecision(name, **row))
-    return tuple(rows)
+
+    def mean(name: str, figure: str) -> float | None:
+        table = found.joint.by_decision.filter(pl.col("decision") == name).drop_nulls(figure)
+        weight: IntArray = table["n_patients"].to_numpy()
+        if not len(weight):
+            return None
+        values: FloatArray = table[figure].to_numpy()
+        return _coarse(found, float(values @ weight / weight.sum()), int(weight.sum()))
+
+    return tuple(
+        JointDecision(name, mean(name, "discordance"), mean(name, "given"))
+        for name in found.joint.decisions
+    )
 
 
 def _coarse(
-    found: Together, value: float, n: int, way: float = 0.0, moves: int = 1
+    found: Together, value: float, n: int, way: float = 0.0, weight: int = 1
 ) -> float | None:
     """Round a figure of all patients to what some of them move; None where that is all of it.
 
     Ends of intervals are rounded outwards, -1/2 or 1/2 of a step on the way.
     """
-    if found.request.smallest_cell == 1:
-        return fraction(value, 6)
-    moved = moves * MOVED / n
-    step = max(coarse_step(moved), 0.01)
-    return coarse(value + way * step, step) if moved <= COARSEST * moves else None
+    smallest = found.request.smallest_cell
+    step = coarse_step(n, smallest, weight=weight, finest=0.01)
+    return coarse(value + way * step, step) if moved(n, smallest) <= COARSEST else None
 
 
 def _pair(found: Together, row: dict[str, Any]) -> JointPair:
     smallest, n = found.request.smallest_cell, row["n_patients"]
-    both = int(_both(found, row).sum())
-    kept: dict[str, float | None] = {}
-    share = coarse_step(MOVED / n)
-    for name in ("together", "expected"):
-        known = smallest == 1 or (not is_few(both, smallest) and share <= FINEST_SHARE)
-        kept[name] = coarse(row[name], share) if known else None
+    share = coarse_step(n, smallest)
+    pair = (found.predicted.names.index(row[end]) for end in ("first", "second"))
+    both = int(pair_counts(found.predicted, *pair)[:, 3].sum())
+    few = is_few(both, smallest) or share > FINEST_SHARE
+    told = {name: None if few else coarse(row[name], share) for name in ("together", "expected")}
     # A residual weighs several times as much as a patient.
-    step = max(coarse_step(4 * MOVED / n), 0.01)
+    step = coarse_step(n, smallest, weight=4, finest=0.01)
     for name, way in (("correlation", 0.0), ("low", -0.5), ("high", 0.5)):
-        kept[name] = coarse(row[name] + way * step, step)
+        told[name] = coarse(row[name] + way * step, step)
     steadiness = fraction(row["steadiness"], 1)
-    return JointPair(row["first"], row["second"], steadiness=steadiness, **kept)
+    return JointPair(row["first"], row["second"], **told, steadiness=steadiness)
 
 
 def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
     """Say what the decisions tell together, a line each, in the words of whoever asked."""
     if joint.differ is None:
-        lines = [
-            words.fill(
-                "there are too few {cases} with all decisions to say anything of all of them"
-            )
-        ]
+        few = "there are too few {cases} with all decisions to say anything of all of them"
+        lines = [words.fill(few)]
     else:
         lines = _together(joint, words)
-    for pair in joint.pairs:
-        if (pair.low or 0.0) > 0 or (pair.high or 0.0) < 0:
-            lines.append(_together_more_or_less(pair, words))
-    return lines
+    return lines + [
+        _together_more_or_less(pair, words)
+        for pair in joint.pairs
+        if (pair.low or 0.0) > 0 or (pair.high or 0.0) < 0
+    ]
 
 
 def _together(joint: Joint, words: Words) -> list[str]:
@@ -295,12 +254,10 @@ def _together(joint: Joint, words: Words) -> list[str]:
     )
     return [
         words.fill(
-            "of 100 pairs of comparable {cases}, at most about {differ} [{low}, "
-            "{high}] differ in at least one of {n_decisions} decisions",
-            differ=differ,
-            low=low,
-            high=high,
-            n_decisions=len(joint.decisions),
+            "of 100 pairs of comparable {cases}, at most about {told} differ in at least one of "
+            "{n} decisions",
+            told=f"{differ} [{low}, {high}]",
+            n=len(joint.decisions),
         ),
         f"expected number of differences: at most about {number} [{fewest}, {most}]",
         f"as if decisions did not look at each other: {apart} of 100",
@@ -311,14 +268,8 @@ def _together_more_or_less(pair: JointPair, words: Words) -> str:
     often = "more" if (pair.correlation or 0.0) > 0 else "less"
     shares = ""
     if pair.together is not None:
-        together, expected = (
-            f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected)
-        )
-        shares = words.fill(
-            " ({together} instead of {expected} of 100 {cases})",
-            together=together,
-            expected=expected,
-        )
+        told = (f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected))
+        shares = f" ({' instead of '.join(told)} of 100 {words.cases})"
     first, second = words.label(pair.first), words.label(pair.second)
     return f"{first} and {second} are given together {often} often than covariates explain{shares}"
 
@@ -348,14 +299,8 @@ def outside_of(decided: IntArray, known: BoolArray, code: IntArray, n_physicians
 def may_be_told(combinations: Sequence[int], outside: Sequence[int], smallest: int) -> bool:
     """Tell whether a joint figure may be a number.
 
-    Parameters
-    ----------
-    combinations
-        Patients of whom all decisions are known, by what they got.
-    outside
-        The others, by decision and answer.
-    smallest
-        The smallest count that is shown.
+    `combinations` are patients of whom all decisions are known, by what they got, `outside` the
+    others, by decision and answer.
 
     Examples
     --------
@@ -372,16 +317,8 @@ def may_be_told(combinations: Sequence[int], outside: Sequence[int], smallest: i
 def joint_band(ends: Sequence[tuple[float, float]]) -> str | None:
     """Return in words where the probability to differ in at least one decision lies.
 
-    Parameters
-    ----------
-    ends
-        For each decision where its published discordance lies: a number twice, the ends of a band,
-        or :data:`ANY`.
-
-    Returns
-    -------
-    str or None
-        Nothing where no decision says anything.
+    `ends` tell where the published discordance of each decision lies: a number twice, the ends of a
+    band, or :data:`ANY`. None where no decision says anything.
 
     Examples
     --------
@@ -395,6 +332,4 @@ def joint_band(ends: Sequence[tuple[float, float]]) -> str | None:
     most = 1 - 0.5 ** len(ends)
     low = math.floor(100 * max(low for low, _ in ends) + 1e-9) / 100
     high = math.ceil(100 * sum(high for _, high in ends) - 1e-9) / 100
-    if high >= most:
-        return f"{low:.2f} or more"
-    return f"at most {high:.2f}" if low == 0 else f"{low:.2f} to {high:.2f}"
+    return "0.00 or more" if low == 0 and high >= most else band_words(low, high, most)

@@ -31,14 +31,9 @@ _FORM = re.compile(f"P-[{ALPHABET}]{{4}}-[{ALPHABET}]{{4}}")
 
 @dataclass(frozen=True)
 class Pseudonyms:
-    """A secret key and the names it was used for.
+    """A secret key and the pseudonyms by name, all of one length, whoever else is there.
 
-    Attributes
-    ----------
-    key
-        Secret; whoever has it and a name can work out the pseudonym.
-    by_name
-        Pseudonym of every physician; all are of one length, whoever else is there.
+    Whoever has the key and a name can work out the pseudonym.
     """
 
     key: bytes
@@ -173,14 +168,8 @@ def as_known(given: str, names: Collection[str]) -> str:
 class Addresses:
     """The physicians of a stored measurement.
 
-    Attributes
-    ----------
-    published
-        What they are called in what was handed on: pseudonyms, or names if these were asked for.
-    names
-        The name behind every pseudonym; nothing where the private folder is not at hand.
-    decider
-        What to call whoever is not found.
+    `published` is what they are called in what was handed on: pseudonyms, or names if these were
+    asked for. `names` are behind every pseudonym; none where the private folder is not at hand.
 
     Examples
     --------

@@ -24,7 +24,10 @@ _COLUMN = "name of a column"
 _FIXED = "fixed words of the method"
 _SHOWN = "of the physicians whose scores are shown"
 _PSEUDONYM = "a pseudonym under a secret key, unless names were asked for; rows in its order"
-_GROUP = "from shown scores and bands, two digits; of small panels one rounded number"
+_SPREAD = (
+    "over all physicians, rounded from a secret point to what one of those whose score is hidden "
+    "moves"
+)
 _MEAN = (
     "over all patients, rounded to what two dozen of them move; with fewer than 1,200 patients "
     "from shown scores and bands, two digits"
@@ -62,10 +65,7 @@ _REVIEWED = "hidden where few pairs stand behind it; rounded so that no count fo
 
 @dataclass(frozen=True)
 class PhysicianRow:
-    """A decider's row of the main table; what is hidden is None.
-
-    :data:`intravar.measurement.columns.COLUMNS` says what the columns mean and how they are shown.
-    """
+    """A decider's row of the main table; what is hidden is None. `COLUMNS` says what they mean."""
 
     physician: Annotated[str, _PSEUDONYM]
     n_patients: Annotated[int | None, _ALWAYS]
@@ -213,12 +213,8 @@ class Noise:
 class SelfContradiction:
     """Cases that the same decider saw twice.
 
-    Attributes
-    ----------
-    contradiction
-        Share decided differently the second time.
-    share_not_inconsistency
-        Share of the group's discordance that this does not account for.
+    `contradiction` is the share decided differently the second time, `share_not_inconsistency` the
+    share of the group's discordance that this does not account for.
     """
 
     contradiction: Annotated[float | None, _ALL]
@@ -229,35 +225,21 @@ class SelfContradiction:
 class Group:
     """All deciders together.
 
-    Attributes
-    ----------
-    discordance, low, high
-        Mean over their patients, with its 95 % interval.
-    spread, spread_low, spread_high
-        Standard deviation of their true values, with its 95 % interval.
-    differences
-        Whether they differ: "differ", "not known" or "less than matters"; None with fewer than two.
-    matters
-        Spread below which differences do not matter.
-    needed
-        Patients of each decider that it would take to tell, where it is not known.
-    explained
-        Share of how decisions vary that is explained by the record; None for methods that do not
-        predict.
-    noise
-        None with fewer than two deciders.
-    repeats
-        None where no case was seen twice.
-    with_rate, with_half
-        Rank correlation of scores with rates, and with the distance of rates from one half.
+    `discordance` is the mean over their patients; `spread` the standard deviation of their true
+    values; both have the ends of a 95 % interval. `differences` is "differ", "not known" or "less
+    than matters", where `matters` is the spread below which differences do not matter; `needed` are
+    patients of each decider that it would take to tell, where it is not known. `with_rate` and
+    `with_half` are rank correlations of scores with rates, and with the distance of rates from one
+    half. Missing: `differences` and `noise` with fewer than two deciders, `explained` for methods
+    that do not predict, `repeats` where no case was seen twice.
     """
 
     discordance: Annotated[float | None, _MEAN]
     low: Annotated[float | None, _MEAN]
     high: Annotated[float | None, _MEAN]
-    spread: Annotated[float | None, _GROUP]
-    spread_low: Annotated[float | None, _GROUP]
-    spread_high: Annotated[float | None, _GROUP]
+    spread: Annotated[float | None, _SPREAD]
+    spread_low: Annotated[float | None, _SPREAD]
+    spread_high: Annotated[float | None, _SPREAD]
     differences: Annotated[str | None, "one of three words, over all physicians"]
     matters: Annotated[float, _ASKED]
     needed: Annotated[int | None, "a number of patients, two digits"]
@@ -272,14 +254,8 @@ class Group:
 class KindOfPatients:
     """A kind of patients with more discordance than others, from a tree checked on others.
 
-    Attributes
-    ----------
-    when
-        The kind in words.
-    patients, discordance
-        Share of all patients, and of the discordance that lies in them.
-    level
-        The discordance within.
+    `patients` and `discordance` are its shares of all patients and of the discordance; `level` is
+    the discordance within.
     """
 
     when: Annotated[str, "cuts between groups of 30 patients or more"]
@@ -290,14 +266,10 @@ class KindOfPatients:
 
 @dataclass(frozen=True)
 class Location:
-    """Where the discordance lies.
+    """Where the discordance lies: in kinds of patients, and in close calls.
 
-    Attributes
-    ----------
-    close_patients, close_discordance
-        Share of patients who could be decided either way, and of the discordance in them.
-    kinds
-        Kinds of patients with more discordance than others.
+    Close calls are patients who could be decided either way: their share, and that of the
+    discordance.
     """
 
     close_patients: Annotated[float | None, _NOISE]
@@ -309,14 +281,7 @@ class Location:
 class LeftOut:
     """How far the group's discordance falls by a covariate.
 
-    Attributes
-    ----------
-    covariate
-        The covariate that was left out.
-    without
-        The discordance without it.
-    lowered
-        The discordance with one more reason as strong as it.
+    `without` is the discordance without it, `lowered` with one more reason as strong as it.
     """
 
     covariate: Annotated[str, _COLUMN]
@@ -335,20 +300,10 @@ class Unrecorded:
 
 @dataclass(frozen=True)
 class Stratum:
-    """A subgroup or period over all deciders.
+    """A subgroup or period over all deciders, with 95 % intervals.
 
-    Attributes
-    ----------
-    stratum
-        A value of the column, or a period.
-    rate
-        Share decided for.
-    discordance, low, high
-        Of its patients, with the 95 % interval.
-    alike, alike_low, alike_high
-        The same as if as many were decided for in every stratum.
-    noise
-        Of a period; None for subgroups and where it could not be taken apart.
+    `alike` is the discordance as if as many were decided for in every stratum. `noise` is of
+    periods, and missing where it could not be taken apart.
     """
 
     stratum: Annotated[str, _LEVELS]
@@ -364,14 +319,9 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Change:
-    """The difference between the first and the last stratum.
+    """The difference between the first and the last stratum, with its 95 % interval.
 
-    Attributes
-    ----------
-    value, low, high
-        With its 95 % interval.
-    probability
-        That it is as large as the smallest that matters.
+    `probability` is that of a change as large as the smallest that matters.
     """
 
     value: Annotated[float | None, _LEVELS]
@@ -382,25 +332,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Strata:
-    """Subgroups of a column, or periods, compared.
+    """Subgroups of a column, or periods, compared; `strata` are those that may be shown.
 
-    Attributes
-    ----------
-    strata
-        Those that may be shown.
-    n_left_out
-        How many may not.
-    p_value
-        Of the test that they do not differ; None where they cannot be compared.
-    change
-        From the first to the last.
-    matters
-        The smallest change that matters.
-    rule_changed, gain, some_undated, n_changed
-        Of periods: whether the rule changed, the evidence for it, whether dates are missing, and
-        how many deciders changed. None for subgroups.
-    lines
-        All of it in words.
+    `p_value` is of the test that they do not differ, None where they cannot be compared. `matters`
+    is the smallest change that matters. From `rule_changed` on fields are of periods, None for
+    subgroups: whether the rule changed, the evidence for it, whether dates are missing, and how
+    many deciders changed.
     """
 
     strata: tuple[Stratum, ...]
@@ -442,18 +379,9 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf of the tree that sums the rule up.
+    """A leaf of the tree that sums the rule up: condition, and the share decided for.
 
-    Attributes
-    ----------
-    when
-        The condition of the leaf.
-    about_n_patients
-        How many it holds, about.
-    share
-        Share decided for; None where a count would follow.
-    words
-        The share in words.
+    `share` is None where a count would follow from it; `words` say it then.
     """
 
     when: Annotated[str, "cuts between groups of 30 patients or more"]
@@ -510,26 +438,9 @@ class DecisionColumn:
 class Check:
     """What the check of the table found; counts are rounded or given as ranges.
 
-    Attributes
-    ----------
-    source, read_with
-        What was read, and what was found out while reading.
-    n_patients
-        Of the deciders whose panel size is shown.
-    n_physicians, n_physicians_with_few_patients, n_physicians_measurable
-        All deciders, those with a panel too small to show, those who can be measured.
-    min_panel, smallest_cell, missing_policy, method
-        As asked for.
-    decision, decision_share
-        The decision, and the share decided for.
-    covariates, columns
-        What was compared by, and every column of the table.
-    missing, dropped
-        Missing values, and rows that were left out, in words.
-    leaks
-        Columns that may give the decision away.
-    estimated_seconds, estimated_memory_mb
-        What measuring was said to take.
+    `n_patients` are of the deciders whose panel size is shown; `decision_share` is the share
+    decided for; `leaks` are columns that may give the decision away. What measuring was said to
+    take is last.
     """
 
     source: Annotated[str, "name of the file, or the address without a password"]
@@ -683,24 +594,12 @@ class ReviewAgreement:
 
 @dataclass(frozen=True)
 class Review(ReviewFigure):
-    """What blind review of pairs found.
+    """What blind review of pairs found: the discordance among pairs judged comparable.
 
-    Attributes
-    ----------
-    discordance, low, high
-        Among pairs that were judged comparable, with its 95 % interval.
-    n_pairs, n_left
-        Pairs that were judged, and those without an answer.
-    record
-        Discordance of pairs that are alike in the record.
-    step
-        To which figures are rounded.
-    explained
-        Share of the pairs decided differently that reviewers did not find comparable.
-    reasons, unsure, agreement
-        None or empty where counts behind them are small.
-    physicians
-        Figures of single deciders, by what they are called.
+    `n_pairs` were judged, `n_left` have no answer. `record` is the discordance of pairs alike in
+    the record, `step` to which figures are rounded, `explained` the share of the pairs decided
+    differently that reviewers did not find comparable. `reasons`, `unsure` and `agreement` are
+    missing where counts behind them are small. `physicians` are by what they are called.
     """
 
     n_pairs: Annotated[int, "told in blocks of twenty or more"]
@@ -718,41 +617,15 @@ class Review(ReviewFigure):
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What is published of one decision.
+    """What is published of one decision; what does not apply or was not asked for is None.
 
-    Attributes
-    ----------
-    decision
-        Its column.
-    verdict, verdict_reasons
-        What the data support, in a word or three, and why.
-    method, claim, compared
-        The method that measured; how its figure is read ("at most", "about"); what it compares, to
-        stand behind "of 100".
-    n_physicians, n_reportable, n_ranked, n_banded, n_physicians_partly_hidden
-        All deciders; those with a number, a rank, a range; those of whom something is hidden.
-    banded
-        The ranges in words; None where there are none.
-    n_patients_shown
-        Sum of the panel sizes that are shown.
-    median_discordance
-        Over all who have a number or a range.
-    group, location, unrecorded, by, course, rule, own_rules, leaks
-        See their types; None where they do not apply or were not asked for.
-    warnings
-        What went less than well.
-    seconds
-        What the steps took.
-    check, diagnostics
-        What the check found, and whether to believe the result; files of their own.
-    review
-        What blind review of pairs found; None before there was one.
-    physicians
-        Table of :class:`PhysicianRow`, in the order of pseudonyms; `rows` are the same one by one.
-    methods
-        Table of :class:`MethodRow`; None with one method.
-    strata, changes
-        Tables of :class:`StratumRow` and :class:`ChangeRow`; None where they were not asked for.
+    `decision` is its column. `verdict` says what the data support, in a word or three. `claim` is
+    how the method's figure is read ("at most", "about"), `compared` what stands behind "of 100".
+    `n_reportable` deciders have a number, `n_ranked` a rank, `n_banded` a range. `banded` says the
+    ranges in words. `median_discordance` is over all with a number or a range. `seconds` are what
+    steps took. `check` and `diagnostics` have files of their own. The tables hold a row each:
+    `physicians` of :class:`PhysicianRow`, in the order of pseudonyms; `methods` of
+    :class:`MethodRow`; `strata` of :class:`StratumRow`; `changes` of :class:`ChangeRow`.
     """
 
     decision: Annotated[str, _COLUMN]
@@ -797,14 +670,8 @@ class Decision:
 class JointDecision:
     """One of several decisions over all patients.
 
-    Attributes
-    ----------
-    decision
-        Its column.
-    discordance
-        By itself.
-    given
-        Among patients who are also alike in the decisions before it; None for the first.
+    `given` is the discordance among patients who are also alike in the decisions before it; None
+    for the first.
     """
 
     decision: Annotated[str, _COLUMN]
@@ -816,16 +683,9 @@ class JointDecision:
 class JointPair:
     """Two decisions: how often they are taken together.
 
-    Attributes
-    ----------
-    first, second
-        Their columns.
-    together, expected
-        Share that got both, and what covariates explain of it.
-    correlation, low, high
-        Of what covariates leave unexplained, with the 95 % interval.
-    steadiness
-        Correlation over deciders of how closely they go with colleagues.
+    `together` is the share that got both, `expected` what covariates explain of it; `correlation`
+    is of what they leave unexplained, with its 95 % interval; `steadiness` the correlation over
+    deciders of how closely they go with colleagues.
     """
 
     first: Annotated[str, _COLUMN]
@@ -842,25 +702,13 @@ class JointPair:
 class Joint:
     """What several decisions say together.
 
-    Attributes
-    ----------
-    differ, differ_low, differ_high
-        Probability that two comparable patients differ in at least one decision.
-    differ_apart
-        The same as if decisions did not look at each other.
-    n_differences, n_differences_low, n_differences_high
-        Expected number of decisions in which they differ.
-    n_reportable, n_banded
-        Deciders with joint figures, and with a range.
-    decisions, pairs
-        Over all patients.
-    physicians
-        Table of :class:`JointRow`.
-    by_physician
-        Table of :class:`DecisionRow`: what the decision publishes, with `across` (pulled together
-        across decisions) and `given` (see :class:`JointDecision`).
-    pairs_by_physician
-        Table of :class:`PairRow`.
+    `differ` is the probability that two comparable patients differ in at least one decision,
+    `differ_apart` the same as if decisions did not look at each other, `n_differences` the expected
+    number of decisions in which they differ. `n_reportable` deciders have joint figures, `n_banded`
+    a range. `decisions` and `pairs` are over all patients. `physicians` is a table of
+    :class:`JointRow`, `pairs_by_physician` of :class:`PairRow` and `by_physician` of
+    :class:`DecisionRow`: what the decision publishes, with `across` (pulled together across
+    decisions) and `given` (see :class:`JointDecision`).
     """
 
     differ: Annotated[float | None, _NOISE]

@@ -48,14 +48,9 @@ MOST = 0.5
 class Reach:
     """How far the scores of hidden counts reach.
 
-    Attributes
-    ----------
-    smallest
-        The smallest count that is shown, and the largest that is hidden.
-    pairs
-        Whether a score is a share of pairs; else it is 2 p (1 - p) of a share of patients.
-    known
-        Whether the patients behind a score are known to whoever reads its band.
+    `smallest` is the smallest count that is shown, and the largest that is hidden. A score is a
+    share of `pairs`, else 2 p (1 - p) of a share of patients. `known` tells whether the patients
+    behind a score are known to whoever reads its band.
     """
 
     smallest: int
@@ -100,11 +95,7 @@ class Band:
     @property
     def text(self) -> str:
         """The band in words."""
-        if self.low == 0:
-            return f"at most {self.high:.2f}"
-        return (
-            f"{self.low:.2f} or more" if self.high >= MOST else f"{self.low:.2f} to {self.high:.2f}"
-        )
+        return band_words(self.low, self.high)
 
     @property
     def of_hundred(self) -> str:
@@ -115,10 +106,7 @@ class Band:
         >>> Band(0.0, 0.25).of_hundred, Band(0.1, 0.35).of_hundred, Band(0.1, 0.5).of_hundred
         ('at most 25', '10 to 35', '10 or more')
         """
-        if self.low == 0:
-            return f"at most {100 * self.high:.0f}"
-        low, high = f"{100 * self.low:.0f}", f"{100 * self.high:.0f}"
-        return f"{low} or more" if self.high >= MOST else f"{low} to {high}"
+        return band_words(100 * self.low, 100 * self.high, 100 * MOST, digits=0)
 
     @property
     def middle(self) -> float:
@@ -131,19 +119,17 @@ class Band:
         return math.sqrt(chance + (self.high - self.low) ** 2 / 12)
 
 
+def band_words(low: float, high: float, most: float = MOST, digits: int = 2) -> str:
+    """Say where a figure lies that is `most` at the most."""
+    if low == 0:
+        return f"at most {high:.{digits}f}"
+    return f"{low:.{digits}f} or more" if high >= most else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
 def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | None:
     """Return the band of a hidden score; None where none can be told.
 
-    Parameters
-    ----------
-    score
-        A discordance.
-    secret
-        Of this physician, between 0 and 1.
-    trials
-        Patients or pairs that stand behind it.
-    reach
-        How far hidden scores reach.
+    The secret of this physician lies between 0 and 1; `trials` are patients or pairs behind it.
 
     Examples
     --------
@@ -173,22 +159,9 @@ def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | 
 class ShownScores:
     """Scores of a method as they may be handed on.
 
-    Attributes
-    ----------
-    table
-        The result columns; what is hidden is missing.
-    n_patients
-        Patients of the physicians whose panel size is shown.
-    n_hidden
-        Physicians of whom something is hidden.
-    with_size
-        Positions of the physicians whose panel size is shown.
-    measured
-        Positions of those whose score is not hidden and whose panel is large enough.
-    hidden
-        What is hidden of whom.
-    bands
-        One entry per physician; None where there is no band.
+    `table` has the result columns; what is hidden is missing. `n_patients` are of physicians whose
+    panel size is shown, `with_size` their positions; `n_hidden` are those of whom something is
+    hidden; `measured` positions of those whose score is not and whose panel is large enough.
     """
 
     table: pl.DataFrame
@@ -212,27 +185,13 @@ def shown_scores(
     hide_close: BoolArray | None = None,
     secrets: FloatArray | None = None,
 ) -> ShownScores:
-    """Return what may be published.
+    """Return what may be published of the scores of a method.
 
-    Parameters
-    ----------
-    scores, evidence
-        Of the method that measures.
-    smallest_cell
-        The smallest count of patients or events that is shown.
-    min_panel
-        Below which a result is not reported.
-    min_reliability
-        Below which a physician is not ranked.
-    beside
-        What other methods must hide: a size or a rate that one of them hides, all hide.
-    hide_repeats
-        Physicians of whom few cases seen twice were decided alike, or differently.
-    hide_close
-        Physicians of whom close calls, or the others, are few.
-    secrets
-        Between 0 and 1, one per physician: which of two bands a score between them is told as.
-        Without them there are no bands.
+    `beside` is what other methods must hide: a size or a rate that one of them hides, all hide.
+    Hidden are also cases seen twice of whom few were decided alike, or differently, and close calls
+    where these, or the others, are few; None where nobody has any. The secret of a physician,
+    between 0 and 1, says which of two bands a score between them is told as; without secrets there
+    are no bands.
     """
     hidden = hidden_parts(scores, evidence, smallest_cell)
     for other in beside:
@@ -253,33 +212,19 @@ def shown_scores(
     ).head(len(measured))
     if smallest_cell > 1:
         results = rounded(results)
-    visible = dict(zip(measured.tolist(), results.iter_rows(named=True), strict=True))
-    rows = []
-    for position, name in enumerate(scores.physician.to_list()):
-        n = int(scores.n_patients[position])
-        row = visible.get(position)
-        if row is None:
-            # Of a hidden panel with a hidden score it is not even told whether it is too small.
-            known = not (hidden.score[position] and hidden.size[position])
-            size = too_small(int(hidden.least[position]), min_panel) if known else None
-            few = "decisions" if is_few(n, smallest_cell) else evidence.events
-            why = size or f"at most {smallest_cell} {few}, too few to publish"
-            band = bands[position]
-            text = None if band is None else band.text
-            row = {"physician": name, "band": text, "reportable": False, "reason": why}
-        else:
-            row = _shown(
-                row,
-                others=not hidden.others[position],
-                rates=not hidden.rate[position] and not hidden.size[position],
-                repeats=hide_repeats is None or not hide_repeats[position],
-                close=hide_close is not None and not hide_close[position],
-            )
-            if scores.most < 1 and hidden.size[position]:
-                row["reliability"] = None  # it depends on the size alone
-        row["n_patients"] = None if hidden.size[position] else n
-        rows.append(row)
-    table = _table(rows, scores.physician.dtype)
+    unmeasured = ~np.isin(np.arange(len(scores.n_patients)), measured)
+    reasons = pl.Series(
+        _reasons(scores, evidence, hidden, smallest_cell, min_panel), dtype=pl.String
+    )
+    table = _masked(results, measured, hidden, hide_repeats, hide_close).with_columns(
+        pl.Series("physician", scores.physician),
+        pl.Series("band", [band and band.text for band in bands], pl.String),
+        pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", scores.n_patients)),
+        pl.col("reportable").fill_null(value=False),
+        pl.when(pl.Series(unmeasured)).then(reasons).otherwise(pl.col("reason")).alias("reason"),
+    )
+    if scores.most < 1:  # reliability depends on the size alone
+        table = table.with_columns(pl.when(pl.Series(~hidden.size)).then(pl.col("reliability")))
     return ShownScores(
         table,
         int(table["n_patients"].sum()),
@@ -289,6 +234,48 @@ def shown_scores(
         hidden,
         bands,
     )
+
+
+def _masked(
+    results: pl.DataFrame,
+    measured: IntArray,
+    hidden: HiddenParts,
+    hide_repeats: BoolArray | None,
+    hide_close: BoolArray | None,
+) -> pl.DataFrame:
+    """Put rows in their places among all, each with what its columns allow."""
+    nobody = np.zeros(len(hidden.size), dtype=np.bool_)
+    reported = nobody.copy()
+    reported[measured] = results["reportable"].to_numpy()
+    allowed = {
+        "reportable": reported,
+        "others": reported & ~hidden.others,
+        "rates": reported & ~hidden.rate & ~hidden.size,
+        "repeats": ~(nobody if hide_repeats is None else hide_repeats),
+        "close": nobody if hide_close is None else reported & ~hide_close,
+    }
+    places = pl.DataFrame({"at": np.arange(len(nobody))})
+    rows = results.with_columns(at=pl.Series(measured))
+    placed = places.join(rows, on="at", how="left", maintain_order="left").drop("at")
+    return placed.with_columns(
+        pl.when(pl.Series(may)).then(pl.col([each.name for each in COLUMNS if each.shown == shown]))
+        for shown, may in allowed.items()
+    )
+
+
+def _reasons(
+    scores: Scores, evidence: Evidence, hidden: HiddenParts, smallest: int, min_panel: int
+) -> list[str]:
+    """Say of everybody why a score would not be shown."""
+    told = []
+    for n, least, score, size in zip(
+        scores.n_patients, hidden.least, hidden.score, hidden.size, strict=True
+    ):
+        # Of a hidden panel with a hidden score it is not even told whether it is too small.
+        small = None if score and size else too_small(int(least), min_panel)
+        few = "decisions" if is_few(n, smallest) else evidence.events
+        told.append(small or f"at most {smallest} {few}, too few to publish")
+    return told
 
 
 def _bands(
@@ -328,25 +315,3 @@ def _with_bands(
             value[at], low[at], high[at] = band.middle, band.low, band.high
             error[at] = band.error(float(n[at]))
     return replace(scores, discordance=value, n_patients=n, interval=Interval(low, high, error))
-
-
-def _table(rows: list[dict[str, object]], physician: pl.DataType) -> pl.DataFrame:
-    columns = {
-        column.name: pl.Series(
-            [row.get(column.name) for row in rows],
-            dtype=physician if column.name == "physician" else column.dtype,
-        )
-        for column in COLUMNS
-    }
-    return pl.DataFrame(columns)
-
-
-def _shown(
-    row: dict[str, object], *, others: bool, rates: bool, repeats: bool, close: bool
-) -> dict[str, object]:
-    """Keep of a row what its columns allow."""
-    kept = {"always"} | ({"repeats"} if repeats else set())
-    if row["reportable"]:
-        allowed = {"reportable": True, "others": others, "rates": rates, "close": close}
-        kept |= {name for name, may in allowed.items() if may}
-    return {column.name: row[column.name] if column.shown in kept else None for column in COLUMNS}

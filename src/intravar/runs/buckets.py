@@ -14,20 +14,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import psutil
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError
-from intravar.estimators import METHODS, CommonEstimator
-from intravar.estimators.base import Size
-from intravar.preparation.check import Beyond, Check
-from intravar.preparation.cost import memory_of_learning
-from intravar.preparation.sample import CODE, Census, Drawn, most_read, part_by_lot
+from intravar.preparation.check import Check
+from intravar.preparation.sample import CODE, Census, most_read, part_by_lot
 from intravar.processes import WorkLostError
 from intravar.runs.engines import make_engine
-from intravar.runs.limits import Limits, Load, parse_memory, within
-from intravar.runs.readings import BucketTask, Look, Others, read_bucket
-from intravar.runs.settings import RunSettings
+from intravar.runs.readings import BucketTask, Others, ReadBy, read_bucket
+from intravar.runs.settings import Limits, RunSettings, limits_of, to_be_read
 from intravar.runs.software import fingerprint
 from intravar.runs.store import Parts
 from intravar.sources.reading import OWN
@@ -46,43 +41,24 @@ def clear_unfinished(settings: RunSettings) -> None:
         parts.close(finished=True)
 
 
-def to_be_read(census: Census, drawn: Drawn) -> IntArray:
-    """Return who is not in the sample with all patients."""
-    return np.setdiff1d(np.arange(len(census.named)), drawn.codes[drawn.whole])
-
-
 def read_others(
-    check: Check,
-    beyond: Beyond,
-    models: Mapping[str, CommonEstimator],
-    look: Look,
+    checks: Mapping[str, Check],
+    decisions: Mapping[str, ReadBy],
     settings: RunSettings,
     told: Callable[[int, int], None],
-) -> Others:
-    """Read everybody beyond the sample by what was learned from it.
+) -> dict[str, Others]:
+    """Read everybody beyond the sample by what was learned from it, every decision at once.
 
-    Parameters
-    ----------
-    check, beyond
-        What was found in the table.
-    models
-        The methods by name, fitted on the sample.
-    look
-        Finds the cases behind scores.
-    settings
-        With what it is done.
-    told
-        Hears how many buckets of how many are read.
+    `told` hears how many buckets of how many are read.
     """
-    recipe = check.prepared.recipe
-    assert recipe is not None
-    limits = limits_of(check, settings)
-    census = beyond.census
-    of_one = most_read(check.prepared.observed.covariates.shape[1])
-    unread = to_be_read(census, beyond.drawn)
+    check = next(iter(checks.values()))
+    assert check.beyond is not None
+    limits = limits_of(checks, settings)
+    census = check.beyond.census
+    of_one = max(most_read(each.prepared.observed.covariates.shape[1]) for each in checks.values())
+    unread = to_be_read(census, check.beyond.drawn)
     buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
-    light = {name: model.reader() for name, model in models.items()}
-    with _parts(check, census, limits, settings) as parts:
+    with _parts(_made_of(checks, census, limits), settings) as parts:
         if not parts.dealt(buckets.n_buckets):
             # Another lot than that of the sample: nobody's part of it is read for being in it.
             scatter(census, buckets, parts.deal_again(), check.request.random_state + 1)
@@ -95,7 +71,7 @@ def read_others(
             for number in pending:
                 files = bucket_files(parts.patients, number)
                 content = tuple(path.read_bytes() for path in files)
-                yield BucketTask(number, content, recipe, light, look)
+                yield BucketTask(number, content, decisions)
 
         if pending:
             engine = make_engine(settings.engine, limits.workers)
@@ -103,54 +79,30 @@ def read_others(
                 parts.keep(read)
                 reads[read.number] = read
                 told(sum(each is not None for each in reads.values()), buckets.n_buckets)
-        return _together([read.found for read in reads.values() if read is not None])
-
-
-def limits_of(check: Check, settings: RunSettings) -> Limits:
-    """Return how much may be done at a time; refuse a limit of memory that cannot be kept.
-
-    Parameters
-    ----------
-    check
-        What was found in the table.
-    settings
-        With what it is done.
-    """
-    size = Size.of(check.prepared.observed)
-    named = (check.method, *check.request.methods)
-    fixed, each = memory_of_learning(size, [METHODS[name] for name in named if name in METHODS])
-    largest = 0
-    if check.beyond is not None:
-        census = check.beyond.census
-        sizes = census.n_patients[to_be_read(census, check.beyond.drawn)]
-        largest = min(int(sizes.max(initial=1)), most_read(size.n_covariates))
-    load = Load(size.n_patients, size.n_covariates, fixed, each, largest)
-    free = float(psutil.virtual_memory().available)
-    return within(parse_memory(settings.memory), load, settings.n_jobs, free)
+        found = [read.found for read in reads.values() if read is not None]
+    return {name: _together([each[name] for each in found]) for name in decisions}
 
 
 def _together(reads: list[Others]) -> Others:
+    """Return what was read off all buckets: tables below each other, counts added up."""
     dropped: Counter[str] = Counter()
     filled: Counter[str] = Counter()
     for read in reads:
         dropped.update(read.dropped)
         filled.update(read.filled)
-    return Others(
-        pl.concat([read.panels for read in reads], how="diagonal_relaxed"),
-        pl.concat([read.differences for read in reads], how="diagonal_relaxed"),
-        pl.concat([read.cases for read in reads], how="diagonal_relaxed"),
-        pl.concat([read.patients for read in reads], how="diagonal_relaxed"),
-        dict(dropped),
-        dict(filled),
-    )
+    tables = {
+        name: pl.concat([getattr(read, name) for read in reads], how="diagonal_relaxed")
+        for name in ("panels", "differences", "cases", "patients", "predicted")
+    }
+    return Others(**tables, dropped=dict(dropped), filled=dict(filled))
 
 
 @contextmanager
-def _parts(check: Check, census: Census, limits: Limits, settings: RunSettings) -> Iterator[Parts]:
+def _parts(made_of: Mapping[str, Any], settings: RunSettings) -> Iterator[Parts]:
     """Open what is kept; it is closed when all is read, and left as it is if that is cut short."""
     with TemporaryDirectory(prefix="intravar-", ignore_cleanup_errors=True) as folder:
         kept_in = settings.kept_in or Path(folder) / "unfinished"
-        parts = Parts(kept_in, _made_of(check, census, limits))
+        parts = Parts(kept_in, made_of)
         parts.open()
         finished = settings.kept_in is None
         try:
@@ -163,19 +115,26 @@ def _parts(check: Check, census: Census, limits: Limits, settings: RunSettings) 
             parts.close(finished=finished)
 
 
-def _made_of(check: Check, census: Census, limits: Limits) -> dict[str, Any]:
+def _made_of(checks: Mapping[str, Check], census: Census, limits: Limits) -> dict[str, Any]:
     """Return all that what is kept follows from."""
-    counted = hashlib.sha256()
-    for values in (census.n_patients, census.n_for):
-        counted.update(values.tobytes())
+    counted, sampled = hashlib.sha256(), hashlib.sha256()
+    for each in census.counts:
+        counted.update(each.n_patients.tobytes())
+        counted.update(each.n_for.tobytes())
     counted.update("\0".join(map(str, census.named.to_list())).encode("utf-8", "surrogatepass"))
-    asked = check.request.as_dict()
+    for check in checks.values():
+        sampled.update(check.prepared.observed.covariates.tobytes())
+    asked = {name: check.request.as_dict() for name, check in checks.items()}
+    source = next(iter(checks.values())).source
     return {
-        "asked": {section: asked.get(section, {}) for section in _SECTIONS},
-        "source": check.source,
-        "stored": _stored(check.source),
+        "asked": {
+            name: {section: each.get(section, {}) for section in _SECTIONS}
+            for name, each in asked.items()
+        },
+        "source": source,
+        "stored": _stored(source),
         "counted": counted.hexdigest(),
-        "sampled": hashlib.sha256(check.prepared.observed.covariates.tobytes()).hexdigest(),
+        "sampled": sampled.hexdigest(),
         "bucket_patients": limits.bucket_patients,
         "software": fingerprint(),
     }
@@ -197,17 +156,7 @@ def _when(path: Path) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """Physicians by bucket.
-
-    Attributes
-    ----------
-    codes
-        The physicians to be read.
-    bucket
-        The bucket of each.
-    most
-        Patients of one physician that are read at the most.
-    """
+    """Who is to be read, the bucket of each, and how many patients of one are read at most."""
 
     codes: IntArray
     bucket: IntArray
@@ -222,16 +171,7 @@ class Buckets:
 def deal_into_buckets(census: Census, codes: IntArray, most: int, of_one: int) -> Buckets:
     """Fill buckets with physicians in order until they have so many patients; nobody is split.
 
-    Parameters
-    ----------
-    census
-        Everybody.
-    codes
-        Who is to be read.
-    most
-        Patients in a bucket at the most, unless one physician has more.
-    of_one
-        Patients of one physician that are read at the most.
+    A bucket has `most` patients, unless one physician has more; `of_one` of each are read at most.
     """
     bucket = np.zeros(len(codes), dtype=np.int64)
     number, filled = 0, 0

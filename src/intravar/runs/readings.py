@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,10 @@ from intravar.errors import counted_among
 from intravar.estimators.base import Estimator, Reader
 from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
+from intravar.preparation.periods import Dealt, with_period
 from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe
-from intravar.preparation.sample import CODE, DECIDED
-from intravar.sources.reading import ROW
+from intravar.preparation.sample import CODE
+from intravar.sources.reading import OWN, ROW
 
 #: Finds cases, and the patients in them, in a bucket: evidence, patients, rows of the source.
 Look: TypeAlias = Callable[[Evidence, Portion, IntArray], tuple[pl.DataFrame, pl.DataFrame]]
@@ -36,94 +37,146 @@ SCHEMA = {
 }
 
 
+#: Columns of patients' predictions; those by periods are null without a date.
+PATIENTS = {
+    "row": pl.Int64,
+    "code": pl.Int64,
+    "decision": pl.Int8,
+    "own": pl.Float64,
+    "pooled": pl.Float64,
+    "by": pl.Int16,
+    "date": pl.Int16,
+    "own_dated": pl.Float64,
+    "pooled_dated": pl.Float64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ReadBy:
+    """What physicians are read by, for one decision.
+
+    `decided` is the column of the decision as 0 and 1; `look` finds the cases behind the scores of
+    the first method. Predictions of every patient by the method `predicting` are kept, if there is
+    one, and by `dated`, which knows the period beside the covariates.
+    """
+
+    recipe: Recipe
+    decided: str
+    models: Mapping[str, Reader]
+    look: Look
+    predicting: str | None = None
+    dated: Reader | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class BucketTask:
-    """A bucket to be read: nothing else is needed, wherever that is done.
-
-    Attributes
-    ----------
-    number
-        Of the bucket.
-    content
-        The rows, as the content of Parquet files.
-    recipe
-        How they are prepared.
-    models
-        The methods by name, as :meth:`intravar.estimators.CommonEstimator.reader` gives them.
-    look
-        Finds the cases behind the scores of the first method, and the patients in them.
-    """
+    """A bucket to be read, as the content of Parquet files; nothing else is needed for it."""
 
     number: int
     content: tuple[bytes, ...]
-    recipe: Recipe
-    models: Mapping[str, Reader]
-    look: Look
+    decisions: Mapping[str, ReadBy]
 
 
 @dataclass(frozen=True, eq=False)
 class Others:
-    """What was read of physicians beyond the sample.
+    """What was read of physicians beyond the sample, for one decision; they are told by number.
 
-    Attributes
-    ----------
-    panels
-        One row per method and physician, who is told by number.
-    differences
-        Which covariates each physician weighs otherwise: physician, covariate, how, n_apart.
-    cases, patients
-        Decisions that show scores at work, and the patients in them.
-    dropped, filled
-        Rows dropped by reason, and cells filled by covariate.
+    `panels` has a row per method and physician, `differences` the covariates that each weighs
+    otherwise, `cases` and `patients` the decisions that show scores at work and who is in them,
+    `predicted` the predictions of every patient where they are needed; rows `dropped` go by reason,
+    cells `filled` by covariate.
     """
 
     panels: pl.DataFrame
     differences: pl.DataFrame
     cases: pl.DataFrame
     patients: pl.DataFrame
+    predicted: pl.DataFrame
     dropped: Mapping[str, int]
     filled: Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
 class BucketRead:
-    """What was read off a bucket, which is told by number."""
+    """What was read off a bucket, which is told by number, for every decision."""
 
     number: int
-    found: Others
+    found: Mapping[str, Others]
 
 
 def read_bucket(task: BucketTask) -> BucketRead:
     """Score the physicians of a bucket by what was learned from others."""
     rows = pl.concat([pl.read_parquet(io.BytesIO(part)) for part in task.content]).sort(ROW)
-    roles = task.recipe.roles
+    found = {name: _read(rows, by) for name, by in task.decisions.items()}
+    return BucketRead(task.number, found)
+
+
+def _read(rows: pl.DataFrame, by: ReadBy) -> Others:
+    rows = rows.filter(pl.col(by.decided).is_not_null())
+    roles = by.recipe.roles
     table = rows.with_columns(
-        pl.col(CODE).alias(roles.physician), pl.col(DECIDED).alias(roles.decision)
-    )
+        pl.col(CODE).alias(roles.physician), pl.col(by.decided).alias(roles.decision)
+    ).select(name for name in rows.columns if not name.startswith(OWN))
     with counted_among(rows[ROW].to_numpy()):
-        portion = task.recipe.apply(table.drop(ROW, CODE, DECIDED))
+        portion = by.recipe.apply(table)
+    nobody, differences = pl.DataFrame(), no_differences()
+    predicted = pl.DataFrame(schema=PATIENTS)
     if portion is None:
-        nobody = pl.DataFrame()
-        dropped = {INCOMPLETE: table.height} if task.recipe.missing == "drop" else {}
-        panels_of_nobody = pl.DataFrame(schema=SCHEMA)
-        found = Others(panels_of_nobody, no_differences(), nobody, nobody, dropped, {})
-        return BucketRead(task.number, found)
-    observed = portion.observed
-    panels, differences = [], no_differences()
+        dropped = {INCOMPLETE: table.height} if by.recipe.missing == "drop" else {}
+        panels = pl.DataFrame(schema=SCHEMA)
+        return Others(panels, differences, nobody, nobody, predicted, dropped, {})
+    observed, tables = portion.observed, []
     source = rows[ROW].to_numpy().astype(np.int64)[portion.rows]
     seen: tuple[pl.DataFrame, pl.DataFrame] | None = None
-    for name, model in task.models.items():
+    for name, model in by.models.items():
         read = model.read(observed)
         evidence = read.evidence(observed)
-        panels.append(panel_table(name, read, evidence, observed))
-        if seen is None:
-            seen = task.look(evidence, portion, source)
+        tables.append(panel_table(name, read, evidence, observed))
+        seen = seen or by.look(evidence, portion, source)
         if evidence.differences is not None:
             differences = with_n_apart(evidence.differences, observed)
+        if name == by.predicting:
+            codes = observed.named.to_numpy()
+            dated = None if by.dated is None else by.dated.read
+            predicted = patient_table(evidence, observed, source, codes, portion.dealt, dated)
     assert seen is not None
-    table = pl.concat(panels, how="diagonal")
-    found = Others(table, differences, *seen, portion.dropped, portion.filled)
-    return BucketRead(task.number, found)
+    panels = pl.concat(tables, how="diagonal")
+    return Others(panels, differences, *seen, predicted, portion.dropped, portion.filled)
+
+
+def patient_table(
+    evidence: Evidence,
+    observed: Observed,
+    rows: IntArray,
+    codes: IntArray,
+    dealt: Mapping[str, Dealt],
+    dated: Callable[[Observed], Estimator] | None = None,
+) -> pl.DataFrame:
+    """Return what was predicted of every patient, with the columns of `PATIENTS`.
+
+    `rows` are those of the source, `codes` the numbers of the physicians, `dealt` the subgroups and
+    periods; `dated` gives the method that knows the period, for patients with a date.
+    """
+    predicted = evidence.predicted()
+    assert predicted is not None
+    values: dict[str, Any] = {
+        "row": rows,
+        "code": codes[observed.code],
+        "decision": observed.decision,
+        "own": predicted[0],
+        "pooled": predicted[1],
+        **{name: each.place for name, each in dealt.items()},
+    }
+    if dated is not None:
+        known_of, known = with_period(observed, dealt["date"])
+        if len(known):
+            in_time = dated(known_of).evidence(known_of).predicted()
+            assert in_time is not None
+            for name, part in zip(("own_dated", "pooled_dated"), in_time, strict=True):
+                values[name] = np.full(observed.n_patients, np.nan)
+                values[name][known] = part
+    missing = [pl.lit(None).alias(name) for name in PATIENTS if name not in values]
+    return pl.DataFrame(values).with_columns(missing).select(*PATIENTS).cast(PATIENTS)  # type: ignore[arg-type]
 
 
 def panel_table(
@@ -135,12 +188,7 @@ def panel_table(
 ) -> pl.DataFrame:
     """Return what a method says about every physician, one row each.
 
-    Parameters
-    ----------
-    name, model, evidence, observed
-        The method, and what it was given.
-    codes
-        Numbers of the physicians; by default what they are called.
+    Physicians are told by `codes`, or by what they are called if that is a number.
     """
     decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.named))
     ends = model.ends()

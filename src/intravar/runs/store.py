@@ -26,7 +26,7 @@ _MADE_OF = "made-of.json"
 _DEALT = "dealt.json"
 _PATIENTS = "patients"
 _READ = "read"
-_TABLES = ("panels", "differences", "cases", "patients")
+_TABLES = ("panels", "differences", "cases", "patients", "predicted")
 
 
 def locked(path: Path, folder: Path) -> FileLock:
@@ -64,13 +64,7 @@ def read_record(path: Path) -> Any:
 
 
 class PartsFolder:
-    """A folder of finished parts.
-
-    Parameters
-    ----------
-    folder
-        Where they lie.
-    """
+    """A folder of finished parts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -115,12 +109,7 @@ class PartsFolder:
 class Parts:
     """The finished parts of a measurement in a folder, which holds patients: closed to others.
 
-    Parameters
-    ----------
-    folder
-        Where they lie.
-    made_of
-        All that the parts follow from; parts of anything else are removed.
+    Parts that follow from anything but what they are `made_of` are removed.
     """
 
     def __init__(self, folder: Path, made_of: Mapping[str, Any]) -> None:
@@ -182,24 +171,34 @@ class Parts:
 
     def keep(self, read: BucketRead) -> None:
         """Keep what was read off a bucket."""
-        record = {
-            "number": read.number,
-            "dropped": dict(read.found.dropped),
-            "filled": dict(read.found.filled),
+        counts = {
+            name: {"dropped": dict(each.dropped), "filled": dict(each.filled)}
+            for name, each in read.found.items()
         }
-        tables = {name: getattr(read.found, name) for name in _TABLES}
-        self._read.keep(_bucket(read.number), tables, record)
+        tables = {
+            f"{at}-{table}": getattr(each, table)
+            for at, each in enumerate(read.found.values())
+            for table in _TABLES
+        }
+        self._read.keep(_bucket(read.number), tables, {"number": read.number, "counts": counts})
 
     def kept(self, number: int) -> BucketRead | None:
         """Return what was read off a bucket before; None if it was not, or was changed since."""
-        record = self._read.kept(_bucket(number))
+        name = _bucket(number)
+        record = self._read.kept(name)
         try:
-            if record is None or record["number"] != number or {*record["tables"]} != {*_TABLES}:
+            if record is None or record["number"] != number:
                 return None
-            tables = {
-                name: pl.read_parquet(self._read.table(_bucket(number), name)) for name in _TABLES
-            }
-            found = Others(**tables, dropped=record["dropped"], filled=record["filled"])
+            found = {}
+            for at, (decision, counts) in enumerate(record["counts"].items()):
+                tables = {
+                    each: pl.read_parquet(self._read.table(name, f"{at}-{each}"))
+                    for each in _TABLES
+                    if f"{at}-{each}" in record["tables"]
+                }
+                found[decision] = Others(
+                    **tables, dropped=counts["dropped"], filled=counts["filled"]
+                )
             return BucketRead(number, found)
         except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
             return None

@@ -1,5 +1,5 @@
 from .databases.urls import scrubbed, without_password
-from .omop.drugs import PHYSICIAN, parse_concept, parse_drugs
+from .omop.patients import PHYSICIAN, parse_concept, parse_drugs
 from .reading import Source, read_source
 
 __all__ = [

@@ -9,6 +9,7 @@ import codecs
 import csv
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -224,32 +225,30 @@ def _first_short_line(text: str, separator: str, width: int) -> int | None:
         cells = lines.str.count_matches(separator, literal=True) + 1
         short = (cells < width) & (lines != "")
         return int(short.arg_max() or 0) + 1 if short.any() else None
+    return next(
+        (line for line, record in _numbered(text, separator) if 0 < len(record) < width), None
+    )
+
+
+def _numbered(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield records with the line each begins in, up to one that cannot be read."""
     line = 1
-    try:
+    with suppress(csv.Error):
         for record in _records(text, separator):
-            if 0 < len(record) < width:
-                return line
+            yield line, record
             line += 1 + sum(cell.count("\n") for cell in record)
-    except csv.Error:
-        pass
-    return None
 
 
 def _unreadable(
     path: Path, text: str, separator: str, width: int, error: BaseException
 ) -> InputError:
     """Say which line does not fit: the library tells only that one does not."""
-    line = 1
-    try:
-        for row in _records(text, separator):
-            if len(row) > width:
-                return InputError(
-                    f"'{path}' has {len(row)} fields in line {line} where the header has "
-                    f"{width}; quote the cell that contains the separator, or name another one"
-                )
-            line += 1 + sum(cell.count("\n") for cell in row)
-    except csv.Error:
-        pass
+    for line, row in _numbered(text, separator):
+        if len(row) > width:
+            return InputError(
+                f"'{path}' has {len(row)} fields in line {line} where the header has {width}; "
+                "quote the cell that contains the separator, or name another one"
+            )
     for number, content in enumerate(text.split("\n"), start=1):
         if content.count('"') % 2:
             return InputError(

@@ -116,19 +116,17 @@ def _of_folders(part: Path, folder: Path, known: Collection[str]) -> list[pl.Exp
 def _read_folder(path: Path) -> pl.DataFrame:
     parts = _parts(path)
     if parts:
-        return _together([(part, _read_part(part, path)) for part in parts])
+        frames = []
+        for part in parts:
+            frame = _read_parquet(part)
+            frames.append((part, frame.with_columns(_of_folders(part, path, frame.columns))))
+        return _together(frames)
     lower = {entry.name.lower() for entry in path.iterdir()}
     if {"person.csv", "visit_occurrence.csv"} <= lower:
         raise InputError(
             f"'{path}' is a folder of OMOP tables; make one table of it with 'intravar omop' first"
         )
     raise InputError(f"folder '{path}' has no .parquet file in it; name a file")
-
-
-def _read_part(part: Path, folder: Path) -> pl.DataFrame:
-    """Read a part, with the columns that the names of its folders hold: doctor=7/part.parquet."""
-    frame = _read_parquet(part)
-    return frame.with_columns(_of_folders(part, folder, frame.columns))
 
 
 def _together(parts: list[tuple[Path, pl.DataFrame]]) -> pl.DataFrame:

@@ -20,10 +20,9 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.frames import is_pandas
-from intravar.sources.columns.plain import Forms, forms_of, plain_table, with_clean_names
+from intravar.sources.columns.plain import Forms, plain_table, understood, with_clean_names
 from intravar.sources.columns.values import series_of
 from intravar.sources.databases.base import (
-    Database,
     chosen_query,
     count_rows,
     database_kind,
@@ -47,17 +46,7 @@ AT_A_TIME = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """A table that is gone through a piece at a time.
-
-    Attributes
-    ----------
-    lazy
-        The table as it is stored, under clean names, and the number of every row.
-    n_rows
-        Number of rows.
-    name, notes
-        What to call the source, and how it is read.
-    """
+    """A table that is gone through a piece at a time: as stored, with the number of every row."""
 
     lazy: pl.LazyFrame
     n_rows: int
@@ -76,18 +65,9 @@ def scan_source(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> Scanned | None:
-    """Return a large table to be gone through; None if it is small, or must be read as a whole.
+    """Return a table of more than `least` rows; None if it has fewer, or must be read as a whole.
 
-    Parameters
-    ----------
-    source
-        See :func:`intravar.sources.read_source`.
-    spool
-        Gives a folder for what a database hands over.
-    least
-        Rows beyond which a table is large.
-    table, query, separator, encoding, sheet
-        How to read it.
+    `spool` gives a folder for what a database hands over; see :func:`read_source` for the others.
     """
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         return _large(source.lazy(), least, "the frame")
@@ -97,10 +77,17 @@ def scan_source(
     if kind is not None:
         with closing(open_database(str(source), kind)) as database:
             asked = chosen_query(database, table, query, without_password(str(source)))
-            if not _has_more(database, asked, least):
-                return None
-            parts = _spooled(database.batches(asked, AT_A_TIME), spool())
-        frames = [pl.scan_parquet(part) for part in parts]
+            try:
+                if count_rows(database, asked) <= least:
+                    return None
+            except InputError:
+                return None  # whoever reads it as a whole says what is wrong with it
+            folder = spool()
+            frames: list[pl.LazyFrame] = []
+            for number, batch in enumerate(database.batches(asked, AT_A_TIME)):
+                part = folder / f"rows-{number:06d}.parquet"
+                batch.write_parquet(part, compression="lz4")
+                frames.append(pl.scan_parquet(part))
         together = pl.concat(frames, how="vertical_relaxed")
         return _large(together, least, without_password(str(source)))
     path = Path(source)
@@ -142,37 +129,10 @@ def refuse_own_names(names: Iterable[str]) -> None:
             )
 
 
-def _has_more(database: Database, query: str, least: int) -> bool:
-    """Tell whether a query selects more rows than so many; not if it cannot be asked."""
-    try:
-        return count_rows(database, query) > least
-    except InputError:
-        return False  # whoever reads it as a whole says what is wrong with it
-
-
-def _spooled(batches: Any, folder: Path) -> list[Path]:
-    """Keep what a database hands over in files."""
-    parts = []
-    for number, batch in enumerate(batches):
-        parts.append(folder / f"rows-{number:06d}.parquet")
-        batch.write_parquet(parts[-1], compression="lz4")
-    return parts
-
-
 def only(
     scanned: Scanned, population: Population, forms: Forms, as_text: Collection[str] = ()
 ) -> pl.LazyFrame:
-    """Return the rows of a large table that belong to a population.
-
-    Parameters
-    ----------
-    scanned, population
-        The table, and who is meant.
-    forms
-        How the texts of the table are written.
-    as_text
-        Columns whose texts stay texts.
-    """
+    """Return the rows of a large table that belong to a population."""
     asked = [clean_name(name) for name in columns_of(population)]
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
     known = [name for name in dict.fromkeys(asked) if name in stored]
@@ -186,24 +146,10 @@ def only(
 
 @dataclass(frozen=True)
 class Source:
-    """A table and where it came from.
+    """A table of patients, what to call its source, and what was found out while reading.
 
-    Attributes
-    ----------
-    table
-        The table, one row per patient.
-    name
-        What to call the source in messages; a password in a URL is left out.
-    notes
-        What was found out while reading: separator, encoding, sheet, how numbers and dates are
-        written.
-    as_pandas
-        Whether it was a frame of pandas, and results are to be.
-    rows
-        The row of the source, counted from 0, of every row of the table, where some were left out;
-        None where all are there.
-    n_outside
-        Rows that do not belong to the population.
+    Results are pandas if the source was (`as_pandas`). Where rows were left out, `rows` are those
+    of the source, counted from 0, that are there; `n_outside` do not belong to the population.
     """
 
     table: pl.DataFrame
@@ -276,18 +222,17 @@ def _source(
     notes: Sequence[str] = (),
 ) -> Source:
     if population is None:
-        plain, more = plain_table(checked_shape(frame, called), as_text, called)
+        plain, more, _ = understood(checked_shape(frame, called), as_text, called)
         return Source(plain, name, (*notes, *more))
     frame = with_clean_names(frame, called)
-    forms = forms_of(frame, as_text)
-    whole, _ = plain_table(frame, as_text, called, forms)
+    whole, _, forms = understood(frame, as_text, called)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise nobody_inside(called)
     # What a column holds is found out anew, as if the table had been filtered before; how it is
     # written all rows tell.
     chosen = checked_shape(frame.filter(inside), called)
-    plain, more = plain_table(chosen, as_text, called, forms.among(forms_of(chosen, as_text)))
+    plain, more, _ = understood(chosen, as_text, called, whole=forms)
     rows = inside.arg_true().to_numpy().astype(np.int64)
     return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
 

@@ -93,36 +93,32 @@ def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
                 f"{typed.doubt}"
             )
         column = typed.values
-    if isinstance(value, str) and column.dtype != pl.String:
-        read = typed_texts(pl.Series([value])).values[0]
-        if column.dtype == pl.Boolean or isinstance(read, str):
-            raise _unlike(column, value)
-        return _alike_typed(column, value, read)
-    if isinstance(value, str):
-        return column, clean_name(value)
-    return _alike_typed(column, value, value)
-
-
-def _alike_typed(column: pl.Series, given: Value, value: Any) -> tuple[pl.Series, Any]:
     dtype = column.dtype
+    read: Any = value
+    if isinstance(value, str):
+        if dtype == pl.String:
+            return column, clean_name(value)
+        read = typed_texts(pl.Series([value])).values[0]
+        if dtype == pl.Boolean or isinstance(read, str):
+            raise _unlike(column, value)
     if column.null_count() == len(column):  # nothing is known, so nothing is compared wrongly
         return pl.Series(column.name, [None] * len(column), dtype=pl.Float64), 0.0
-    if dtype == pl.Date and type(value) is date:
-        return column, value
-    if isinstance(dtype, pl.Datetime) and isinstance(value, date):
-        if isinstance(value, datetime):
-            return column, value
-        return column.dt.date(), value  # a day is the whole day
-    if dtype == pl.Date and isinstance(value, datetime):
-        return column.cast(pl.Datetime("us")), value
-    if not isinstance(value, bool | int | float):
-        raise _unlike(column, given)
-    number = float(value) if abs(value) >= _LARGEST else value
+    if dtype == pl.Date and type(read) is date:
+        return column, read
+    if isinstance(dtype, pl.Datetime) and isinstance(read, date):
+        if isinstance(read, datetime):
+            return column, read
+        return column.dt.date(), read  # a day is the whole day
+    if dtype == pl.Date and isinstance(read, datetime):
+        return column.cast(pl.Datetime("us")), read
+    if not isinstance(read, bool | int | float):
+        raise _unlike(column, value)
+    number = float(read) if abs(read) >= _LARGEST else read
     if dtype == pl.Boolean:
-        return (column, value) if isinstance(value, bool) else (column.cast(pl.Int64), number)
+        return (column, read) if isinstance(read, bool) else (column.cast(pl.Int64), number)
     if dtype.is_numeric():
-        return column, int(value) if isinstance(value, bool) else number
-    raise _unlike(column, given)
+        return column, int(read) if isinstance(read, bool) else number
+    raise _unlike(column, value)
 
 
 def _unlike(column: pl.Series, value: Value) -> InputError:

@@ -99,8 +99,8 @@ def test_a_second_run_does_nothing(study):
         n_jobs=1,
         progress=watch,
     )
-    assert (watch.pending, watch.done) == (0, 0)
-    assert watch.kept == 2 * 3 * 3
+    assert watch.done == 0
+    assert watch.steps == ["18 units are there from an earlier run and are kept"]
     assert_frame_equal(study.scores, again.scores)
 
 
@@ -117,20 +117,18 @@ class Watch:
     """Counts what a study reports."""
 
     def __init__(self):
-        self.pending = self.kept = self.done = 0
-        self.notes = []
+        self.done = 0
+        self.steps, self.notes = [], []
 
-    def start(self, pending, kept):
-        self.pending, self.kept = len(pending), kept
+    def step(self, words, seconds=None):
+        self.steps.append(words)
 
-    def finished(self, result):
+    def part(self, done, total, left=None, words=""):
         self.done += 1
+        assert (done, left >= 0) == (self.done, True)
 
-    def stop(self):
-        pass
-
-    def note(self, message):
-        self.notes.append(message)
+    def note(self, words):
+        self.notes.append(words)
 
 
 def damage_truncate(part):

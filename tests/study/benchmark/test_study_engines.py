@@ -25,18 +25,15 @@ class KillAWorker:
         self.worker = workers[0]
         self.notes = []
 
-    def start(self, pending, kept):
+    def step(self, words, seconds=None):
         pass
 
-    def finished(self, result):
+    def part(self, done, total, left=None, words=""):
         if self.worker.poll() is None:
             self.worker.send_signal(signal.SIGKILL)
             time.sleep(0.2)
 
-    def stop(self):
-        pass
-
-    def note(self, message):
+    def note(self, words):
         pass
 
 
@@ -124,7 +121,7 @@ class Meanwhile(KillAWorker):
     def __init__(self, *processes):
         self.processes = processes
 
-    def finished(self, result):
+    def part(self, done, total, left=None, words=""):
         for process in self.processes:
             process.kill()
             process.wait()

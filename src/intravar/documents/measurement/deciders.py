@@ -376,9 +376,8 @@ def funnel(decision: Decision, words: Words) -> Block | None:
     n = len(data.outside)
     who = "nobody does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
     told = words.fill(
-        "Does any {decider} differ by more than chance and the usual spread (about {spread:.0f} of "
-        "100) allow? By limits that 2 of 1,000 would cross by chance, {who}.",
-        spread=100 * data.limits.between,
+        "Does any {decider} differ by more than chance and the usual spread allow? "
+        "By limits that 2 of 1,000 would cross by chance, {who}.",
         who=who,
     )
     if len(data.rows) < FUNNEL_FROM or max(data.sizes) < FUNNEL_SIZES * min(data.sizes):

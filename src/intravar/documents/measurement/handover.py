@@ -17,7 +17,13 @@ from intravar.documents.workbook import as_xlsx
 from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
-from intravar.publication.explain import CASES_FILE, PAIRS_FILE, PATIENTS_FILE, file_of
+from intravar.publication.explain import (
+    CASES_FILE,
+    FIGURES_FILE,
+    PAIRS_FILE,
+    PATIENTS_FILE,
+    file_of,
+)
 from intravar.publication.files import files_of, parquet_bytes
 from intravar.publication.folders import checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
@@ -27,8 +33,6 @@ PAGE = "report.html"
 #: The page of the table alone, with all columns.
 ANNEX = "physicians.html"
 REQUEST = "request.toml"
-#: Exact figures of everybody, in the private folder.
-FIGURES_FILE = "figures.parquet"
 PRIVATE_NOTE = "{Case}-level data and the key of the pseudonyms. Do not hand this folder on.\n"
 PRIVATE_KEY = "Private: it tells who is who."
 #: Cases of a physician that are embedded in the page on request.

@@ -33,6 +33,7 @@ from intravar.documents.measurement.joint import joint_about, joint_blocks
 from intravar.documents.measurement.strata import strata_section
 from intravar.documents.measurement.table import decider_table
 from intravar.estimators.registry import described
+from intravar.measurement.verdict import NOTHING
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
 from intravar.wording import Words
@@ -83,7 +84,12 @@ _BY_NAME = {each.name: each for each in FIGURES}
 
 
 def _made(decision: Decision, words: Words, *names: str) -> list[Block]:
-    """Return figures by name, those that there are data for; sentences after them."""
+    """Return figures by name, those that there are data for; sentences after them.
+
+    Nothing is drawn where nothing may be read.
+    """
+    if decision.verdict == NOTHING:
+        return []
     made = [_BY_NAME[name].make(decision, words) for name in names]
     shown = [block for block in made if block is not None]
     return sorted(shown, key=lambda block: not isinstance(block, Figure))
@@ -183,7 +189,7 @@ def sections(published: Published, decision: Decision) -> list[Block]:
         *first_screen(decision, words),
         *review_section(decision, words),
         *deciders_section(decision, words, table),
-        *strata_section(published, decision),
+        *(strata_section(published, decision) if decision.verdict != NOTHING else []),
         *rule_section(decision, words),
         *trust_section(decision, words),
         *data_section(published, decision),
@@ -261,7 +267,7 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
         )
     side = [*_made(decision, words, "importance"), *_tree(decision, words)]
     blocks += [SideBySide(side)] if side else []
-    dependences = rule.dependences(decision, words)
+    dependences = [] if decision.verdict == NOTHING else rule.dependences(decision, words)
     if dependences:
         blocks += [
             Heading(words.fill("How the share {decided_for} goes with each of them"), 2),
@@ -368,7 +374,7 @@ def _columns(decision: Decision, words: Words) -> Table:
 
 
 def _methods(decision: Decision, words: Words) -> list[Table]:
-    if decision.methods is None:
+    if decision.methods is None or decision.verdict == NOTHING:
         return []
     rows = [
         [

@@ -7,7 +7,7 @@ from typing import Any
 
 from intravar.documents.blocks import Cell, Column, Row, Table
 from intravar.measurement.columns import COLUMNS, ResultColumn
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision
 from intravar.publication.scores import Band
 from intravar.wording import Words, capital
@@ -25,6 +25,8 @@ OF_HUNDRED = (
     "contradiction_low",
     "contradiction_high",
 )
+#: What the table holds where no figure may be read.
+_FACTS = ("physician", "n_patients", "rate")
 #: Where a column stands; ends of intervals are numbers in a workbook alone.
 _EVERYWHERE = ("page", "paper", "dense", "workbook", "whole", "terminal")
 _MOSTLY = ("page", "paper", "workbook", "whole", "terminal")
@@ -92,14 +94,20 @@ def decider_table(decision: Decision, words: Words, *, name: str | None = None) 
         for column in COLUMNS
         if column.name in filled | {"discordance"} and column.name != "band"
     ]
-    unranked = decision.verdict in UNRANKED
+    nothing, unranked = decision.verdict == NOTHING, decision.verdict in UNRANKED
+    if nothing:
+        shown = [column for column in shown if column.name in _FACTS]
     order = ["physician"] if unranked else ["rank", "physician"]
     ordered = table.sort(
         "reportable", *order, descending=[True] + [False] * len(order), nulls_last=True
     )
     columns = [made for column in shown for made in _columns(column, words)]
     rows = [
-        Row([cell for column in shown for cell in _cells(column, row)], row["p"], _has_figure(row))
+        Row(
+            [cell for column in shown for cell in _cells(column, row)],
+            row["p"],
+            nothing or _has_figure(row),
+        )
         for row in ordered.iter_rows(named=True)
     ]
     caption = words.fill(

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from intravar.documents.blocks import Block, Document
-from intravar.documents.measurement.handover import FIGURES_FILE
 from intravar.documents.measurement.joint import joint_sheet
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
@@ -20,7 +19,7 @@ from intravar.documents.sheet.sheet import has_figure, sheet
 from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
 from intravar.ledger import Ledger
-from intravar.publication.explain import measurement_folders
+from intravar.publication.explain import FIGURES_FILE, measurement_folders
 from intravar.publication.files import read_published, safe_csv
 from intravar.publication.pseudonyms import Addresses
 from intravar.publication.results import JointRow, Published, rows_of

@@ -33,6 +33,9 @@ FOLD_ROUNDS = 25
 #: Newton steps in the first round and in those after it; the longest step of an effect.
 FIRST_STEPS, STEPS, LONGEST = 8, 2, 2.0
 _RIDGE = 1e-6
+#: Of more patients than these, mean and covariance are learned from physicians with about so many:
+#: they are known well enough by then, and everybody's effects follow from them.
+MOST_PATIENTS, LEARNED_FROM = 200_000, 100_000
 #: With fewer known decisions outside a fold nothing is blended.
 FEWEST = 40
 
@@ -41,14 +44,8 @@ FEWEST = 40
 class Logits:
     """The models of the decisions, before any effect is known.
 
-    Attributes
-    ----------
-    designs
-        Per decision, one row per patient and one column per effect.
-    offset, decided, known
-        One row per patient and one column per decision; `decided` counts where `known`.
-    code, n_physicians
-        Physician of every patient, from 0, and how many there are.
+    A design per decision has a row per patient and a column per effect; `offset`, `decided` and
+    `known` have a row per patient and a column per decision, and `decided` counts where `known`.
     """
 
     designs: tuple[FloatArray, ...]
@@ -69,18 +66,29 @@ class Logits:
         known = self.known & rows[:, None]
         return Logits(self.designs, self.offset, self.decided, known, self.code, self.n_physicians)
 
+    def some(self) -> IntArray:
+        """Return physicians to learn from: all, or some spread over all by what patients hold."""
+        if len(self.code) <= MOST_PATIENTS:
+            return np.arange(self.n_physicians)
+        held = _totals(self, self.designs[0][:, -1] + self.offset[:, 0])
+        return np.sort(np.argsort(held)[:: -(-len(self.code) // LEARNED_FROM)])
+
+    def of(self, physicians: IntArray) -> Logits:
+        """Return the same of some physicians, who are given rising."""
+        rows = np.flatnonzero(np.isin(self.code, physicians))
+        return Logits(
+            tuple(design[rows] for design in self.designs),
+            self.offset[rows],
+            self.decided[rows],
+            self.known[rows],
+            np.searchsorted(physicians, self.code[rows]),
+            len(physicians),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class PhysicianEffects:
-    """What was learned.
-
-    Attributes
-    ----------
-    mean, covariance
-        Of the effects, over physicians.
-    value, error
-        Per physician the effects and the covariance of their error.
-    """
+    """Mean and covariance of effects over physicians; effects of each, with their error's."""
 
     mean: FloatArray
     covariance: FloatArray
@@ -108,18 +116,9 @@ def fit_effects(
     start: PhysicianEffects | None = None,
     rounds: int = ROUNDS,
 ) -> PhysicianEffects:
-    """Learn the effects of all physicians.
+    """Learn the effects of all physicians; those in different decisions are correlated if together.
 
-    Parameters
-    ----------
-    logits
-        The models and the decisions.
-    together
-        Whether effects in different decisions may be correlated.
-    start
-        Where to start from; by default at no effects.
-    rounds
-        Rounds of EM at the most.
+    EM starts from `start`, by default at no effects, and takes so many rounds at the most.
 
     Examples
     --------
@@ -134,6 +133,9 @@ def fit_effects(
     >>> bool(found.value[0, 0] < -1 and found.value[1, 0] > 1)
     True
     """
+    some = logits.some()
+    if len(some) < logits.n_physicians:
+        return _by_some(logits, some, together, start, rounds)
     spans, J = logits.spans, logits.n_physicians
     size = spans[-1].stop
     own = np.zeros((size, size))
@@ -160,6 +162,22 @@ def fit_effects(
         if change < ENOUGH:
             break
     return PhysicianEffects(mean, covariance, value, error)
+
+
+def _by_some(
+    logits: Logits,
+    some: IntArray,
+    together: bool,
+    start: PhysicianEffects | None,
+    rounds: int,
+) -> PhysicianEffects:
+    """Learn mean and covariance from some physicians, and the effects of all by them."""
+    if start is not None:
+        start = PhysicianEffects(start.mean, start.covariance, start.value[some], start.error)
+    common = fit_effects(logits.of(some), together=together, start=start, rounds=rounds)
+    value = np.tile(common.mean, (logits.n_physicians, 1))
+    found = _posterior(logits, common.mean, common.covariance, value, FIRST_STEPS)
+    return PhysicianEffects(common.mean, common.covariance, *found)
 
 
 def _posterior(

@@ -27,20 +27,10 @@ ABSENT = "(missing)"
 
 @dataclass
 class Encoded:
-    """Covariates as numbers.
+    """Covariates as numbers: one Float64 column per number, date or level.
 
-    Attributes
-    ----------
-    table
-        One Float64 column per number, date or level.
-    origin
-        For every column of the table the covariate it comes from.
-    blocks
-        Positions of the columns that code one category together.
-    pooled
-        Levels pooled per category.
-    filled
-        Cells filled per covariate.
+    `origin` is the covariate that each comes from; `blocks` are the positions of columns that code
+    one category together. Levels `pooled` and cells `filled` are counted per covariate.
     """
 
     columns: list[pl.Series] = field(default_factory=list)
@@ -80,22 +70,10 @@ def complete_rows(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Coding:
-    """How one covariate becomes numbers.
+    """How one covariate becomes numbers, and what takes the place of a missing value.
 
-    Attributes
-    ----------
-    name
-        Of the covariate.
-    fill
-        What takes the place of a missing value: a number, or a level.
-    marked
-        Whether a column says where numbers were missing.
-    known
-        Levels of a category that count as themselves; None for a number.
-    levels
-        Levels that get a column.
-    n_pooled
-        Levels that were pooled.
+    A number may be `marked`: a column says where it was missing. `known` are the levels of a
+    category, None for a number, that count as themselves; `levels` those that get a column.
     """
 
     name: str
@@ -123,16 +101,9 @@ class Coding:
 def encode(columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL) -> Encoded:
     """Turn covariates into numbers and fill what is missing.
 
-    Parameters
-    ----------
-    columns
-        As understood; without missing values if the policy is to drop.
-    policy
-        "indicator" fills numbers with the median and marks them in a column of their own, and
-        gives missing categories a level of their own; "impute" fills with the median and the most
-        frequent level and leaves no mark.
-    smallest_level
-        Levels with fewer patients are pooled.
+    "indicator" fills numbers with the median and marks them in a column of their own, and gives
+    missing categories a level of their own; "impute" fills with the median and the most frequent
+    level and leaves no mark. Levels with fewer patients than the smallest are pooled.
     """
     return encode_with(learn_codings(columns, policy, smallest_level), columns)
 

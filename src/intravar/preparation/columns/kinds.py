@@ -66,19 +66,9 @@ DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class Column:
-    """A covariate as it was understood.
+    """A covariate as it was understood, and what was done to it or why it cannot be used.
 
-    Attributes
-    ----------
-    name
-        Its name in the table.
-    kind
-        What it holds.
-    values
-        Its values in a form that goes with the kind: Float64 for numbers, yes/no and dates (days
-        since 1970), text for categories.
-    note
-        What was done to it on the way, or why it cannot be used.
+    Values go with the kind: Float64 for numbers, yes/no and dates (days since 1970), else text.
     """
 
     name: str
@@ -95,23 +85,11 @@ class Column:
 def understand(
     column: pl.Series, *, categorical: bool = False, chosen: bool = False, part: float = 1.0
 ) -> Column:
-    """Find out what a column holds.
+    """Find out what a column holds; `part` is the share of a table's rows that these are.
 
-    Parameters
-    ----------
-    column
-        As read.
-    categorical
-        Whether to take it as a category whatever it looks like.
-    chosen
-        Whether the user named it; a column that was named is not taken for an identifier.
-    part
-        The share of a table's rows that these are.
-
-    Raises
-    ------
-    InputError
-        For text among numbers, infinite numbers, and kinds that cannot be compared.
+    A column may be taken as a category whatever it looks like. One that was chosen by name is not
+    taken for an identifier. Text among numbers, infinite numbers, and kinds that cannot be
+    compared are refused.
 
     Examples
     --------
@@ -154,15 +132,6 @@ def understand(
 
 def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
     """Take a column for what another part of the same table was found to hold.
-
-    Parameters
-    ----------
-    column
-        As read.
-    kind
-        What it holds elsewhere: numbers, yes/no, dates or categories.
-    categorical
-        Whether it is a category on request.
 
     Examples
     --------

@@ -54,17 +54,9 @@ _EARLIER_NAMES = re.compile(
 
 @dataclass(frozen=True)
 class Leak:
-    """A column that may give the decision away.
+    """A column that may give the decision away, and why.
 
-    Attributes
-    ----------
-    column
-        Its name.
-    why
-        What makes it suspicious.
-    auc
-        How well it alone ranks the decisions (0.5 not at all, 1 perfectly); None if only its name
-        is suspicious.
+    `auc` is how well it alone ranks the decisions; None if only its name is suspicious.
     """
 
     column: str
@@ -85,14 +77,7 @@ def find_leaks(
 ) -> list[Leak]:
     """Return the columns that were probably recorded after the decision, the surest first.
 
-    Parameters
-    ----------
-    columns
-        The covariates in use.
-    decision, decision_name
-        0 or 1 per patient, and what the column is called.
-    date
-        The day of every decision, if it is known.
+    Decisions are 0 or 1 per patient; their dates tell as well, if they are known.
 
     Examples
     --------
@@ -132,7 +117,8 @@ def _asked(
         later = (column.values > date.cast(pl.Datetime("us")).dt.epoch("us") / DAY).drop_nulls()
         if len(later) and (share := float(later.mean() or 0.0)) > MOSTLY_AFTER:  # type: ignore[arg-type]
             return f"lies after the date of the decision in {share:.0%} of rows"
-    if _named_like(column.name, decision_name):
+    short, name = decision_name.lower(), column.name.lower()
+    if len(short) >= 4 and short in name and name != short:
         return f"its name contains the decision's, '{decision_name}'"
     name = in_words(column.name)
     found = _TELLING_NAMES.search(name)
@@ -218,8 +204,3 @@ def _missing_more(column: Column, decided: npt.NDArray[np.int8]) -> float:
     if not missing.any() or decided.min() == decided.max():
         return 0.0
     return abs(float(missing[decided == 1].mean() - missing[decided == 0].mean()))
-
-
-def _named_like(name: str, decision_name: str) -> bool:
-    short = decision_name.lower()
-    return len(short) >= 4 and short in name.lower() and name.lower() != short

@@ -96,30 +96,11 @@ NAMED_COLUMNS = 12
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns by what they are.
+    """The columns by what they are, see :class:`intravar.Request`.
 
-    Attributes
-    ----------
-    physician, decision
-        Names of the two columns.
-    covariates
-        Columns that may be compared, in the order asked for or of the table.
-    chosen
-        Whether the covariates were named one by one.
-    after
-        Columns declared to be known only after the decision.
-    excluded
-        Columns left out on request.
-    categorical
-        Columns to be taken as categories although they hold numbers.
-    patient
-        Column that names the patient; None to find out.
-    case
-        Column that says which case was seen; a case is a patient whom a physician sees again.
-    date
-        Column that says when; patients are not compared by it.
-    by
-        Column whose levels are compared.
+    Covariates come in the order asked for or of the table; `chosen` tells whether they were named
+    one by one. Patients are not compared by the date. A case is a patient whom a physician sees
+    again; who is one patient is found out where no column is named.
     """
 
     physician: str

@@ -62,14 +62,8 @@ class Forms:
 
     def among(self, some: Forms) -> Forms:
         """Return the forms of some rows, read by what all rows tell."""
-        return Forms(some.columns, {name: self.habits[name] for name in some.columns})
-
-
-def forms_of(table: pl.DataFrame, as_text: Collection[str] = ()) -> Forms:
-    """Return how the texts of a table are written; some columns are names and stay as they are."""
-    return Forms.of(
-        {name: text_form(_meant(table[name])) for name in _texts(table.schema, as_text)}
-    )
+        habits = {name: self.habits.get(name, own) for name, own in some.habits.items()}
+        return Forms(some.columns, habits)
 
 
 def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
@@ -78,7 +72,9 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
     What the first rows settle is not looked at again; a column that is plain numbers or years
     first in all rows is settled in one pass. Of the others all different texts are looked at.
     """
-    names = _texts(lazy.collect_schema(), as_text)
+    kinds = (pl.String, pl.Categorical, pl.Enum)
+    stored = lazy.collect_schema().items()
+    names = [name for name, dtype in stored if dtype in kinds and name not in as_text]
     first = lazy.select(names).head(BEGINNING).collect(engine="streaming")
     forms: dict[str, TextForm] = {}
     asked: dict[str, pl.Expr] = {}
@@ -103,11 +99,6 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
             texts = lazy.select(pl.col(name).unique()).collect(engine="streaming").to_series()
             forms[name] = text_form(_meant(texts))
     return Forms.of({name: forms[name] for name in names})
-
-
-def _texts(schema: Mapping[str, pl.DataType], as_text: Collection[str]) -> list[str]:
-    kinds = (pl.String, pl.Categorical, pl.Enum)
-    return [name for name, dtype in schema.items() if dtype in kinds and name not in as_text]
 
 
 def _meant(column: pl.Series) -> pl.Series:
@@ -140,6 +131,21 @@ def plain_table(
     >>> plain.row(0, named=True), notes
     ({'doctor': '007', 'weight': 70.5}, ['decimal commas in weight'])
     """
+    return understood(table, as_text, name, forms)[:2]
+
+
+def understood(
+    table: pl.DataFrame,
+    as_text: Collection[str] = (),
+    name: str = "the table",
+    forms: Forms | None = None,
+    whole: Forms | None = None,
+) -> tuple[pl.DataFrame, list[str], Forms]:
+    """Return what :func:`plain_table` does, and how texts are written.
+
+    How these rows are written is found out anew where it is not given, and read by what the
+    `whole` table tells, where they are some rows of it.
+    """
     columns = [
         plain_column(column, column.name in as_text)
         for column in with_clean_names(table, name).get_columns()
@@ -151,6 +157,7 @@ def plain_table(
     }
     if forms is None:
         forms = Forms.of({name: text_form(column) for name, column in texts.items()})
+        forms = forms if whole is None else whole.among(forms)
     said: dict[str, list[str]] = {}
     for position, column in enumerate(columns):
         if column.name in texts:
@@ -160,7 +167,8 @@ def plain_table(
             columns[position] = typed.values
             if typed.how:
                 said.setdefault(typed.how, []).append(column.name)
-    return pl.DataFrame(columns), [f"{how} in {_listed(names)}" for how, names in said.items()]
+    notes = [f"{how} in {_listed(names)}" for how, names in said.items()]
+    return pl.DataFrame(columns), notes, forms
 
 
 def with_clean_names(table: pl.DataFrame, name: str = "the table") -> pl.DataFrame:

@@ -146,20 +146,16 @@ class NumberForm(TextForm):
 
     def own(self, shared: Habits) -> Habits:
         """See :class:`TextForm`."""
-        return replace(shared, sign=self._by_habit(shared))
-
-    def _by_habit(self, habits: Habits) -> Sign | None:
-        if not self.either:
-            return self.sign or habits.sign
         # Where people write 5,6 they write 1.234 for 1234. Beside decimal points 1.234 and 8.990
         # are fixed decimals; beside 950 they may be anything.
-        if habits.sign is not None:
-            return habits.sign
-        return "." if habits.points and self.everywhere else None
+        if self.either:
+            fixed = shared.points and self.everywhere
+            return replace(shared, sign=shared.sign or ("." if fixed else None))
+        return replace(shared, sign=self.sign or shared.sign)
 
     def typed(self, column: pl.Series, habits: Habits) -> Typed:
         """Return numbers, or the texts where the decimal sign is in doubt."""
-        sign = self._by_habit(habits)
+        sign = self.own(habits).sign
         if sign is None:
             marked = column.filter(column.str.contains("[.,]").fill_null(False)).sort()
             example = str(marked[0]) if len(marked) else "1.234"
@@ -214,18 +210,14 @@ class DateForm(TextForm):
 
     def own(self, shared: Habits) -> Habits:
         """See :class:`TextForm`."""
-        return replace(shared, order=self._by_habit(shared))
-
-    def _by_habit(self, habits: Habits) -> Order | None:
         if len(self.orders) == 1:
-            return self.orders[0]
-        if self.dots:
-            return "day first"
-        return habits.order if habits.order in self.orders else None
+            return replace(shared, order=self.orders[0])
+        told = "day first" if self.dots else shared.order
+        return replace(shared, order=told if told in self.orders else None)
 
     def typed(self, column: pl.Series, habits: Habits) -> Typed:
         """Return dates, with times where they are given, or the texts where they are in doubt."""
-        order = self._by_habit(habits)
+        order = self.own(habits).order
         example = str(column.drop_nulls().sort().first() or "")
         if self.two_centuries:
             return Typed(column, doubt=f"'{example}' may be of either century; write years in full")

@@ -7,10 +7,11 @@ looking for words in the query: the connection is read-only, other files and the
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -21,12 +22,7 @@ from intravar.sources.paths import existing, shown
 Kind = Literal["postgresql", "duckdb", "sqlite"]
 SQLITE_MAGIC = b"SQLite format 3\x00"
 DUCKDB_MAGIC = b"DUCK"  # after eight bytes of checksum
-_SCHEMES: dict[str, Kind] = {
-    "postgresql": "postgresql",
-    "postgres": "postgresql",
-    "duckdb": "duckdb",
-    "sqlite": "sqlite",
-}
+_SCHEMES: dict[str, Kind] = {kind: kind for kind in get_args(Kind)} | {"postgres": "postgresql"}
 _SUFFIXES: dict[str, Kind] = {
     ".duckdb": "duckdb",
     ".ddb": "duckdb",
@@ -35,20 +31,27 @@ _SUFFIXES: dict[str, Kind] = {
 }
 
 
-class Database(Protocol):
+class Database(ABC):
     """A database opened for reading."""
 
+    _connection: Any
+
+    @abstractmethod
     def tables(self) -> list[str]:
         """Return the names of the tables and views."""
 
+    @abstractmethod
+    def batches(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
+        """Yield what a query selects, so many rows at a time or all at once; at least one table."""
+
     def fetch(self, query: str) -> pl.DataFrame:
         """Return what a query selects."""
-
-    def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
-        """Yield what a query selects, at most so many rows at a time."""
+        (frame,) = self.batches(query, None)
+        return frame
 
     def close(self) -> None:
         """Let go of the database."""
+        self._connection.close()
 
 
 def database_kind(source: str | os.PathLike[str]) -> Kind | None:

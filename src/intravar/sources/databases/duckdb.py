@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError
+from intravar.sources.databases.base import Database
 from intravar.text import checked_names, first_line
 
 #: Types that do not pass through Arrow as what they are, and what stands for them.
@@ -20,7 +21,7 @@ _SETTINGS = (
 )
 
 
-class DuckDB:
+class DuckDB(Database):
     """A DuckDB file opened for reading."""
 
     def __init__(self, path: Path) -> None:
@@ -49,41 +50,14 @@ class DuckDB:
         ).fetchall()
         return [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
 
-    def _selected(self, query: str) -> Any:
+    def batches(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
+        """See :class:`Database`."""
         try:
-            statements = self._connection.extract_statements(query)
-            if len(statements) != 1 or statements[0].type != self._select:
-                raise InputError(
-                    "the query is refused: it may read this database and nothing else; give one "
-                    "SELECT"
-                )
-            found = self._connection.sql(statements[0].query)
-        except self._error as error:
-            raise InputError(f"the query failed: {first_line(error)}") from error
-        if found is None:
-            raise InputError("the query selects nothing; give one SELECT")
-        checked_names(found.columns, "the query")
-        return found
-
-    def fetch(self, query: str) -> pl.DataFrame:
-        """Return what a query selects."""
-        found = self._selected(query)
-        try:
-            frame: pl.DataFrame = _in_known_types(found).pl()
-        except self._error as error:
-            raise InputError(f"the query failed: {first_line(error)}") from error
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise InputError(
-                f"what the query selects cannot be read ({first_line(error)}); cast the column to "
-                "a number or text"
-            ) from error
-        return _durations(frame, found)
-
-    def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
-        """Yield what a query selects, at most so many rows at a time."""
-        found = self._selected(query)
-        try:
+            found = self._selected(query)
             known = _in_known_types(found)
+            if size is None:
+                yield _durations(known.pl(), found)
+                return
             # Called otherwise before DuckDB 1.4.
             reader = getattr(known, "to_arrow_reader", None) or known.fetch_arrow_reader
             for batch in reader(size):
@@ -92,10 +66,23 @@ class DuckDB:
                 yield _durations(frame, found)
         except self._error as error:
             raise InputError(f"the query failed: {first_line(error)}") from error
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise InputError(
+                f"what the query selects cannot be read ({first_line(error)}); cast the column to "
+                "a number or text"
+            ) from error
 
-    def close(self) -> None:
-        """Let go of the database."""
-        self._connection.close()
+    def _selected(self, query: str) -> Any:
+        statements = self._connection.extract_statements(query)
+        if len(statements) != 1 or statements[0].type != self._select:
+            raise InputError(
+                "the query is refused: it may read this database and nothing else; give one SELECT"
+            )
+        found = self._connection.sql(statements[0].query)
+        if found is None:
+            raise InputError("the query selects nothing; give one SELECT")
+        checked_names(found.columns, "the query")
+        return found
 
 
 def _in_known_types(found: Any) -> Any:

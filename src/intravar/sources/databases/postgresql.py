@@ -14,6 +14,7 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.sources.columns.values import from_rows
+from intravar.sources.databases.base import Database
 from intravar.sources.databases.urls import check_server_url, scrubbed, without_password
 from intravar.text import first_line, shortened
 
@@ -34,7 +35,7 @@ _TEXTS = re.compile(
 _CALLED = re.compile(r'("(?:[^"]|"")+"|[^\W\d][\w$]*)\s*\(')
 
 
-class PostgreSQL:
+class PostgreSQL(Database):
     """A PostgreSQL server, read from only."""
 
     def __init__(self, url: str) -> None:
@@ -69,17 +70,8 @@ class PostgreSQL:
             raise InputError(f"the query failed: {self._words(error)}") from error
         return [name if schema == "public" else f"{schema}.{name}" for schema, name in rows]
 
-    def fetch(self, query: str) -> pl.DataFrame:
-        """Return what a query selects."""
-        (frame,) = self._run(query, None)
-        return frame
-
-    def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
-        """Yield what a query selects, at most so many rows at a time."""
-        yield from self._run(query, size)
-
-    def _run(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
-        """Yield rows, so many at a time or all at once; at least one table, if an empty one."""
+    def batches(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
+        """See :class:`Database`."""
         query = query.strip().rstrip(";")
         try:
             self._refuse_volatile(query)
@@ -100,10 +92,6 @@ class PostgreSQL:
             raise InputError(f"the query failed: {self._words(error)}{remedy}") from error
         finally:
             self._connection.rollback()
-
-    def close(self) -> None:
-        """Let go of the server."""
-        self._connection.close()
 
     def _refuse_volatile(self, query: str) -> None:
         called = functions_called(query)

@@ -11,6 +11,7 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.sources.columns.values import from_rows
+from intravar.sources.databases.base import Database
 from intravar.text import checked_names, first_line
 
 #: What a query may do; everything else, ATTACH, PRAGMA and VACUUM INTO among them, is denied.
@@ -18,7 +19,7 @@ _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE
 _DENIED_FUNCTIONS = ("load_extension", "fts3_tokenizer", "writefile", "readfile", "edit", "eval")
 
 
-class SQLite:
+class SQLite(Database):
     """A SQLite file opened for reading."""
 
     def __init__(self, path: Path) -> None:
@@ -43,15 +44,15 @@ class SQLite:
             raise self._unreadable(error) from error
         return [str(row[0]) for row in rows]
 
-    def fetch(self, query: str) -> pl.DataFrame:
-        """Return what a query selects."""
+    def batches(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
+        """Yield all at once: only all values together tell what a column holds."""
         try:
             cursor = self._connection.execute(query)
             if cursor.description is None:
                 raise InputError("the query selects nothing; give one SELECT")
             names = [column[0] for column in cursor.description]
             checked_names(names, "the query")
-            return from_rows(names, cursor.fetchall())
+            yield from_rows(names, cursor.fetchall())
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -64,14 +65,6 @@ class SQLite:
             if "locked" in words or "malformed" in words or "not a database" in words:
                 raise self._unreadable(error) from error
             raise InputError(f"the query failed: {first_line(error)}") from error
-
-    def batches(self, query: str, size: int) -> Iterator[pl.DataFrame]:
-        """Yield all at once: only all values together tell what a column holds."""
-        yield self.fetch(query)
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._connection.close()
 
     def _unreadable(self, error: BaseException) -> InputError:
         if "locked" in str(error):

@@ -25,18 +25,9 @@ LARGEST_CONCEPT = 2**31 - 1
 
 @dataclass(frozen=True)
 class OmopCovariate:
-    """A covariate to be built.
+    """A covariate to be built: of a kind of event, or of what the person table says.
 
-    Attributes
-    ----------
-    name
-        Name of its column.
-    kind
-        "age", "sex", "race", "ethnicity", "measurement", "condition" or "drug".
-    concept
-        Concept of the event; None for what the person table says.
-    unit
-        Concept or name of the unit of a measurement that counts; None for any, if there is one.
+    Events have a concept. Of a measurement the unit that counts may be given by concept or name.
     """
 
     name: str
@@ -95,6 +86,12 @@ def parse_covariate(tables: OmopTables, text: str) -> OmopCovariate:
     return OmopCovariate(name.strip() if named else default, kind, number, unit.strip() or None)
 
 
+def known_before(date: str, same_day: bool) -> pl.Expr:
+    """Tell whether a date lies before that of the visit, or on the same day where that counts."""
+    visit = pl.col("visit_start_date")
+    return pl.col(date) <= visit if same_day else pl.col(date) < visit
+
+
 def _is_concept(text: str) -> bool:
     return text.isascii() and text.isdigit() and int(text) <= LARGEST_CONCEPT
 
@@ -121,11 +118,7 @@ def add_covariate(
     events = (
         table.select("person_id", "visit_start_date")
         .join(covariate.events(tables), on="person_id", how="inner", maintain_order="left_right")
-        .filter(
-            pl.col("date") <= pl.col("visit_start_date")
-            if same_day
-            else pl.col("date") < pl.col("visit_start_date")
-        )
+        .filter(known_before("date", same_day))
     )
     if covariate.kind == "measurement":
         latest = (

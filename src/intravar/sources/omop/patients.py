@@ -8,40 +8,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal
 
 import polars as pl
 
 from intravar.errors import InputError, option
+from intravar.outcomes import MOST_DECISIONS
 from intravar.request import WINDOW
-from intravar.sources.omop.covariates import add_covariate, parse_covariate
-from intravar.sources.omop.drugs import (
-    PHYSICIAN,
-    checked_date,
-    checked_drugs,
-    decided,
-    exposures_of,
-    without_earlier_drugs,
-)
+from intravar.sources.omop.covariates import add_covariate, known_before, parse_covariate
 from intravar.sources.omop.tables import OmopTables
 
 Provider = Literal["visit", "drug"]
+#: The column of one drug without a name.
+DECISION = "treated"
+PHYSICIAN = "provider_id"
+_TAKEN = ("person_id", PHYSICIAN, "visit_start_date", "visit_occurrence_id", "drug_provider")
+_DATE = "drug_exposure_start_date"
 
 
 @dataclass(frozen=True)
 class OmopPatients:
-    """A table of patients and how it came about.
+    """A table of patients, and how many persons were left after every step, in words.
 
-    Attributes
-    ----------
-    table
-        person_id, provider_id, a column per drug, the date where it was asked for, and the
-        covariates.
-    steps
-        How many persons were left after every step, in words.
-    decisions
-        The columns of the drugs.
+    Its columns are person_id, provider_id, those of the drugs, which are the decisions, the date
+    where it was asked for, and the covariates.
     """
 
     table: pl.DataFrame
@@ -108,7 +100,7 @@ def omop_patients(
             f"{option('provider')} drug is for one drug; several may have several prescribers, so "
             f"that decisions are those of the visit: give {option('provider')} visit"
         )
-    with OmopTables(source, schema) as tables:
+    with closing(OmopTables(source, schema)) as tables:
         exposures = exposures_of(tables, drugs, descendants=descendants)
         steps = [("persons", tables.read("person", ["person_id"])["person_id"].n_unique())]
         candidates = _visits(tables, visits, steps)
@@ -173,9 +165,159 @@ def _with_event(
         raise InputError(f"'{text}' cannot be a condition of eligibility; give condition:CONCEPT")
     dates = wanted.events(tables).group_by("person_id").agg(pl.col("date").min().alias("since"))
     joined = visits.join(dates, on="person_id", how="inner", maintain_order="left")
-    before = pl.col("since") < pl.col("visit_start_date")
-    if same_day:
-        before = pl.col("since") <= pl.col("visit_start_date")
-    left = joined.filter(before).drop("since")
+    left = joined.filter(known_before("since", same_day)).drop("since")
     steps.append((f"persons with {wanted.name} before a visit", left["person_id"].n_unique()))
     return left
+
+
+def parse_drugs(texts: Sequence[str]) -> dict[str, list[int]]:
+    """Return the concepts of every drug by the name of its column.
+
+    Examples
+    --------
+    >>> parse_drugs(["1545958,1539403"])
+    {'treated': [1545958, 1539403]}
+    >>> parse_drugs(["statin=1545958", "metformin=1503297"])
+    {'statin': [1545958], 'metformin': [1503297]}
+    """
+    found: dict[str, list[int]] = {}
+    for text in texts:
+        name, given, concepts = text.rpartition("=")
+        name = name.strip() if given else DECISION
+        if len(texts) > 1 and not given:
+            raise InputError(
+                f"drug '{text}' has no name; with several drugs name each of them, such as "
+                f"statin={text.strip() or '1545958'}"
+            )
+        if name in found:
+            raise InputError(
+                f"two drugs are called '{name}'; give the concepts of one drug with commas, such "
+                f"as {name}=1545958,1539403"
+            )
+        listed = [concept.strip() for concept in concepts.split(",") if concept.strip()]
+        found[name] = [parse_concept(concept) for concept in listed]
+    return found
+
+
+def parse_concept(text: str) -> int:
+    """Return a concept."""
+    if not (text.isascii() and text.isdigit() and int(text) < 2**31):
+        raise InputError(f"concept '{text}' is not a number; OMOP concepts are, such as 1545958")
+    return int(text)
+
+
+def checked_drugs(drug: Sequence[int] | Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+    """Return the concepts of every drug by the name of its column, if they can be decisions."""
+    found = (
+        {name: list(concepts) for name, concepts in drug.items()}
+        if isinstance(drug, Mapping)
+        else {DECISION: list(drug)}
+    )
+    if not 1 <= len(found) <= MOST_DECISIONS:
+        raise InputError(f"{len(found)} drugs are named; give 1 to {MOST_DECISIONS}")
+    for name, concepts in found.items():
+        if not name.strip() or "," in name:
+            raise InputError(f"a drug is called '{name}'; give it a name, and leave out commas")
+        if name in _TAKEN:
+            raise InputError(f"a drug cannot be called '{name}', which is a column; name another")
+        if not concepts:
+            raise InputError(f"drug '{name}' has no concept; give one, such as {name}=1545958")
+    return found
+
+
+def exposures_of(
+    tables: OmopTables, drugs: Mapping[str, Sequence[int]], *, descendants: bool
+) -> dict[str, pl.DataFrame]:
+    """Return when every drug was given to whom, by the name of its column."""
+    found = {}
+    for name, concepts in drugs.items():
+        wanted = set(concepts)
+        if descendants and tables.has("concept_ancestor"):
+            column, ancestors = "descendant_concept_id", ("ancestor_concept_id", list(concepts))
+            wanted |= set(tables.read("concept_ancestor", [column], ancestors)[column].to_list())
+        found[name] = _exposures(tables, sorted(wanted), concepts)
+    return found
+
+
+def _exposures(tables: OmopTables, concepts: Sequence[int], drug: Sequence[int]) -> pl.DataFrame:
+    columns = ["person_id", "drug_concept_id", _DATE]
+    found = tables.read(
+        "drug_exposure", columns, ("drug_concept_id", concepts), optional=["provider_id"]
+    )
+    if found.height:
+        return found.rename({"provider_id": "drug_provider"})
+    common = (
+        tables.read("drug_exposure", ["drug_concept_id"])["drug_concept_id"]
+        .value_counts(sort=True)
+        .head(3)["drug_concept_id"]
+        .to_list()
+    )
+    listed = ", ".join(str(concept) for concept in drug)
+    most = ", ".join(str(concept) for concept in common)
+    raise InputError(
+        f"no drug exposure of '{tables.name}' has the concept {listed}"
+        + (f"; the most frequent are {most}" if common else "; the table is empty")
+    )
+
+
+def without_earlier_drugs(
+    visits: pl.DataFrame, exposures: Mapping[str, pl.DataFrame]
+) -> pl.DataFrame:
+    """Return visits of persons who have not had all of the drugs before."""
+    new = [f"new to {name}" for name in exposures]
+    return add_new(visits, exposures).filter(pl.any_horizontal(new)).drop(new)
+
+
+def add_new(visits: pl.DataFrame, exposures: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Add for every drug whether the person has not had it before the visit's day."""
+    for name, given in exposures.items():
+        first = given.group_by("person_id").agg(pl.col(_DATE).min().alias("first_drug"))
+        first_drug = pl.col("first_drug")
+        new = first_drug.is_null() | (pl.col("visit_start_date") <= first_drug)
+        visits = (
+            visits.join(first, on="person_id", how="left", maintain_order="left")
+            .with_columns(new.alias(f"new to {name}"))
+            .drop("first_drug")
+        )
+    return visits
+
+
+def decided(
+    index: pl.DataFrame, exposures: Mapping[str, pl.DataFrame], window: int, *, new_users: bool
+) -> pl.DataFrame:
+    """Add a column per drug: given within the window or not; missing if it was had before.
+
+    The prescriber of the drug, `drug_provider`, is that of one drug alone.
+    """
+    table = index
+    for name, given in exposures.items():
+        within = (
+            index.select("person_id", "visit_start_date")
+            .join(given, on="person_id", how="inner")
+            .filter(
+                (pl.col(_DATE) >= pl.col("visit_start_date"))
+                & (pl.col(_DATE) <= pl.col("visit_start_date") + pl.duration(days=window))
+            )
+            .sort("person_id", _DATE, "drug_provider", nulls_last=True)
+            .unique("person_id", keep="first", maintain_order=True)
+            .select("person_id", pl.lit(1, dtype=pl.Int8).alias(name), "drug_provider")
+        )
+        if len(exposures) > 1:
+            within = within.drop("drug_provider")
+        table = table.join(within, on="person_id", how="left", maintain_order="left")
+        table = table.with_columns(pl.col(name).fill_null(0))
+    if new_users and len(exposures) > 1:
+        table = add_new(table, exposures).with_columns(
+            pl.when(f"new to {name}").then(pl.col(name)).alias(name) for name in exposures
+        )
+    return table
+
+
+def checked_date(name: str | None, taken: Sequence[str]) -> None:
+    """Refuse a name for the column of the visit's date that another column has."""
+    if name is None:
+        return
+    if not name.strip():
+        raise InputError(f"{option('date')} is empty; name the column for the date of the visit")
+    if name in taken or name in _TAKEN:
+        raise InputError(f"{option('date')} is '{name}', which another column is called")

@@ -8,8 +8,6 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import Protocol, Self
 
 import polars as pl
 
@@ -24,32 +22,8 @@ NOT_OURS = ("__MACOSX",)
 _DATE_FORMATS = ("%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
 
 
-class _Reader(Protocol):
-    def tables(self) -> dict[str, str]:
-        """Return the tables: lower-case name, name of the source."""
-
-    def columns(self, table: str) -> list[str]:
-        """Return the columns of a table as the source spells them."""
-
-    def read(
-        self, table: str, columns: Sequence[str], where: tuple[str, Sequence[int]] | None
-    ) -> pl.DataFrame:
-        """Return some columns, of the rows whose value is among those given."""
-
-    def close(self) -> None:
-        """Let go of the source."""
-
-
 class OmopTables:
-    """The tables of an OMOP database, whatever holds them and however names are spelled.
-
-    Parameters
-    ----------
-    source
-        Folder or zip archive of CSV or Parquet files, DuckDB or SQLite file, or PostgreSQL URL.
-    schema
-        Schema of the tables in a database.
-    """
+    """The tables of an OMOP database, whatever holds them and however names are spelled."""
 
     def __init__(self, source: str | os.PathLike[str], schema: str | None = None) -> None:
         self.name = without_password(str(source))
@@ -61,17 +35,6 @@ class OmopTables:
                 f"'{self.name}' has no table 'person'; an OMOP CDM database has one"
                 + ("" if schema else f" (is it in a schema? name it with {option('schema')})")
             )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the source."""
@@ -91,14 +54,8 @@ class OmopTables:
     ) -> pl.DataFrame:
         """Return columns of a table under their lower-case names, in the types of the CDM.
 
-        Parameters
-        ----------
-        table, columns
-            What to read.
-        where
-            A column and the values it may have.
-        optional
-            Columns that are missing values throughout where the table lacks them.
+        `where` is a column and the values it may have. Columns that are optional are missing
+        values throughout where the table lacks them.
         """
         if table not in self._tables:
             raise InputError(f"'{self.name}' has no table '{table}', which is needed for this")
@@ -115,7 +72,7 @@ class OmopTables:
         return _typed(frame.with_columns(absent), table).select(*columns, *optional)
 
 
-def _open(source: str | os.PathLike[str], schema: str | None) -> _Reader:
+def _open(source: str | os.PathLike[str], schema: str | None) -> _DatabaseReader | _FilesReader:
     kind = database_kind(source)
     if kind is not None:
         return _DatabaseReader(open_database(str(source), kind), schema)
@@ -128,6 +85,8 @@ def _open(source: str | os.PathLike[str], schema: str | None) -> _Reader:
 
 
 class _DatabaseReader:
+    """Tables of a database; a reader gives lower-case names with those of the source."""
+
     def __init__(self, database: Database, schema: str | None) -> None:
         self._database = database
         self._schema = schema
@@ -238,9 +197,8 @@ def _typed(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     columns = []
     for name in frame.columns:
         column = frame[name]
-        if (name.endswith("_id") and name not in ("domain_id", "vocabulary_id")) or name.endswith(
-            ("_of_birth",)
-        ):
+        is_text = name in ("domain_id", "vocabulary_id")
+        if name.endswith(("_id", "_of_birth")) and not is_text:
             column = _cast(column, pl.Int64, table)
         elif name.endswith(("_date", "_datetime")):
             column = _dates(column, table)
@@ -253,12 +211,9 @@ def _typed(frame: pl.DataFrame, table: str) -> pl.DataFrame:
 
 
 def _cast(column: pl.Series, dtype: type[pl.DataType], table: str) -> pl.Series:
-    if column.dtype == pl.String:  # whole numbers that once were floats end in .0
-        whole = column.str.replace(r"\.0+$", "")
-        numbers = whole.cast(dtype, strict=False)
-        _check_cast(column, numbers, table, "a number")
-        return numbers
-    numbers = column.cast(dtype, strict=False)
+    is_text = column.dtype == pl.String  # whole numbers that once were floats end in .0
+    whole = column.str.replace(r"\.0+$", "") if is_text else column
+    numbers = whole.cast(dtype, strict=False)
     if column.dtype.is_float() and dtype == pl.Int64:
         numbers = numbers.set((numbers.cast(pl.Float64) != column).fill_null(False), None)
         column = column.fill_nan(None)
@@ -267,9 +222,7 @@ def _cast(column: pl.Series, dtype: type[pl.DataType], table: str) -> pl.Series:
 
 
 def _dates(column: pl.Series, table: str) -> pl.Series:
-    if column.dtype.is_temporal():
-        return column.cast(pl.Date)
-    if column.dtype == pl.Null:
+    if column.dtype.is_temporal() or column.dtype == pl.Null:
         return column.cast(pl.Date)
     texts = column.cast(pl.String)
     for form in _DATE_FORMATS:

@@ -8,14 +8,16 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from statistics import fmean
+from typing import Any
 
 import polars as pl
 
 from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
-from intravar.runs.engines import make_engine
+from intravar.runs.engines import count_workers, make_engine
+from intravar.runs.progress import Listener, Nobody
 from intravar.study.benchmark.manifest import manifest
 from intravar.study.benchmark.store import (
     Part,
@@ -62,22 +64,6 @@ _FILES = (
     "summary.json",
     *(f"tables/{name}.{suffix}" for name in TITLES for suffix in ("csv", "parquet", "md")),
 )
-
-
-class Progress(Protocol):
-    """Is told how a study goes on."""
-
-    def start(self, pending: Sequence[Unit], kept: int) -> None:
-        """Hear that the study begins; `kept` units were finished by an earlier run."""
-
-    def finished(self, result: UnitResult) -> None:
-        """Hear that a unit is finished and kept."""
-
-    def stop(self) -> None:
-        """Hear that the study ends, for whatever reason."""
-
-    def note(self, message: str) -> None:
-        """Hear something that a reader should know."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +166,7 @@ def benchmark(
     fresh: bool = False,
     allow_mixed: bool = False,
     replicates_are: Replicates = "fresh",
-    progress: Progress | None = None,
+    progress: Listener | None = None,
 ) -> Study:
     """Run methods on conditions and set their scores beside the truth and the paper.
 
@@ -221,30 +207,55 @@ def benchmark(
         if fresh:
             store.clear()
         store.ledger.check(_FILES)
-        parts = _sound_parts(store, units, replicates_are, progress, allow_mixed)
-        pending = _missing(units, parts)
-        if progress:
-            progress.start(pending, kept=len(units) - len(pending))
-        try:
-            for result in work.run(run_unit, pending) if pending else ():
-                store.write(result)
-                if progress:
-                    progress.finished(result)
-        finally:
-            if progress:
-                progress.stop()
+        tell = progress or Nobody()
+        pending = _missing(units, _sound_parts(store, units, replicates_are, tell, allow_mixed))
+        going_on = _GoingOn(tell, pending, len(units) - len(pending), count_workers(n_jobs))
+        for result in work.run(run_unit, pending) if pending else ():
+            store.write(result)
+            going_on.finished(result)
         command = _command(conditions, methods, replicates, replicates_are, out)
-        described = manifest(chosen, estimators, replicates, replicates_are, command)
-        return _write_study(store, described)
+        return _write_study(
+            store, manifest(chosen, estimators, replicates, replicates_are, command)
+        )
+
+
+class _GoingOn:
+    """Tells a listener which units are done, failed and worked on, and the time that is left."""
+
+    def __init__(self, tell: Listener, pending: Sequence[Unit], kept: int, workers: int) -> None:
+        self._tell, self._workers = tell, workers
+        self._pending = {unit.name: unit.group for unit in pending}
+        self._total, self._failed = len(pending), 0
+        self._seconds: dict[str, list[float]] = {}
+        told = f"{kept} units are there from an earlier run and are kept" if kept else ""
+        work = f"{self._total} units to do, {workers} at a time" if pending else ""
+        # With a time, if only that of nothing, it is also said where short steps are not.
+        tell.step("; ".join(each for each in (told, work) if each), 0.0)
+
+    def finished(self, result: UnitResult) -> None:
+        """Take note of a unit; those left take as long as those of their kind."""
+        del self._pending[result.unit.name]
+        self._seconds.setdefault(result.unit.group, []).append(result.seconds)
+        for run in result.runs:
+            if run["error"]:
+                self._failed += 1
+                where = f"{run['condition']}, replicate {run['replicate']}, {run['method']}"
+                self._tell.note(f"failed: {where}: {run['error']}")
+        means = {group: fmean(found) for group, found in self._seconds.items()}
+        usual = fmean(each for found in self._seconds.values() for each in found)
+        left = sum(means.get(group, usual) for group in self._pending.values()) / self._workers
+        running = [name.rsplit(".", 1)[0] for name in list(self._pending)[: self._workers]]
+        words = [f"{self._failed} failed"] * bool(self._failed) + [", ".join(running)]
+        done = self._total - len(self._pending)
+        self._tell.part(done, self._total, left, "; ".join(each for each in words if each))
 
 
 def _sound_parts(
-    store: Store, units: list[Unit], kind: Replicates, progress: Progress | None, allow_mixed: bool
+    store: Store, units: list[Unit], kind: Replicates, tell: Listener, allow_mixed: bool
 ) -> list[Part]:
     parts, damaged = store.scan()
     for name in damaged:
-        if progress:
-            progress.note(f"the part '{name}' is damaged or a copy; it is not counted")
+        tell.note(f"the part '{name}' is damaged or a copy; it is not counted")
     check_same_replicates(parts, kind)
     check_each_once(parts)
     if not allow_mixed:
