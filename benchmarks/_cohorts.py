@@ -53,6 +53,8 @@ SUBSAMPLES = ((10, 150), (30, 50))
 REPLICATE = 11
 
 
+#: What the name of half of a cohort ends with.
+HALVES = (", half of the patients", ", half of the physicians")
 #: Larger files are subsampled.
 LARGEST = 4000
 
@@ -242,6 +244,20 @@ def made_case(
     if eligible is not None:
         truth["eligible"] = {f"P{at:03d}": float(each) for at, each in enumerate(eligible)}
     return Case(name, table, truth)
+
+
+def halved(case: Case) -> Iterator[Case]:
+    """Return what is left of a cohort with half of its patients, and with half of its physicians.
+
+    What is true of a physician stays so: patients are dealt by chance.
+    """
+    who, random = str(case.roles["physician"]), stream(0, "verdicts", "half", case.name)
+    rows = np.sort(random.permutation(case.table.height)[: case.table.height // 2])
+    yield replace(case, name=f"{case.name}{HALVES[0]}", table=case.table[rows.tolist()])
+    names = case.table[who].unique(maintain_order=True)
+    few = names[random.permutation(len(names))[: max(len(names) // 2, 2)].tolist()]
+    kept = case.table.filter(pl.col(who).is_in(few.implode()))
+    yield replace(case, name=f"{case.name}{HALVES[1]}", table=kept)
 
 
 def real_cases(folder: str) -> Iterator[Case]:

@@ -1,11 +1,14 @@
 """Verdicts: how often what a measurement claims of itself is right.
 
-    python -m benchmarks verdicts [--replicates N] [--first N] [--wide] [--large] [--store FILE] ...
+    python -m benchmarks verdicts [--replicates N] [--first N] [--wide] [--large] [--half]
+                                  [--store FILE] ...
 
 Cohorts with a known truth are judged as `measure` judges them, and real files if a folder is given.
 Methods and parts of a cohort's name pick rows; `quick` is a stand-in for Predictability that takes
-a hundredth of its time. With a store, a run that was ended goes on where it stopped, and a moved
-threshold is tried without fitting again. See docs/verdict.md.
+a hundredth of its time. With --half every cohort is also judged by half of its patients, and of
+its physicians: what is claimed of less data must not be surer and wrong. With a store, a run that
+was ended goes on where it stopped, and a moved threshold is tried without fitting again. See
+docs/verdict.md.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +25,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import spearmanr
 
-from benchmarks._cohorts import REPLICATE, Case, real_cases, simulated_cases
+from benchmarks._cohorts import HALVES, REPLICATE, Case, halved, real_cases, simulated_cases
 from benchmarks._kept import kept
 from benchmarks._quick import Quick
 from benchmarks._worlds import worlds
@@ -156,7 +160,7 @@ def _options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
     options, rest = {}, []
     while arguments:
         word = arguments.pop(0)
-        if word in ("--wide", "--large"):
+        if word in ("--wide", "--large", "--half"):
             options[word] = ""
         elif word.startswith("--"):
             options[word] = arguments.pop(0)
@@ -168,16 +172,21 @@ def _options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
 def _cases(
     replicates: range, folders: list[str], names: list[str], *, options: dict[str, str]
 ) -> Iterator[tuple[int, Case]]:
-    for replicate in replicates:
-        drawn = worlds(replicate, wide="--wide" in options, large="--large" in options)
-        for made in (drawn, simulated_cases(replicate)):
-            for case in made:
-                if not names or any(name in case.name for name in names):
-                    yield replicate, case
-    for folder in folders:
-        for case in real_cases(folder):
-            if not names or any(name in case.name for name in names):
-                yield 0, case
+    drawn = (
+        (replicate, case)
+        for replicate in replicates
+        for made in (
+            worlds(replicate, wide="--wide" in options, large="--large" in options),
+            simulated_cases(replicate),
+        )
+        for case in made
+    )
+    real = ((0, case) for folder in folders for case in real_cases(folder))
+    for replicate, case in chain(drawn, real):
+        if not names or any(name in case.name for name in names):
+            yield replicate, case
+            if "--half" in options:
+                yield from ((replicate, half) for half in halved(case))
 
 
 def appraised(row: dict[str, Any]) -> Appraisal:
@@ -298,6 +307,18 @@ def _summary(outcomes: list[Outcome], method: str) -> None:
     _share("ranked where rates alone differ", [each.ranked for each in alone])
     _share("group only where ranks were possible", [not each.ranked for each in possible])
     _share("interval of the spread holds", [bool(each) for each in held])
+    whole = {(each.case, each.replicate): each for each in outcomes}
+    pairs = [
+        (each, whole[each.case.removesuffix(end), each.replicate])
+        for each in outcomes
+        for end in HALVES
+        if each.case.endswith(end)
+    ]
+    surer = [half.ranked and not all_.ranked for half, all_ in pairs]
+    if pairs:
+        _share("ranked by half of the data and not by all", surer)
+        wrong = [half.right is False for half, all_ in pairs if half.ranked and not all_.ranked]
+        _share("of these, wrong", wrong)
     _map(outcomes)
 
 

@@ -25,14 +25,8 @@ ROUNDS = 2
 def column_order(X: FloatArray, code: IntArray, decision: npt.ArrayLike) -> IntArray:
     """Return the order of the columns that their content gives.
 
-    Parameters
-    ----------
-    X
-        Covariates, one row per patient; missing values are equal to each other.
-    code
-        Number of every patient's physician, from 0 without gaps.
-    decision
-        A whole number per patient; only breaks ties.
+    Missing values are equal to each other; numbers of physicians are without gaps; decisions, whole
+    numbers, only break ties.
 
     Examples
     --------

@@ -22,12 +22,7 @@ _WHAT = "files that intravar wrote into this folder, with checksums; it touches 
 
 
 class Ledger:
-    """The files that intravar wrote into a folder.
-
-    Parameters
-    ----------
-    folder
-        The folder; the ledger lies in it.
+    """The files that intravar wrote into a folder; the ledger lies in it.
 
     Examples
     --------
@@ -50,13 +45,7 @@ class Ledger:
         return name == NAME or as_listed(self.folder / name, self._known.get(name, ()))
 
     def check(self, names: Iterable[str]) -> None:
-        """Refuse to go on if one of the files is there and is not ours.
-
-        Raises
-        ------
-        InputError
-            The message names the file.
-        """
+        """Refuse to go on, naming it, if one of the files is there and is not ours."""
         for name in names:
             path = self.folder / name
             if (path.exists() or path.is_symlink()) and not self.is_ours(name):
@@ -130,12 +119,7 @@ def record_checksum(record: Mapping[str, Any]) -> str:
 def read_listing(path: Path, what: str | None = None) -> dict[str, list[str]]:
     """Return the files that a list names with their digests; a damaged list proves nothing.
 
-    Parameters
-    ----------
-    path
-        The list.
-    what
-        What the folder must hold by its list; anything by default.
+    `what` is what the folder must hold by its list; anything by default.
     """
     try:
         found = json.loads(path.read_text("utf-8"))

@@ -31,28 +31,12 @@ SMALLEST_RANGE = 1e-30
 class Observed:
     """Covariates, decision and physician of every patient, ready for the estimators.
 
-    Several estimators may be fitted on one object: what they learn in common, a forest say, is
-    then learned once.
-
-    Parameters
-    ----------
-    covariates
-        One row per patient, finite numbers; NaN where missing values were kept.
-    names
-        Names of the columns.
-    decision
-        0 or 1 per patient.
-    code
-        Position of every patient's physician in `physicians`.
-    named
-        The physicians as they were given, each at the place that its code says. For a reader they
-        are sorted by :func:`in_natural_order`.
-    blocks
-        Positions of columns that code one covariate together, the levels of a category say. Such
-        a block is scaled as one: it weighs as much as one number, and its levels lie equally far
-        apart.
-    as_pandas
-        Whether tables go back as frames of pandas.
+    Several estimators may be fitted on one object: what they learn in common, a forest say, is then
+    learned once. Covariates are finite, NaN where missing values were kept. Physicians are named as
+    they were given, each at the place that its code says; for a reader they are sorted by
+    :func:`in_natural_order`. Columns of a block code one covariate together, the levels of a
+    category say: it is scaled as one, weighs as much as one number, and its levels lie equally far
+    apart.
     """
 
     covariates: FloatArray
@@ -74,18 +58,9 @@ class Observed:
         *,
         keep_missing: bool = False,
     ) -> Observed:
-        """Check the input of `fit` and bring it into shape.
+        """Check the input of `fit` and bring it into shape: arrays, lists, frames.
 
-        Parameters
-        ----------
-        X
-            Covariates: a NumPy array, or a pandas, polars or other frame that narwhals reads.
-        y, physician
-            One value per patient: lists, arrays or series.
-        blocks
-            Positions of columns that code one covariate together.
-        keep_missing
-            Whether missing covariates are kept as NaN instead of refused.
+        Missing covariates are refused unless they are kept, as NaN.
         """
         covariates, names = _covariates(X, keep_missing)
         _refuse_other_order({"X": X, "y": y, "physician": physician})

@@ -29,16 +29,9 @@ Number = TypeVar("Number", bound=np.generic)
 
 @dataclass(frozen=True)
 class PanelDecisions:
-    """Decisions and who made them, one entry per patient.
+    """Decisions and the positions of who made them, one entry per patient.
 
-    Parameters
-    ----------
-    y
-        0 or 1 per patient.
-    physician
-        Position of the patient's physician.
-    n_physicians
-        Number of physicians; some may be without a patient here.
+    Some physicians may be without a patient here.
 
     Examples
     --------
@@ -66,20 +59,10 @@ class PanelDecisions:
 class Panels:
     """Patients of one physician after the other.
 
-    Attributes
-    ----------
-    X, bins, y, code
-        Covariates, the bins they fall into, decision and panel of every patient.
-    first
-        Where every panel begins, and where the last one ends.
-    rows, physicians
-        Position of every patient, and of every panel's physician, in the table as given.
-    pattern
-        A number per patient; those of a panel who are alike in all covariates share it.
-    key
-        A number by the content of every panel.
-    copies
-        Whether patients of a panel who are alike are copies of one patient.
+    `first` says where every panel begins, and where the last one ends; `rows` and `physicians` are
+    positions in the table as given; patients of a panel who are alike in all covariates share their
+    `pattern`; `key` is a number by the content of every panel; `copies` says whether patients of a
+    panel who are alike are copies of one patient.
     """
 
     X: FloatArray
@@ -171,14 +154,8 @@ class Panels:
 class Layout:
     """How panels are laid out; learned once, and nothing in it belongs to a patient.
 
-    Attributes
-    ----------
-    names
-        Covariates in the order in which they are looked at.
-    edges
-        Where they are cut into bins.
-    copies
-        Whether patients of a panel who are alike are copies of one patient.
+    Covariates in the order in which they are looked at, where they are cut into bins, and whether
+    patients of a panel who are alike are copies of one patient.
     """
 
     names: tuple[str, ...]

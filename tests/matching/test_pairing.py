@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from intravar.matching import caliper as caliper_module
 from intravar.matching import costs as costs_module
 from intravar.matching import distances as distances_module
+from intravar.matching import pairing as caliper_module
 from intravar.matching import pairing as pairing_module
 from intravar.matching.assignment import solve
-from intravar.matching.caliper import caliper_of
 from intravar.matching.distances import (
     HybridDistances,
     LeafDistances,
@@ -18,6 +17,7 @@ from intravar.matching.distances import (
 )
 from intravar.matching.pairing import (
     Status,
+    caliper_of,
     exact_matching,
     greedy_matching,
     nearest_with_replacement,

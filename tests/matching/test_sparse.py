@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from intravar.matching.sparse import solve_sparse
+from intravar.matching.assignment import solve_sparse
 
 
 def by_rows(cost, present):

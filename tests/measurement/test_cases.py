@@ -13,8 +13,8 @@ from intravar import InputError
 from intravar.estimators.repeats import Repeats
 from intravar.measurement.scores import SeenTwice
 from intravar.measurement.verdict import Level
-from intravar.publication.diagnostics import hidden_repeats, shown_repeats
 from intravar.publication.disclosure import published_of
+from intravar.publication.findings import hidden_repeats, shown_repeats
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

@@ -19,9 +19,9 @@ from intravar.inference import share_interval
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import Verdict
-from intravar.publication.diagnostics import without_small_bins
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import read_published
+from intravar.publication.findings import without_small_bins
 from intravar.publication.hiding import is_small, part_is_safe, safe_total, shown_part
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.publication.scores import ShownScores, shown_scores

@@ -230,7 +230,8 @@ def test_a_part_under_another_number_is_not_used(tmp_path: Path):
     parts.open()
     nobody = pl.DataFrame()
     panels = pl.DataFrame(schema=SCHEMA)
-    parts.keep(BucketRead(2, Others(panels, no_differences(), nobody, nobody, {}, {})))
+    others = Others(panels, no_differences(), nobody, nobody, nobody, {}, {})
+    parts.keep(BucketRead(2, {"statin": others}))
     assert parts.kept(2) is not None
     for path in (tmp_path / "unfinished" / "read").glob("bucket-000002*"):
         (path.parent / path.name.replace("000002", "000001")).write_bytes(path.read_bytes())

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from intravar import cli
-from intravar.cli import benchmark, check, endings, measure, omop, review, simulation, stored
+from intravar.cli import check, endings, measure, omop, review, stored, study
 from intravar.cli.options import described
 from intravar.errors import InputError
 from intravar.version import __version__
@@ -99,11 +99,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _COMMANDS: dict[str, Callable[..., None]] = {
-    "conditions": simulation.conditions,
-    "simulate": simulation.simulate,
-    "oracle": simulation.oracle,
-    "methods": benchmark.methods,
-    "benchmark": benchmark.benchmark,
+    "conditions": study.conditions,
+    "simulate": study.simulate,
+    "oracle": study.oracle,
+    "methods": study.methods,
+    "benchmark": study.benchmark,
     "check": check.check,
     "measure": measure.measure,
     "explain": stored.explain,

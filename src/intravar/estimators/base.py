@@ -39,15 +39,7 @@ from intravar.observed import Observed
 
 @dataclass(frozen=True)
 class Size:
-    """How large a task is.
-
-    Attributes
-    ----------
-    n_patients, n_covariates
-        Rows and columns of the covariates.
-    panels
-        Patients of every physician.
-    """
+    """How large a task is: patients, covariates, and the patients of every physician."""
 
     n_patients: int
     n_covariates: int
@@ -65,19 +57,10 @@ class Size:
 class Work:
     """What a method takes on a task of some size, told before it begins.
 
-    Constants are processor seconds on a server processor of 2020; machines differ by a factor of
-    two.
-
-    Attributes
-    ----------
-    alone
-        Seconds of what runs on one processor.
-    shared
-        Processor seconds of what is spread over the processors.
-    copies, held
-        Copies of the covariates that are held at a time, and bytes beside them for every patient.
-    other
-        Processor seconds to read a patient beyond those who are learned from.
+    Seconds of what runs on one processor, and processor seconds of what is spread over them; copies
+    of the covariates that are held at a time, and bytes beside them for every patient; processor
+    seconds to read a patient beyond those who are learned from. Constants are processor seconds on
+    a server processor of 2020; machines differ by a factor of two.
     """
 
     alone: float
@@ -186,17 +169,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
         """Return what either half of the patients says, where that takes less than fitting anew.
 
-        Parameters
-        ----------
-        observed
-            The patients that were fitted.
-        deal
-            Number of the deal into halves, from 0.
-
-        Returns
-        -------
-        halves
-            None where every half must be fitted for itself.
+        Deals into halves are numbered from 0. None where every half must be fitted for itself.
         """
         return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -45,18 +45,9 @@ PAIR_SCHEMA = {
 class Told(NamedTuple):
     """Counts of patients, or of pairs, that can be worked out from what is shown.
 
-    Attributes
-    ----------
-    score
-        From the score beside the panel's size and number of decisions for.
-    others
-        From what is said of patients who are not eligible.
-    rate
-        From the rate of decisions for, beside the score.
-    size
-        From the panel's size, beside the score.
-    least
-        How many patients a panel has at least, where its size is not shown.
+    From the score beside the panel's size and number of decisions for; from what is said of
+    patients who are not eligible; from the rate of decisions for, and from the panel's size, beside
+    the score. `least` is how many patients a panel has at least, where its size is not shown.
     """
 
     score: tuple[IntArray | FloatArray, ...]
@@ -67,83 +58,86 @@ class Told(NamedTuple):
 
 
 class Evidence:
-    """What stands behind scores; it answers for itself what may be said of them.
+    """What stands behind scores; it answers for itself what may be said of them."""
 
-    Attributes
-    ----------
-    events
-        The events that are counted, in words.
-    compared
-        Which pairs of patients the discordance is of, in words.
-    upper_limit
-        Whether scores are upper limits of what is compared.
-    of_pairs
-        Whether scores are shares of pairs that were counted.
-    learned
-        Whether scores rest on something that was learned, and may change as patients are added.
-    by_rate
-        Whether scores rest on rates alone, and no covariate is looked at.
-    of_eligible
-        Whether scores are those of patients whom a rule makes eligible.
-    anchors, follows, core
-        Of a rule: what pins the level of the rates, whether it explains what physicians do
-        differently, and to which patients it surely applies.
-    caliper, attrition
-        Of pairs: the largest distance, and why patients are in no pair.
-    differences
-        Which covariates each physician weighs otherwise; None where nobody looked.
-    raw
-        Per physician: scores as they are, where others hold chance back.
-    """
-
+    #: The events that are counted, and the pairs of patients the discordance is of, in words.
     events: ClassVar[str] = "decisions of one kind"
     compared: ClassVar[str] = Sentence("pairs of comparable {cases}")
+    #: Whether scores are upper limits of what is compared.
     upper_limit: ClassVar[bool] = False
+    #: Whether scores are shares of pairs that were counted.
     of_pairs: ClassVar[bool] = False
+    #: Whether scores rest on something that was learned, and may change as patients are added.
     learned: ClassVar[bool] = True
+    #: Whether scores rest on rates alone, and no covariate is looked at.
     by_rate: ClassVar[bool] = False
+    #: Whether scores are those of patients whom a rule makes eligible.
     of_eligible: ClassVar[bool] = False
+    #: What is known of every physician, result columns among it, and what is counted as trials.
+    known: ClassVar[tuple[str, ...]] = ()
+    shown: ClassVar[tuple[str, ...]] = ()
+    counted: ClassVar[str | None] = None
+    #: Of a rule: what pins the level of the rates, whether it explains what physicians do
+    #: differently, and to which patients it surely applies.
     anchors: Anchors | None = None
     follows: bool = True
     core: BoolArray | None = None
+    #: Of pairs: the largest distance, and why patients are in no pair.
     caliper: FloatArray | None = None
     attrition: pl.DataFrame | None = None
+    #: Which covariates each physician weighs otherwise, None where nobody looked, and in words.
     differences: pl.DataFrame | None = None
+    words: tuple[str | None, ...] = ()
+    #: Per physician: scores as they are, where others hold chance back.
     raw: FloatArray | None = None
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
-        return {}
+        return {name: np.asarray(getattr(self, name), dtype=np.float64) for name in self.shown}
 
     def by_physician(self) -> ByPhysician:
         """Return all that is known of every physician."""
-        return {}
+        values = {name: getattr(self, name) for name in self.known}
+        size = max((len(each) for each in values.values() if each is not None), default=0)
+        return {
+            name: (
+                np.full(size, np.nan) if each is None else each,
+                pl.String() if name == "words" else pl.Float64(),
+            )
+            for name, each in values.items()
+        }
 
-    def with_physicians(self, known: pl.DataFrame) -> Evidence:
+    def with_physicians(self, known: pl.DataFrame) -> Self:
         """Return the same about other physicians; patients stay those that were learned from."""
-        return self
+        return self._with(
+            **{
+                name: tuple(known[name]) if name == "words" else known[name].to_numpy()
+                for name in self.known
+            }
+        )
 
-    def with_differences(self, differences: pl.DataFrame) -> Evidence:
+    def with_differences(self, differences: pl.DataFrame) -> Self:
         """Return the same with another table of what physicians weigh otherwise."""
-        return self
+        return self if self.differences is None else self._with(differences=differences)
 
-    def with_words(self, labelled: Callable[[str], str]) -> Evidence:
+    def with_words(self, labelled: Callable[[str], str]) -> Self:
         """Return the same with covariates called by their labels."""
-        return self
+        words = tuple(None if each is None else labelled(each) for each in self.words)
+        return self._with(words=words) if words else self
+
+    def _with(self, **changes: Any) -> Self:
+        return replace(self, **changes)  # type: ignore[type-var]
 
     def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
         """Return how many pairs or patients stand behind every score."""
-        return n_patients
+        counted: IntArray | FloatArray = getattr(self, self.counted) if self.counted else n_patients
+        return counted
 
     def told(self, n: IntArray, n_for: IntArray) -> Told:
         """Return the counts that can be worked out from what is shown of every physician.
 
-        By default a score is taken to tell how many were decided for.
-
-        Parameters
-        ----------
-        n, n_for
-            Patients, and those decided for, of every physician.
+        Given are the patients, and those decided for, of every physician. By default a score is
+        taken to tell how many were decided for.
         """
         return Told((n_for, n - n_for), (), (), (), np.zeros_like(n))
 
@@ -157,14 +151,7 @@ class Evidence:
     def over_limits(self, observed: Observed, seed: int) -> float:
         """Return by how much own rates predict decisions better than own limits would.
 
-        Infinite where a method has no rates.
-
-        Parameters
-        ----------
-        observed
-            The patients.
-        seed
-            Of how they are dealt.
+        Infinite where a method has no rates. The seed is that of how patients are dealt.
         """
         return float("inf")
 
@@ -191,16 +178,9 @@ class Decisions(Evidence):
 class Pairs(Evidence):
     """Pairs of comparable patients.
 
-    Attributes
-    ----------
-    n_pairs, n_discordant
-        Per physician.
-    table
-        One row per pair: position of the panel, positions of both patients, distance, discordant.
-    caliper
-        Per physician; NaN where no pair can be formed.
-    attrition
-        Per physician: patients paired, and why the others are not.
+    `table` has one row per pair: position of the panel, positions of both patients, distance,
+    discordant. The caliper is NaN where no pair can be formed; `attrition` says per physician how
+    many patients are paired, and why the others are not.
     """
 
     n_pairs: IntArray
@@ -212,14 +192,7 @@ class Pairs(Evidence):
     events = "discordant or concordant pairs"
     compared = Sentence("pairs of similar {cases}")
     of_pairs = True
-
-    def columns(self) -> Mapping[str, FloatArray]:
-        """Return the result columns that this evidence fills, one entry per physician."""
-        return {"n_pairs": self.n_pairs.astype(np.float64)}
-
-    def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
-        """See :class:`Evidence`."""
-        return self.n_pairs
+    shown, counted = ("n_pairs",), "n_pairs"
 
     def told(self, n: IntArray, n_for: IntArray) -> Told:
         """See :class:`Evidence`.
@@ -230,13 +203,9 @@ class Pairs(Evidence):
         the patients decided for who have no discordant pair.
         """
         pairs, discordant = self.n_pairs, self.n_discordant
-        return Told(
-            (pairs, discordant, pairs - discordant),
-            (),
-            (n_for - discordant, n - n_for - discordant),
-            (n - 2 * pairs,),
-            2 * pairs,
-        )
+        score = (pairs, discordant, pairs - discordant)
+        rate = (n_for - discordant, n - n_for - discordant)
+        return Told(score, (), rate, (n - 2 * pairs,), 2 * pairs)
 
     def pairs(self) -> pl.DataFrame:
         """See :class:`Evidence`."""
@@ -247,22 +216,12 @@ class Pairs(Evidence):
 class EligibleRates(Evidence):
     """How often a physician decides for an eligible patient, and for another.
 
-    Attributes
-    ----------
-    p_high, p_low
-        Per physician; p_low is NaN where no rule was found.
-    n_eligible, n_eligible_for
-        Per physician: patients expected to be eligible, and those of them who were decided for.
-    core
-        Per patient: whether the rule surely applies.
-    anchors
-        What pins the level of the rates; None where no rule was found.
-    follows
-        Whether the rule explains what physicians do differently; if not, another rule may look
-        like inconsistency.
-    probability
-        Per patient: of being eligible, not informed by the patient's own decision; None where a
-        method knows no more than the core.
+    Per physician: both rates, p_low NaN where no rule was found; patients expected to be eligible,
+    and those of them who were decided for. Per patient: whether the rule surely applies (`core`),
+    and the probability of being eligible, not informed by the patient's own decision, None where a
+    method knows no more than the core. `anchors` is None where no rule was found. Where a rule does
+    not explain what physicians do differently (`follows`), another rule may look like
+    inconsistency.
     """
 
     p_high: FloatArray
@@ -277,48 +236,33 @@ class EligibleRates(Evidence):
     events = "eligible decisions of one kind"
     compared = Sentence("pairs of eligible {cases}")
     of_eligible = True
+    known = ("p_high", "p_low", "n_eligible", "n_eligible_for")
+    shown, counted = ("p_high", "p_low", "discrimination"), "n_eligible"
+
+    @property
+    def discrimination(self) -> FloatArray:
+        """By how much more often the eligible are decided for."""
+        return self.p_high - self.p_low
+
+    def _ranges(self) -> Mapping[str, FloatArray]:
+        return {} if self.anchors is None else self.anchors.columns()
 
     def columns(self) -> Mapping[str, FloatArray]:
-        """Return the result columns that this evidence fills, one entry per physician."""
-        return {
-            "p_high": self.p_high,
-            "p_low": self.p_low,
-            "discrimination": self.p_high - self.p_low,
-            **({} if self.anchors is None else self.anchors.columns()),
-        }
+        """See :class:`Evidence`."""
+        return {**super().columns(), **self._ranges()}
 
     def by_physician(self) -> ByPhysician:
-        """Return all that is known of every physician."""
-        known = {
-            "p_high": self.p_high,
-            "p_low": self.p_low,
-            "n_eligible": self.n_eligible,
-            "n_eligible_for": self.n_eligible_for,
-            **({} if self.anchors is None else self.anchors.columns()),
-        }
-        return {name: (values, pl.Float64()) for name, values in known.items()}
-
-    def with_physicians(self, known: pl.DataFrame) -> EligibleRates:
-        """Return the same about other physicians; patients stay those that were learned from."""
-        anchors = self.anchors
-        if anchors is not None:
-            anchors = replace(
-                anchors,
-                identified_low=known["identified_low"].to_numpy(),
-                identified_high=known["identified_high"].to_numpy(),
-            )
-        return replace(
-            self,
-            p_high=known["p_high"].to_numpy(),
-            p_low=known["p_low"].to_numpy(),
-            n_eligible=known["n_eligible"].to_numpy(),
-            n_eligible_for=known["n_eligible_for"].to_numpy(),
-            anchors=anchors,
-        )
-
-    def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
         """See :class:`Evidence`."""
-        return self.n_eligible
+        ranges = {name: (values, pl.Float64()) for name, values in self._ranges().items()}
+        return {**super().by_physician(), **ranges}
+
+    def with_physicians(self, known: pl.DataFrame) -> Self:
+        """See :class:`Evidence`."""
+        same = super().with_physicians(known)
+        if self.anchors is None:
+            return same
+        ends = (known[name].to_numpy() for name in self.anchors.columns())
+        return same._with(anchors=self.anchors.with_ranges(*ends))
 
     def told(self, n: IntArray, n_for: IntArray) -> Told:
         """See :class:`Evidence`.
@@ -329,13 +273,9 @@ class EligibleRates(Evidence):
         eligible, eligible_for = self.n_eligible, self.n_eligible_for
         others, others_for = n - eligible, n_for - eligible_for
         of_others = (others_for, others - others_for)
-        return Told(
-            (n_for, n - n_for, eligible_for, eligible - eligible_for),
-            of_others,
-            of_others,
-            (others,),
-            np.floor(eligible).astype(np.int64),
-        )
+        score = (n_for, n - n_for, eligible_for, eligible - eligible_for)
+        least = np.floor(eligible).astype(np.int64)
+        return Told(score, of_others, of_others, (others,), least)
 
     def over_limits(self, observed: Observed, seed: int) -> float:
         """See :class:`Evidence`."""
@@ -367,23 +307,11 @@ def no_differences() -> pl.DataFrame:
 class Predictions(Evidence):
     """Predictions of every decision that were made without it.
 
-    Attributes
-    ----------
-    probability
-        Per patient: predicted of this physician.
-    pooled
-        Per patient: predicted of the physicians on the whole.
-    expected
-        Per physician: what the average colleague would score on the same patients.
-    gain
-        Per physician: how much better, in nats a patient, the personal prediction is.
-    words
-        Per physician: in what way the physician's rule differs.
-    differences
-        The same as a table, the surest first: physician, covariate, how it is weighed.
-    raw
-        Per physician: the score as it is, chance not held back; how much physicians differ is read
-        off it.
+    Per patient: predicted of this physician, and of the physicians on the whole. Per physician:
+    what the average colleague would score on the same patients, how much better, in nats a patient,
+    the personal prediction is, in what way the physician's rule differs (in words, and as a table,
+    the surest first), and the score as it is, chance not held back: how much physicians differ is
+    read off it.
     """
 
     probability: FloatArray
@@ -396,41 +324,7 @@ class Predictions(Evidence):
 
     compared = Sentence("pairs of {cases} alike in what is recorded")
     upper_limit = True
-
-    def columns(self) -> Mapping[str, FloatArray]:
-        """Return the result columns that this evidence fills, one entry per physician."""
-        return {"expected": self.expected, "gain": self.gain}
-
-    def by_physician(self) -> ByPhysician:
-        """Return all that is known of every physician."""
-        return {
-            "expected": (self.expected, pl.Float64()),
-            "gain": (self.gain, pl.Float64()),
-            "words": (self.words, pl.String()),
-            "raw": (
-                np.full(len(self.gain), np.nan) if self.raw is None else self.raw,
-                pl.Float64(),
-            ),
-        }
-
-    def with_physicians(self, known: pl.DataFrame) -> Predictions:
-        """Return the same about other physicians; patients stay those that were learned from."""
-        return replace(
-            self,
-            expected=known["expected"].to_numpy(),
-            gain=known["gain"].to_numpy(),
-            words=tuple(known["words"].to_list()),
-            raw=known["raw"].to_numpy(),
-        )
-
-    def with_differences(self, differences: pl.DataFrame) -> Predictions:
-        """See :class:`Evidence`."""
-        return replace(self, differences=differences)
-
-    def with_words(self, labelled: Callable[[str], str]) -> Predictions:
-        """See :class:`Evidence`."""
-        words = tuple(None if each is None else labelled(each) for each in self.words)
-        return replace(self, words=words)
+    known, shown = ("expected", "gain", "words", "raw"), ("expected", "gain")
 
     def predicted(self) -> tuple[FloatArray, FloatArray]:
         """See :class:`Evidence`."""
@@ -445,10 +339,7 @@ class Predictions(Evidence):
 class RepeatedCases(Evidence):
     """Cases that the same physician decided more than once.
 
-    Attributes
-    ----------
-    n_repeats, n_contradictions
-        Per physician: pairs of decisions on one case, and those that differ.
+    Per physician: pairs of decisions on one case, and those that differ.
     """
 
     n_repeats: IntArray
@@ -458,14 +349,7 @@ class RepeatedCases(Evidence):
     compared = "cases seen twice"
     of_pairs = True
     learned = False
-
-    def columns(self) -> Mapping[str, FloatArray]:
-        """Return the result columns that this evidence fills, one entry per physician."""
-        return {"n_repeats": self.n_repeats.astype(np.float64)}
-
-    def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
-        """See :class:`Evidence`."""
-        return self.n_repeats
+    shown, counted = ("n_repeats",), "n_repeats"
 
     def told(self, n: IntArray, n_for: IntArray) -> Told:
         """See :class:`Evidence`."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray
 from intravar.estimators.base import Estimator
 from intravar.inference.intervals import (
     Interval,
     overdispersion_interval,
     overdispersion_standard_error,
 )
-from intravar.learning.mixed_model import MixedModelFit, fit_mixed_model, pearson_residuals
+from intravar.learning.mixed_model import fit_mixed_model, pearson_residuals
 from intravar.observed import Observed
 
 #: Edges of the residuals' histogram; residuals beyond fall into the outer bins.
@@ -22,6 +22,7 @@ RESIDUAL_EDGES = np.linspace(-6, 6, 49)
 CALIBRATION_BINS = 10
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GLMM(Estimator):
     """Scores how badly a logistic model with a random intercept per physician fits each physician.
 
@@ -57,17 +58,8 @@ class GLMM(Estimator):
     estimand = "order"
     shares = "glmm"
 
-    fixed_effects_: dict[str, float]
-    random_effects_: FloatArray
-    random_effects_sd_: FloatArray
-    fitted_probability_: FloatArray
-    residuals_: FloatArray
-    standard_error_: FloatArray
-    model_: MixedModelFit
-
-    def __init__(self, *, fixed_prior_sd: float = 2.0, log_sd_prior_sd: float = 1.0) -> None:
-        self.fixed_prior_sd = fixed_prior_sd
-        self.log_sd_prior_sd = log_sd_prior_sd
+    fixed_prior_sd: float = 2.0
+    log_sd_prior_sd: float = 1.0
 
     def _fit(self, observed: Observed) -> None:
         z, y = observed.standardised, observed.decision

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.inference.intervals import Interval
-from intravar.latent.anchors import Anchors, AnchorWarning
+from intravar.latent.anchors import AnchorWarning
 from intravar.latent.common import HandedIn, LatentCommon, LatentSettings, learn_latent
 from intravar.latent.rates import eligible_given_decision, safe_interval
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
@@ -34,6 +35,7 @@ class OwnRulesWarning(UserWarning):
 CORE = 0.8
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LatentRule(CommonEstimator):
     """Scores discordance among patients whom a rule, shared or personal, makes eligible.
 
@@ -128,52 +130,15 @@ class LatentRule(CommonEstimator):
     accepts_missing = True
     most = 0.5
 
-    p_high_: FloatArray
-    p_low_: FloatArray
-    discrimination_: FloatArray
-    low_: FloatArray
-    high_: FloatArray
-    eligible_probability_: FloatArray
-    fold_: IntArray
-    core_: BoolArray
-    two_classes_: bool
-    personal_: bool
-    shift_: FloatArray
-    rule_: str
-    camp_: IntArray
-    own_rules_: bool
-    own_rule_evidence_: float
-    follows_: bool
-    chosen_: list[str]
-    held_out_: dict[str, float]
-    anchors_: Anchors
-    prior_high_: tuple[float, float]
-    prior_low_: tuple[float, float]
-    log_likelihood_: FloatArray
-    converged_: bool
-
-    def __init__(
-        self,
-        *,
-        within: Literal["eligible", "panel"] = "eligible",
-        learners: Sequence[RuleLearner] | None = None,
-        n_folds: int = 4,
-        starts: Sequence[float] = (0.0, -2.0),
-        personal_thresholds: Literal["auto", "never"] = "auto",
-        personal_rules: Literal["auto", "never"] = "auto",
-        anchor_share: float = 0.2,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.within = within
-        self.learners = learners
-        self.n_folds = n_folds
-        self.starts = starts
-        self.personal_thresholds = personal_thresholds
-        self.personal_rules = personal_rules
-        self.anchor_share = anchor_share
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    within: Literal["eligible", "panel"] = "eligible"
+    learners: Sequence[RuleLearner] | None = None
+    n_folds: int = 4
+    starts: Sequence[float] = (0.0, -2.0)
+    personal_thresholds: Literal["auto", "never"] = "auto"
+    personal_rules: Literal["auto", "never"] = "auto"
+    anchor_share: float = 0.2
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def _check(self) -> None:
         if self.n_folds < 3:
@@ -236,8 +201,18 @@ class LatentRule(CommonEstimator):
             fold = np.zeros(len(panels.y), dtype=np.int64)
         else:
             panels, read, fold = handed_in.panels, handed_in.reading, handed_in.fold
-        for name, fact in common.facts.items():
-            setattr(self, name, fact)
+        facts = common.facts
+        self.two_classes_: bool = facts["two_classes_"]
+        self.personal_: bool = facts["personal_"]
+        self.rule_: str = facts["rule_"]
+        self.own_rules_: bool = facts["own_rules_"]
+        self.own_rule_evidence_: float = facts["own_rule_evidence_"]
+        self.follows_: bool = facts["follows_"]
+        self.chosen_: list[str] = facts["chosen_"]
+        self.held_out_: dict[str, float] = facts["held_out_"]
+        self.prior_high_, self.prior_low_ = facts["prior_high_"], facts["prior_low_"]
+        self.log_likelihood_: FloatArray = facts["log_likelihood_"]
+        self.converged_: bool = facts["converged_"]
         self.reason_ = [None] * len(panels)
         self.p_high_, self.p_low_, self.score_, self.shift_ = (
             panels.by_physician(part) for part in (read.p_high, read.p_low, read.score, read.shift)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.matching import Comparison, MatchingEstimator
-from intravar.learning.profiles import ProfileModel, robustly_scaled, select_profiles
+from intravar.learning.profiles import robustly_scaled, select_profiles
 from intravar.matching.distances import HybridDistances
-from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LPAGuided(MatchingEstimator):
     """Pairs patients that belong to the same latent profiles and are clinically close.
 
@@ -60,40 +60,20 @@ class LPAGuided(MatchingEstimator):
     supervised = False
     shares = "profiles"
 
-    n_profiles_: int
-    bic_: dict[int, float]
-    profile_model_: ProfileModel
-    memberships_: FloatArray
-
-    def __init__(
-        self,
-        *,
-        min_profiles: int = 2,
-        max_profiles: int = 10,
-        n_init: int = 10,
-        reg_covar: float = 1e-6,
-        alpha: float = 0.5,
-        caliper: float = 0.25,
-        strategy: Strategy = "algorithm-1",
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.min_profiles = min_profiles
-        self.max_profiles = max_profiles
-        self.n_init = n_init
-        self.reg_covar = reg_covar
-        self.alpha = alpha
-        self.caliper = caliper
-        self.strategy = strategy
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    min_profiles: int = 2
+    max_profiles: int = 10
+    n_init: int = 10
+    reg_covar: float = 1e-6
+    alpha: float = 0.5
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def _comparison(self, observed: Observed) -> Comparison:
         if not 0.0 <= self.alpha <= 1.0:
             raise InputError(f"alpha is {self.alpha}; it is a share between 0 and 1")
         scaled = robustly_scaled(observed.covariates)
         if observed.n_patients < 2:
-            self.n_profiles_, self.bic_ = 0, {}
+            self.n_profiles_, self.bic_ = 0, dict[int, float]()
             self.memberships_ = np.ones((observed.n_patients, 1))
         else:
             self.profile_model_ = select_profiles(

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
@@ -41,6 +41,7 @@ def between_points(points: FloatArray) -> Comparison:
     return lambda rows: PointDistances(points[rows])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MatchingEstimator(Estimator):
     """Pairs the patients of each physician and scores the share of discordant pairs.
 
@@ -62,14 +63,8 @@ class MatchingEstimator(Estimator):
         longer cycle of the assignment, or in a panel too small.
     """
 
-    pairs_: pl.DataFrame
-    n_pairs_: npt.NDArray[np.int64]
-    caliper_: FloatArray
-    attrition_: pl.DataFrame
-
-    def __init__(self, *, caliper: float = 0.25, strategy: Strategy = "algorithm-1") -> None:
-        self.caliper = caliper
-        self.strategy = strategy
+    caliper: float = 0.25
+    strategy: Strategy = "algorithm-1"
 
     @abstractmethod
     def _comparison(self, observed: Observed) -> Comparison:

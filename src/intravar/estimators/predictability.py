@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import Predictions
@@ -32,6 +31,7 @@ REPETITIONS = 3
 TOO_FEW = "fewer than two decisions"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Predictability(CommonEstimator):
     """Bounds discordance by how badly a physician's decisions can be predicted.
 
@@ -96,24 +96,9 @@ class Predictability(CommonEstimator):
     predicts = True
     most = 0.5
 
-    low_: FloatArray
-    high_: FloatArray
-    expected_: FloatArray
-    ratio_: FloatArray
-    gain_: FloatArray
-    words_: list[str | None]
-    differences_: pl.DataFrame
-    weights_: pl.DataFrame
-    predicted_: FloatArray
-    pooled_: FloatArray
-    candidates_: dict[str, float]
-
-    def __init__(
-        self, *, n_folds: int = 5, n_jobs: int | None = None, random_state: int = 0
-    ) -> None:
-        self.n_folds = n_folds
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_folds: int = 5
+    n_jobs: int | None = None
+    random_state: int = 0
 
     def _learn(self, observed: Observed) -> tuple[PredictionCommon, Predicted]:
         if self.n_folds < 3:

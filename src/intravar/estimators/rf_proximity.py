@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from intravar.arrays import FloatArray
 from intravar.estimators.base import Size, Work, growing, pairing
 from intravar.estimators.matching import Comparison, MatchingEstimator
 from intravar.learning.forest import Forest, ForestSettings, grow_forest
 from intravar.matching.distances import LeafDistances
-from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ForestBased(MatchingEstimator):
-    """Learns from a forest that predicts the decision.
-
-    Parameters
-    ----------
-    n_trees, max_depth, min_leaf, min_leaf_share
-        The forest; a leaf holds at least max(min_leaf, floor(min_leaf_share * n)) patients.
-    caliper
-        Quantile of a panel's pairwise distances above which no pair is formed.
-    strategy
-        How pairs are formed; "algorithm-1" is the paper's.
-    random_state
-        Seed of the forest.
-    n_jobs
-        Threads that grow the forest.
-    """
+    """Learns from a forest that predicts the decision; see :class:`RFProximity`."""
 
     supervised = True
     shares = "forest"
 
-    def __init__(
-        self,
-        *,
-        n_trees: int = 300,
-        max_depth: int = 8,
-        min_leaf: int = 5,
-        min_leaf_share: float = 0.01,
-        caliper: float = 0.25,
-        strategy: Strategy = "algorithm-1",
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.min_leaf = min_leaf
-        self.min_leaf_share = min_leaf_share
-        self.caliper = caliper
-        self.strategy = strategy
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_trees: int = 300
+    max_depth: int = 8
+    min_leaf: int = 5
+    min_leaf_share: float = 0.01
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def _forest(self, observed: Observed) -> Forest:
         settings = ForestSettings(
@@ -99,8 +71,6 @@ class RFProximity(ForestBased):
     idea = Sentence(
         "pairs {cases} that end in the same leaves of a forest that predicts the decision"
     )
-
-    importances_: FloatArray
 
     def _comparison(self, observed: Observed) -> Comparison:
         forest = self._forest(observed)

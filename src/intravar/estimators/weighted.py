@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from sklearn.feature_selection import mutual_info_classif
 from intravar.arrays import FloatArray
 from intravar.estimators.matching import Comparison, MatchingEstimator, between_points
 from intravar.estimators.rf_proximity import ForestBased
-from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 
 
@@ -27,8 +27,6 @@ class WeightedEstimator(MatchingEstimator):
     weights_
         Weight of every covariate.
     """
-
-    weights_: FloatArray
 
     @abstractmethod
     def _raw_weights(self, observed: Observed) -> FloatArray:
@@ -84,6 +82,7 @@ class LearnedWeights(ForestBased, WeightedEstimator):
         return self._forest(observed).importances
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MutualInformation(WeightedEstimator):
     """Weights each covariate by its mutual information with the decision.
 
@@ -104,18 +103,8 @@ class MutualInformation(WeightedEstimator):
     idea = "weights covariates by their mutual information with the decision"
     supervised = True
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 3,
-        caliper: float = 0.25,
-        strategy: Strategy = "algorithm-1",
-        random_state: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.caliper = caliper
-        self.strategy = strategy
-        self.random_state = random_state
+    n_neighbors: int = 3
+    random_state: int = 0
 
     def _raw_weights(self, observed: Observed) -> FloatArray:
         return _information(

@@ -27,14 +27,8 @@ from intravar.inference.shrinkage import shrink
 class Effects(NamedTuple):
     """What strata have to do with it.
 
-    Attributes
-    ----------
-    value
-        Effect of each stratum; they are told apart by their differences alone.
-    covariance
-        Of the effects.
-    p_value
-        Of the test that there is none; NaN where strata cannot be compared within physicians.
+    Effects are told apart by their differences alone; `p_value` is that of the test that there are
+    none, NaN where strata cannot be compared within physicians.
     """
 
     value: FloatArray
@@ -47,14 +41,8 @@ def stratum_effects(
 ) -> Effects:
     """Estimate the effects of strata within physicians and classes.
 
-    Parameters
-    ----------
-    n, mean
-        Patients and their mean, by class, physician and stratum; the mean of nobody is ignored.
-    variance
-        Of a single patient's value, by class and stratum.
-    share
-        What each class weighs.
+    `n` and `mean` are by class, physician and stratum, the mean of nobody is ignored; `variance`,
+    of a single patient's value, is by class and stratum; `share` is what each class weighs.
 
     Examples
     --------
@@ -115,14 +103,7 @@ def _p_value(value: FloatArray, covariance: FloatArray) -> float:
 def weighted_sum(weight: FloatArray, part: Interval, value: FloatArray) -> tuple[FloatArray, ...]:
     """Return sums of independent parts with their intervals, from the intervals of the parts.
 
-    Parameters
-    ----------
-    weight
-        Of every part, of any sign; a row for each sum.
-    part
-        Intervals of the parts, in rows alike.
-    value
-        The parts.
+    Weights are of any sign, a row for each sum; parts are in rows alike.
 
     Examples
     --------
@@ -142,12 +123,9 @@ def weighted_sum(weight: FloatArray, part: Interval, value: FloatArray) -> tuple
 class Moved:
     """Changes of many physicians, looked at together.
 
-    Attributes
-    ----------
-    value
-        Drawn towards the mean change of all: many were looked at, and the largest is partly luck.
-    probability
-        That the change is at least as large as the smallest that matters, in its direction.
+    Values are drawn towards the mean change of all: many were looked at, and the largest is partly
+    luck. `probability` is that the change is at least as large as the smallest that matters, in its
+    direction.
     """
 
     value: FloatArray
@@ -157,12 +135,7 @@ class Moved:
 def changes_together(change: FloatArray, error: FloatArray, matters: float) -> Moved:
     """Say of every change how probable it is that it matters, given those of all others.
 
-    Parameters
-    ----------
-    change, error
-        Changes and their standard errors; NaN where there is none.
-    matters
-        The smallest change that matters.
+    Changes are NaN where there are none; `matters` is the smallest that does.
 
     Examples
     --------

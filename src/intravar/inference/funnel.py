@@ -33,14 +33,8 @@ INNER, OUTER = float(norm.ppf(0.975)), float(norm.ppf(0.999))
 class FunnelLimits:
     """What scores are held against.
 
-    Attributes
-    ----------
-    middle
-        Where the funnel's tip points: the mean, weighted by what is known of each.
-    unit
-        Standard error of a score of size one.
-    between
-        Standard deviation of true values between physicians.
+    The funnel's tip points to `middle`, the mean weighted by what is known of each; `unit` is the
+    standard error of a score of size one, `between` the standard deviation of true values.
     """
 
     middle: float
@@ -64,13 +58,8 @@ class FunnelLimits:
 def funnel_limits(score: FloatArray, size: FloatArray, error: FloatArray | None) -> FunnelLimits:
     """Work out the limits.
 
-    Parameters
-    ----------
-    score, size
-        Score and size (pairs, patients) of every physician.
-    error
-        Standard errors of the scores; None where a score is a share of `size` trials, and chance
-        is that of a coin which shows the mean.
+    Sizes are pairs or patients. `error` is None where a score is a share of `size` trials, and
+    chance is that of a coin which shows the mean.
 
     Examples
     --------

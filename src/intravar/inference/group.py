@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.inference.intervals import LEVEL
 from intravar.inference.reliability import rankability
+from intravar.inference.shrinkage import between_at, q_statistic
 from intravar.request import MATTERS
 
 _Z = float(norm.ppf(0.5 + LEVEL / 2))
@@ -37,10 +37,7 @@ RANKABLE = 0.5
 class Explained:
     """The explained share of all physicians together.
 
-    Attributes
-    ----------
-    share, low, high
-        With its 95 % interval; below 0 where predictions are worse than the rate.
+    The share is below 0 where predictions are worse than the rate.
     """
 
     share: float
@@ -68,12 +65,7 @@ def explained_of_each(
 ) -> dict[str, FloatArray]:
     """Return the explained share of every physician with its ends, as result columns.
 
-    Parameters
-    ----------
-    score, error
-        Discordance of every physician and its standard error; NaN where there is none.
-    n_patients, n_for
-        Patients, and those decided for.
+    Discordance and its error are NaN where there is none; `n_for` are the patients decided for.
 
     Examples
     --------
@@ -105,12 +97,8 @@ def explained_of_all(
 ) -> Explained | None:
     """Return the explained share over the patients of all physicians; None where there is none.
 
-    Parameters
-    ----------
-    score, error, n_patients, n_for
-        As in :func:`explained_of_each`.
-    doubt
-        Standard deviation of what all scores have in common.
+    As :func:`explained_of_each`; `doubt` is the standard deviation of what all scores have in
+    common.
 
     Examples
     --------
@@ -237,7 +225,7 @@ def group_of(
     spread, (least, most) = _spread(score, even)
     most = most / narrowed
     # Twice one tail, as the interval's lower end has it.
-    p_value = min(1.0, 2 * float(chi2.sf(_q(0.0, score, even), len(score) - 1)))
+    p_value = min(1.0, 2 * float(chi2.sf(q_statistic(0.0, score, even**2), len(score) - 1)))
     differences = _differences(least, most, matters)
     needed = None
     if differences == "not known":
@@ -285,31 +273,15 @@ def patients_needed(error: FloatArray, n_patients: IntArray, spread: float) -> i
     return int(math.ceil(round(wanted / digits, 6)) * digits)
 
 
-def _q(between: float, score: FloatArray, error: FloatArray) -> float:
-    weight = 1 / (error**2 + between)
-    mean = (weight @ score) / weight.sum()
-    return float(weight @ (score - mean) ** 2)
-
-
 def _spread(score: FloatArray, error: FloatArray) -> tuple[float, tuple[float, float]]:
     """Return the spread by Paule and Mandel, and its interval by the profile of Q."""
     degrees = len(score) - 1
     tail = (1 - LEVEL) / 2
     wanted = (degrees, chi2.ppf(1 - tail, degrees), chi2.ppf(tail, degrees))
-    middle, low, high = (float(np.sqrt(_between(value, score, error))) for value in wanted)
-    if _q(0.0, score, error) < degrees:
+    middle, low, high = (float(np.sqrt(between_at(value, score, error**2))) for value in wanted)
+    if q_statistic(0.0, score, error**2) < degrees:
         # Scores that happen to lie closer together than chance puts them are no proof that nobody
         # differs: the upper end is that of scores which lie as far apart as chance puts them.
         usual = len(error) / float(np.sum(1 / error**2))
         high = max(high, float(np.sqrt(usual * (degrees / wanted[2] - 1))))
     return middle, (low, high)
-
-
-def _between(wanted: float, score: FloatArray, error: FloatArray) -> float:
-    """Return the variance between physicians at which Q has the wanted value; 0 if none has."""
-    if _q(0.0, score, error) <= wanted:
-        return 0.0
-    upper = float(np.var(score)) + 1e-6
-    while _q(upper, score, error) > wanted:
-        upper *= 4
-    return float(brentq(lambda between: _q(between, score, error) - wanted, 0.0, upper))

@@ -178,12 +178,19 @@ def _weighted_mean(y: FloatArray, variance: FloatArray) -> tuple[float, float]:
     return float(np.sum(w * y) / np.sum(w)), float(1 / np.sum(w))
 
 
-def _paule_mandel(y: FloatArray, variance: FloatArray) -> float:
-    def excess(tau2: float) -> float:
-        mean, _ = _weighted_mean(y, variance + tau2)
-        return float(np.sum((y - mean) ** 2 / (variance + tau2))) - (len(y) - 1)
+def q_statistic(tau2: float, y: FloatArray, variance: FloatArray) -> float:
+    """Return the sum of squared distances from the mean, each over its variance."""
+    mean, _ = _weighted_mean(y, variance + tau2)
+    return float(np.sum((y - mean) ** 2 / (variance + tau2)))
 
-    return _root_of_decreasing(excess, y)
+
+def between_at(wanted: float, y: FloatArray, variance: FloatArray) -> float:
+    """Return the variance between physicians at which Q has the wanted value; 0 if none has."""
+    return _root_of_decreasing(lambda tau2: q_statistic(tau2, y, variance) - wanted, y)
+
+
+def _paule_mandel(y: FloatArray, variance: FloatArray) -> float:
+    return between_at(len(y) - 1, y, variance)
 
 
 def _reml(y: FloatArray, variance: FloatArray) -> float:

@@ -26,16 +26,9 @@ class AnchorWarning(UserWarning):
 class Anchors:
     """How well the scale of g is anchored, and what follows from it for the discordance.
 
-    Attributes
-    ----------
-    low, high
-        Share of patients with g near 0 and near 1.
-    sure_eligible, sure_others
-        Share of the eligible, and of the others, who are surely so.
-    identified_low, identified_high
-        Range of each physician's discordance over the scales of g that fit equally well.
-    scales
-        The values of g that may be called 1, from the lowest to the highest.
+    Shares of patients with g near 0 and near 1; of the eligible, and of the others, who are surely
+    so; the range of each physician's discordance over the scales of g that fit equally well; and
+    `scales`, the values of g that may be called 1, from the lowest to the highest.
     """
 
     low: float

@@ -27,22 +27,10 @@ GENERATIONS = 10
 class BalanceSearch:
     """What the search found.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (p,)
-        The best weights, scaled to sum to one; equal weights if there was nothing to search.
-    loss : float
-        The largest absolute mean difference under these weights, NaN if there was nothing to
-        search.
-    trace : ndarray
-        The best loss so far: of the first population, then after each generation.
-    n_evaluations : int
-        Number of weightings tried.
-    converged : bool
-        Whether the population agreed before the last generation. Ten generations rarely suffice
-        for that.
-    message : str
-        Why the search ended.
+    The best weights, scaled to sum to one, and their largest absolute mean difference; equal
+    weights and NaN if there was nothing to search. `trace` is the best loss of the first population
+    and after each generation. Ten generations rarely suffice for the population to agree
+    (`converged`).
     """
 
     weights: FloatArray
@@ -63,22 +51,8 @@ def search_balance(
 ) -> BalanceSearch:
     """Search weights that balance treated patients and their nearest controls.
 
-    Parameters
-    ----------
-    covariates : array-like of shape (n, p)
-        Standardised covariates without missing values.
-    decisions : array-like of shape (n,)
-        1 for treated patients, 0 for controls.
-    seed : int or numpy.random.Generator
-        Where the random numbers of the search come from.
-    generations : int
-        Number of generations after the first population of 15 p weightings.
-    workers : int
-        Number of threads that evaluate one population. The result does not depend on it.
-
-    Returns
-    -------
-    BalanceSearch
+    Covariates are standardised and without gaps. The first population has 15 weightings per
+    covariate; the number of threads that evaluate one does not change the result.
 
     Examples
     --------
@@ -128,11 +102,6 @@ def search_balance(
 
 class BalanceLoss:
     """The largest absolute mean difference between treated patients and their nearest controls.
-
-    Parameters
-    ----------
-    treated, controls : ndarray of shape (n, p)
-        Covariates by which patients are matched, at least one patient in each.
 
     Examples
     --------

@@ -124,20 +124,10 @@ def telling(
     most: int = MOST_SEEN,
     who: IntArray | None = None,
 ) -> IntArray:
-    """Return the columns that part decisions best, in rising order.
+    """Return the columns that part decisions on `rows` best, in rising order, at most so many.
 
-    Parameters
-    ----------
-    bins
-        Of all rows, see :func:`coarse_bins`.
-    y
-        Decisions of all rows.
-    rows
-        Those to learn from.
-    most
-        Columns that are wanted.
-    who
-        Physicians of all rows, if a decision counts by how it departs from their share.
+    `bins` are those of :func:`coarse_bins`. Given `who` decided, a decision counts by how it
+    departs from the physician's share.
 
     Examples
     --------

@@ -44,19 +44,10 @@ class Rates(NamedTuple):
 class Growth(NamedTuple):
     """How trees are grown; a tuple, because that is what compiled code takes.
 
-    Attributes
-    ----------
-    start
-        F before the first tree.
-    trees, depth, rate
-        Number of trees, their depth, and the share of a Newton step that each takes.
-    ridge, least
-        Ridge on the value of a leaf, and the least Fisher information in it.
-    missing
-        Number of the bin of missing values; all others are smaller.
-    hold, strength
-        Trees before the rates are learned too, and patients that the prior of a rate is worth; by
-        default rates are known.
+    F begins at `start`; every tree takes a share `rate` of a Newton step. `ridge` is that on the
+    value of a leaf, `least` the least Fisher information in it, `missing` the number of the bin of
+    missing values: all others are smaller. After `hold` trees the rates are learned too, their
+    priors worth `strength` patients; by default rates are known.
     """
 
     start: float
@@ -74,17 +65,8 @@ class Growth(NamedTuple):
 class Trees:
     """Trees that were grown: F is the start and what each of them adds.
 
-    Attributes
-    ----------
-    start
-        F before the first tree.
-    missing_bin
-        Number of the bin of missing values.
-    columns, cuts, missing
-        By tree and node, the root first and then level by level: the column that is looked at, the
-        last bin that goes to the left, and whether missing values do.
-    values
-        By tree and leaf.
+    By tree and node, the root first and then level by level: the column that is looked at, the last
+    bin that goes to the left, and whether missing values do. Values are by tree and leaf.
     """
 
     start: float
@@ -112,16 +94,8 @@ def grow_trees(
 ) -> tuple[Trees, Rates]:
     """Boost F on some rows; return the trees and the rates as they were left.
 
-    Parameters
-    ----------
-    bins, y
-        Binned columns and outcome of the rows to learn from; the outcome may be a share.
-    code
-        Position of every row's physician among the rates.
-    rates
-        The physicians' rates, or where to begin if they are learned too.
-    growth
-        How trees are grown.
+    The outcome may be a share; `code` is the position of every row's physician among the rates,
+    which are known or where to begin.
     """
     if not bins.size:
         growth = growth._replace(trees=0)

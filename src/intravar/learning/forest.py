@@ -16,16 +16,7 @@ from intravar.errors import InputError
 class ForestSettings:
     """How the forest is grown; the defaults are the paper's.
 
-    Parameters
-    ----------
-    n_trees
-        Number of trees.
-    max_depth
-        Depth of a tree.
-    min_leaf, min_leaf_share
-        A leaf holds at least max(min_leaf, floor(min_leaf_share * n)) patients.
-    random_state
-        Seed.
+    A leaf holds at least max(min_leaf, floor(min_leaf_share * n)) patients.
     """
 
     n_trees: int = 300
@@ -37,14 +28,9 @@ class ForestSettings:
 
 @dataclass(frozen=True)
 class Forest:
-    """What is kept of a forest.
+    """What is kept of a forest: Gini importances, all 0 if no tree could split, and leaves.
 
-    Parameters
-    ----------
-    importances
-        Normalised Gini importance of every covariate; all 0 if no tree could split.
-    leaves
-        The leaf of every patient in every tree, one row per patient, by its number in the tree.
+    Patients stand in rows, trees in columns; a leaf has its number in the tree.
     """
 
     importances: FloatArray

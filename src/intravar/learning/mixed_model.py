@@ -34,22 +34,10 @@ _MEMORY = 30
 
 @dataclass(frozen=True)
 class MixedModelFit:
-    """Variational posterior of the mixed model.
+    """Variational posterior of the mixed model: means and standard deviations.
 
-    Attributes
-    ----------
-    fixed_effects, fixed_sd : ndarray of shape (p + 1,)
-        Posterior means and standard deviations; the intercept comes first.
-    random_effects, random_sd : ndarray of shape (n_physicians,)
-        Posterior means and standard deviations of the physicians' intercepts.
-    log_sd_mean, log_sd_sd : float
-        Posterior mean and standard deviation of the log standard deviation of the intercepts.
-    elbo : float
-        Evidence lower bound, without the constants that no parameter touches.
-    n_iterations : int
-        Steps of the search.
-    converged : bool
-        False when ``max_iterations`` ended the search.
+    The intercept comes first among the fixed effects; `log_sd` is the log standard deviation of the
+    physicians' intercepts. `elbo` is without the constants that no parameter touches.
     """
 
     fixed_effects: FloatArray
@@ -211,30 +199,11 @@ def fit_mixed_model(
 ) -> MixedModelFit:
     """Fit ``logit P(y = 1) = b0 + z b + u[physician]`` with ``u ~ N(0, sd^2)``.
 
-    Parameters
-    ----------
-    z : array-like of shape (n, p)
-        Standardised covariates without intercept; ``p`` may be 0.
-    y : array-like of shape (n,)
-        Decisions, 0 or 1.
-    physician_code : array-like of int, shape (n,)
-        Physician of each patient, from 0 to ``n_physicians - 1``.
-    n_physicians : int
-        Number of physicians. A physician without patients keeps a random effect of mean zero.
-    fixed_prior_sd : float, default 2
-        Standard deviation of the Gaussian prior of the fixed effects, intercept included.
-    log_sd_prior_sd : float, default 1
-        Standard deviation of the Gaussian prior, of mean zero, of the log standard deviation.
-    max_iterations : int, default 2000
-        Most steps of the search.
-    tolerance : float, default 1e-7
-        The search ends where no parameter's slope, per posterior standard deviation, is larger.
-
-    Returns
-    -------
-    MixedModelFit
-        The variational posterior. The priors are proper, so it is finite on separated data and
-        when all decisions are equal.
+    `z` are standardised covariates without intercept, perhaps none; a physician without patients
+    keeps a random effect of mean zero. Fixed effects, and the log standard deviation, have Gaussian
+    priors of mean zero: they are proper, so that the posterior is finite on separated data and when
+    all decisions are equal. The search ends where no parameter's slope, per posterior standard
+    deviation, is larger than the tolerance.
 
     Examples
     --------

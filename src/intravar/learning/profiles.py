@@ -64,28 +64,12 @@ def robustly_scaled(x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class ProfileModel:
-    """The retained mixture, and how it was chosen.
+    """The retained mixture of profiles, and how it was chosen.
 
-    Attributes
-    ----------
-    n_profiles : int
-        Number of profiles K of the retained mixture.
-    weights : ndarray of shape (K,)
-        Share of each profile.
-    means : ndarray of shape (K, p)
-        Centre of each profile.
-    covariances : ndarray of shape (K, p, p)
-        Covariance of each profile, regularisation included.
-    precisions_cholesky : ndarray of shape (K, p, p)
-        Upper factors U with ``U U' = inv(covariance)``.
-    bic : dict of int to float
-        BIC of every candidate that could be fitted.
-    converged : dict of int to bool
-        Whether the best start of the candidate converged.
-    skipped : dict of int to str
-        Candidates that could not be fitted, with the reason.
-    fallback : bool
-        True when no candidate converged and the smallest one was kept all the same.
+    Precisions have upper factors U with ``U U' = inv(covariance)``. BIC and convergence, of the
+    best start, are by number of profiles, for those that could be fitted; `skipped` says why others
+    could not. `fallback` is set when no candidate converged and the smallest one was kept all the
+    same.
     """
 
     n_profiles: int
@@ -241,37 +225,14 @@ def select_profiles(
 ) -> ProfileModel:
     """Fit a Gaussian mixture per candidate number of profiles and keep the lowest BIC.
 
-    Parameters
-    ----------
-    z : array-like of shape (n, p)
-        Scaled covariates, one row per patient, no missing value.
-    candidates : iterable of int, default 2 to 10
-        Numbers of profiles to try. One that cannot be fitted is skipped, with the reason kept.
-    n_init : int, default 10
-        Number of k-means starts per candidate.
-    reg_covar : float, default 1e-6
-        Added to the diagonal of every covariance.
-    random_state : int
-        Seed of the k-means starts; every candidate begins from this same seed.
-    n_jobs : int or None, default 1
-        Threads over the candidates. The result does not depend on it.
+    Rows are patients, scaled and without gaps. Every candidate begins from the same seed of its
+    k-means starts; one that cannot be fitted is skipped, with the reason kept. The lowest BIC among
+    those that converged is kept, the smallest fitted one when none did. Threads do not change the
+    result.
 
-    Returns
-    -------
-    ProfileModel
-        The candidate with the lowest BIC among those that converged; when none did, the smallest
-        fitted one (K = 2 by default), with ``fallback`` set.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two rows, or no candidate can be fitted.
-
-    Notes
-    -----
-    Data whose spread is too large for ``reg_covar`` in double precision (beyond about 70 units
-    from the centre at the default) goes through scikit-learn's own, slower iterations. When
-    several starts end in the same solution with the profiles in another order, the first is kept;
+    Data whose spread is too large for ``reg_covar`` in double precision (beyond about 70 units from
+    the centre at the default) goes through scikit-learn's own, slower iterations. When several
+    starts end in the same solution with the profiles in another order, the first is kept;
     memberships then equal those of scikit-learn up to that order.
 
     Examples

@@ -10,9 +10,13 @@ total of a hash of (a, b) is taken. The result therefore does not depend on the 
 neighbour lists.
 """
 
+from __future__ import annotations
+
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from intravar.arrays import IntArray
@@ -25,7 +29,6 @@ from intravar.matching.costs import (
     tie_breaker,
 )
 from intravar.matching.distances import PanelDistances, PointDistances
-from intravar.matching.sparse import solve_sparse
 
 DEFAULT_NEIGHBOURS = 10
 SMALL_PANEL = 128
@@ -47,21 +50,11 @@ class _Graph(NamedTuple):
 
 
 def solve(distances: PanelDistances, neighbours: int = DEFAULT_NEIGHBOURS) -> IntArray:
-    """Assign each patient another patient so that the total distance is least.
+    """Assign each patient of at least two another patient so that the total distance is least.
 
-    Parameters
-    ----------
-    distances
-        Of a panel of at least two patients, finite. Nobody is assigned to themselves.
-    neighbours
-        Length of the neighbour lists to begin with. It changes the time, never the answer.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        For each patient the assigned one. The undirected edges {i, sigma_i} are unique; a cycle of
-        three or more may run either way, because symmetric distances give both directions the same
-        total.
+    `neighbours` is the length of the neighbour lists to begin with: it changes the time, never the
+    answer. The undirected edges {i, sigma_i} are unique; a cycle of three or more may run either
+    way, because symmetric distances give both directions the same total.
 
     Examples
     --------
@@ -175,3 +168,98 @@ def _graph(source: CostSource, first: IntArray, second: IntArray) -> _Graph:
 
 def _take(edges: Edges, keep: NDArray[np.bool_] | IntArray) -> Edges:
     return Edges(edges.first[keep], edges.second[keep], edges.cost[keep])
+
+
+def solve_sparse(start: IntArray, column: IntArray, cost: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the assignment of least total cost, and prices of the columns that prove it.
+
+    Row i of the graph has the edges ``start[i]`` to ``start[i + 1]``. With prices v and ``u =
+    cost[sigma] - v[sigma]`` every edge has ``u + v <= cost``.
+
+    Examples
+    --------
+    >>> solve_sparse(np.array([0, 2, 4]), np.array([0, 1, 0, 1]), np.array([4, 1, 1, 9]))
+    (array([1, 0]), array([1, 1]))
+    """
+    sigma, prices, complete = _augment(start, column, cost)
+    if not complete:
+        raise RuntimeError("the graph admits no assignment")
+    return sigma, prices
+
+
+# Successive shortest augmenting paths (Jonker and Volgenant, Computing 1987;38:325-340) without
+# their augmenting row reduction: on costs that nearly tie it lowers prices by one grid step at a
+# time, and SciPy's sparse solver, which has it, may then run for hours. Compiled here because no
+# library offers a sparse solver that is safe from that, and returns the prices.
+@njit(cache=True, nogil=True)
+def _augment(start, column, cost):  # type: ignore[no-untyped-def]
+    n = start.size - 1
+    largest = np.iinfo(np.int64).max
+    price = np.full(n, largest)
+    for edge in range(column.size):
+        price[column[edge]] = min(price[column[edge]], cost[edge])
+    gain = np.zeros(n, np.int64)
+    column_of = np.full(n, -1)
+    row_of = np.full(n, -1)
+    # Every row takes its cheapest column if it is free; the rest is left to shortest paths.
+    for row in range(n):
+        best = -1
+        for edge in range(start[row], start[row + 1]):
+            if best < 0 or cost[edge] - price[column[edge]] < cost[best] - price[column[best]]:
+                best = edge
+        if best < 0:
+            return column_of, price, False
+        gain[row] = cost[best] - price[column[best]]
+        if row_of[column[best]] < 0:
+            row_of[column[best]] = row
+            column_of[row] = column[best]
+    distance = np.full(n, largest)
+    origin = np.full(n, -1)
+    done = np.zeros(n, np.bool_)
+    for free in range(n):
+        if column_of[free] >= 0:
+            continue
+        reached = [np.int64(-1) for _ in range(0)]
+        heap = [(np.int64(0), np.int64(0)) for _ in range(0)]
+        here, travelled, last = np.int64(free), np.int64(0), np.int64(-1)
+        while last < 0:
+            for edge in range(start[here], start[here + 1]):
+                j = column[edge]
+                if done[j]:
+                    continue
+                length = travelled + cost[edge] - gain[here] - price[j]
+                if length < distance[j]:
+                    if distance[j] == largest:
+                        reached.append(j)
+                    distance[j] = length
+                    origin[j] = here
+                    heappush(heap, (length, j))
+            j = np.int64(-1)
+            while len(heap) > 0:
+                travelled, j = heappop(heap)
+                if not done[j] and distance[j] == travelled:
+                    break
+                j = np.int64(-1)
+            if j < 0:
+                return column_of, price, False
+            done[j] = True
+            if row_of[j] < 0:
+                last = j
+            else:
+                here = row_of[j]
+        gain[free] += travelled
+        for j in reached:
+            if done[j] and j != last:
+                gain[row_of[j]] += travelled - distance[j]
+                price[j] -= travelled - distance[j]
+        j = last
+        while True:
+            here = origin[j]
+            row_of[j] = here
+            j, column_of[here] = column_of[here], j
+            if here == free:
+                break
+        for j in reached:
+            distance[j] = largest
+            done[j] = False
+    return column_of, price, True

@@ -220,18 +220,8 @@ def covariance(covariates: FloatArray) -> FloatArray:
 def mahalanobis_points(covariates: FloatArray, covariance: FloatArray) -> FloatArray:
     """Transform so that Euclidean distances are Mahalanobis distances under the pseudo-inverse.
 
-    Directions without variance are left out, as in the Moore-Penrose inverse.
-
-    Parameters
-    ----------
-    covariates : ndarray of shape (n, p)
-        One row per patient.
-    covariance : ndarray of shape (p, p)
-        Symmetric and positive semi-definite.
-
-    Returns
-    -------
-    ndarray of shape (n, rank)
+    The covariance is symmetric and positive semi-definite; directions without variance are left
+    out, as in the Moore-Penrose inverse.
 
     Examples
     --------

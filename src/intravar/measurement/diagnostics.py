@@ -18,6 +18,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Anchors, Evidence
 from intravar.estimators.repeats import Repeats
+from intravar.inference import spearman_brown, split_half
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed
@@ -131,16 +132,8 @@ def of_pairs(
 ) -> OfPairs:
     """Compute what the pairs of some panels tell.
 
-    Parameters
-    ----------
-    prepared
-        The patients.
-    evidence
-        Behind the scores of the method that measures.
-    pairs, loose
-        The pairs, and those without a caliper, of all panels.
-    panels
-        Positions of the physicians that count.
+    `pairs` and `loose`, those without a caliper, are of all panels; `panels` are the positions of
+    the physicians that count.
     """
     counted = pl.col("panel").is_in(panels)
     pairs = pairs.filter(counted)
@@ -240,10 +233,7 @@ def _sweep(
 def agreement(scores: Mapping[str, tuple[FloatArray, IntArray]]) -> pl.DataFrame:
     """Correlate every two methods over the physicians whom both measure.
 
-    Parameters
-    ----------
-    scores
-        By method the scores of all physicians, and the positions of those that count.
+    By method there are the scores of all physicians, and the positions of those that count.
     """
     rows = []
     for one, (first, of_first) in scores.items():
@@ -333,19 +323,11 @@ def _split_half(pairs: pl.DataFrame) -> float | None:
     used = pairs.filter(pl.col("panel").is_in(enough.implode()))
     code = used["panel"].rank("dense").to_numpy().astype(np.int64) - 1
     discordant = used["discordant"].to_numpy().astype(np.float64)
-    found = []
-    for split in range(SPLITS):
-        order = stream(0, "split", str(split)).permutation(len(code))
-        position = np.empty(len(code), dtype=np.int64)
-        by_code = order[np.argsort(code[order], kind="stable")]
-        position[by_code] = np.arange(len(code))
-        half = position % 2 == 0
-        means = [
-            np.bincount(code[side], discordant[side]) / np.maximum(np.bincount(code[side]), 1)
-            for side in (half, ~half)
-        ]
-        if min(np.ptp(mean) for mean in means) == 0:
-            continue
-        correlation = float(np.corrcoef(means[0], means[1])[0, 1])
-        found.append(2 * correlation / (1 + correlation) if correlation > -1 else -1.0)
-    return float(np.mean(found)) if found else None
+
+    def shares(rows: IntArray) -> FloatArray:
+        n = np.bincount(code[rows], minlength=len(enough))
+        return np.asarray(np.bincount(code[rows], discordant[rows], len(enough)) / n)
+
+    by_split = split_half(shares, code, n_splits=SPLITS).by_split
+    known = by_split[np.isfinite(by_split) & (by_split > -1)]
+    return float(spearman_brown(known).mean()) if len(known) else None

@@ -43,16 +43,8 @@ _TINY = 1e-9
 class Appraisal:
     """How far a measurement may be believed.
 
-    Attributes
-    ----------
-    scores
-        Those of the method that measures, with intervals that carry what halves showed.
-    halves
-        What two halves of the patients say; None where panels are too small.
-    group
-        What can be said of all together; None where nobody has a score.
-    verdict
-        How much the data bear, and why.
+    Intervals of `scores` carry what halves showed; `halves` are None where panels are too small,
+    the `group` where nobody has a score.
     """
 
     scores: Scores
@@ -64,14 +56,7 @@ class Appraisal:
 def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) -> Appraisal:
     """Measure halves, widen intervals by what they show, and judge.
 
-    Parameters
-    ----------
-    check
-        What the check of the table found.
-    fitted
-        The methods by name, the one that measures first.
-    rule
-        The rule that the data suggest.
+    The method that measures comes first in `fitted`.
     """
     main, *others = fitted.values()
     observed = check.prepared.observed
@@ -113,20 +98,10 @@ def concluded(
 ) -> Appraisal:
     """Widen intervals, say what all say together, and judge; nothing is fitted any more.
 
-    Parameters
-    ----------
-    evidence, scores
-        Of the method that measures.
-    halves
-        What two halves of the patients say.
-    rule_found, leak, case_mix, over_limits
-        See :class:`intravar.measurement.verdict.Grounds`.
-    others
-        Scores of the other methods that were asked for.
-    matters
-        Spread below which differences do not matter.
-    raw
-        Scores in which chance is not held back: how much physicians differ is read off them.
+    For `rule_found`, `leak`, `case_mix` and `over_limits` see
+    :class:`intravar.measurement.verdict.Grounds`. How much physicians differ is read off `raw`,
+    scores in which chance is not held back; `others` are those of the other methods that were asked
+    for.
     """
     predicts = evidence.predicted() is not None
     # Without a rule the number is that of any two patients, which is no bound of anything.
@@ -181,14 +156,8 @@ def _narrowed(halves: Halves) -> float:
 def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: float) -> Scores:
     """Return scores whose intervals carry the doubt about what was learned.
 
-    Parameters
-    ----------
-    scores, evidence
-        As the method gives them.
-    halves
-        What two halves of the patients say.
-    pull
-        By which part of the way to one half the last doubling has moved bounds; 0 for others.
+    `pull` is the part of the way to one half by which the last doubling of patients has moved
+    bounds, 0 for other scores.
     """
     interval = own_interval(evidence, scores.interval)
     if evidence.upper_limit:

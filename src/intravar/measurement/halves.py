@@ -43,15 +43,7 @@ _Z = float(norm.ppf(0.5 + LEVEL / 2))
 
 
 def deal(observed: Observed, random: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Deal every panel into two; of many patients only the panels of some physicians.
-
-    Parameters
-    ----------
-    observed
-        The whole.
-    random
-        Says who falls into which half.
-    """
+    """Deal every panel into two; of many patients only the panels of some physicians."""
     panels = [panel for panel in observed.panels if len(panel) >= 2 * FEWEST_IN_A_HALF]
     panels = some_panels(panels, MOST_PATIENTS, random)
     first, second = [], []
@@ -130,12 +122,7 @@ def falls(score: FloatArray, pull: float) -> FloatArray:
     Nothing falls below 0; and nobody falls less than all do on average, because a score of one half
     may also be that of a physician who could not be predicted at all.
 
-    Parameters
-    ----------
-    score
-        The bounds; NaN where there is none.
-    pull
-        By which part of the way to one half the last doubling has moved them.
+    `pull` is the part of the way to one half by which the last doubling has moved them.
 
     Examples
     --------

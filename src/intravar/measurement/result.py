@@ -52,17 +52,7 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class BeyondCases:
-    """Decisions of physicians beyond the sample that show scores at work, and the patients.
-
-    Attributes
-    ----------
-    cases
-        The decisions.
-    pairs
-        Pairs that may be reviewed, some of each physician.
-    patients
-        Who is in any of them.
-    """
+    """Cases of physicians beyond the sample, pairs that may be reviewed, and who is in either."""
 
     cases: pl.DataFrame
     pairs: pl.DataFrame
@@ -166,12 +156,9 @@ class Measurement:
         return self.fitted[self.method]
 
     def among_learned(self, positions: IntArray) -> IntArray:
-        """Return the positions of physicians among those whom everything was learned from.
+        """Return positions of some physicians of all among those whom everything was learned from.
 
-        Parameters
-        ----------
-        positions
-            Of some physicians among all; those beyond the sample have none.
+        Physicians beyond the sample have none.
         """
         if self.check.beyond is None:
             return positions

@@ -53,14 +53,7 @@ _CLOSE = 1e-9
 class Reason:
     """A recorded covariate as a yardstick.
 
-    Attributes
-    ----------
-    covariate
-        Its name.
-    without
-        Discordance if it were not recorded.
-    lowered
-        Discordance if one more reason were recorded that is as strong.
+    The discordance if it were not recorded, and if one more reason were that is as strong.
     """
 
     covariate: str
@@ -72,16 +65,8 @@ class Reason:
 class Unrecorded:
     """How far an unrecorded reason could go.
 
-    Attributes
-    ----------
-    discordance
-        Of all physicians together.
-    reasons
-        The covariates that tell something which the others do not, the strongest first.
-    n_tried
-        Covariates that were left out in turn.
-    turned
-        Share of decisions that are turned round whatever the reasons.
+    Reasons are the covariates, of `n_tried`, that tell something which the others do not, the
+    strongest first; `turned` is the share of decisions that are turned round whatever the reasons.
     """
 
     discordance: float
@@ -99,18 +84,9 @@ def unrecorded_reasons(
 ) -> Unrecorded | None:
     """Leave the most important covariates out in turn; None with too few patients to tell.
 
-    Parameters
-    ----------
-    observed
-        The patients.
-    origin
-        For every column the covariate that it comes from.
-    important
-        The covariates, the most important first.
-    discordance
-        Of all physicians together, which such a reason would lower.
-    seed
-        Of samples and folds.
+    `origin` names for every column the covariate that it comes from; `important` are the
+    covariates, the most important first. `discordance`, of all physicians together, is what such a
+    reason would lower.
     """
     y = observed.decision
     tried = important[:MOST_COVARIATES]
@@ -135,17 +111,8 @@ def read_strengths(
 ) -> Unrecorded:
     """Read strengths off the losses of every patient.
 
-    Parameters
-    ----------
-    losses
-        Twice the squared error of every patient's prediction, by the covariates left out: none, one
-        or two.
-    tried
-        The covariates.
-    discordance
-        What such a reason would lower.
-    share
-        Share of patients decided for.
+    Losses are twice the squared error of every patient's prediction, by the covariates left out:
+    none, one or two. `share` is that of the patients decided for.
     """
     mean = {left_out: float(loss.mean()) for left_out, loss in losses.items()}
     turned = _turned_round(losses, min(mean[()], discordance), share)
@@ -193,14 +160,8 @@ def _turned_round(
 def discordance_at(explained: float, share: float, turned: float = 0.0) -> float:
     """Return how often two decisions on one record differ.
 
-    Parameters
-    ----------
-    explained
-        Share of the variance behind decisions that the record explains.
-    share
-        Share of patients decided for.
-    turned
-        Share of decisions that are turned round whatever the reasons.
+    The record explains the share `explained` of the variance behind decisions, of which `share` are
+    for; `turned` of them are turned round whatever the reasons.
 
     Examples
     --------

@@ -68,14 +68,8 @@ ANY_TWO = Sentence(
 class Verdict:
     """What may be read off a measurement.
 
-    Attributes
-    ----------
-    level
-        What the data support.
-    reasons
-        Why, in plain words, the gravest first.
-    rule_found
-        By how many standard errors covariates predict decisions better than none.
+    `reasons` are in plain words, the gravest first; `rule_found` says by how many standard errors
+    covariates predict decisions better than none.
     """
 
     level: Level

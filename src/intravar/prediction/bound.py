@@ -48,12 +48,8 @@ _TINY = 1e-12
 class Left:
     """What every physician's own rule leaves unexplained, having seen the decisions.
 
-    Attributes
-    ----------
-    value
-        As a discordance.
-    shared
-        Covariance with twice the held-out squared error that comes from the same decisions.
+    `value` is a discordance; `shared` its covariance with twice the held-out squared error that
+    comes from the same decisions.
     """
 
     value: FloatArray
@@ -64,14 +60,8 @@ class Left:
 class Losses:
     """Losses of predictions, one entry of each per patient.
 
-    Attributes
-    ----------
-    expected
-        What the predictions expect of twice the loss.
-    wrong, variance
-        By how much it was more, and the variance of that where the predictions are right.
-    loss
-        Between 0 and 1.
+    What the predictions expect of twice the loss, by how much it was more, the variance of that
+    where the predictions are right, and the loss itself, between 0 and 1.
     """
 
     expected: FloatArray
@@ -82,16 +72,9 @@ class Losses:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """The bound of every physician.
+    """The bound of physicians: twice the held-out squared error, chance held back, and `raw`.
 
-    Attributes
-    ----------
-    score
-        Twice the held-out squared error, chance held back.
-    raw
-        The same as it is.
-    effective
-        Number of yes-or-no trials that would be as sure.
+    `effective` is the number of yes-or-no trials that would be as sure.
     """
 
     score: FloatArray
@@ -118,12 +101,8 @@ class Bound:
 class Held:
     """By how much chance is held back.
 
-    Attributes
-    ----------
-    between, mean
-        Variance over physicians, and mean, of by how much predictions are wrong.
-    least_kept
-        Share of it that chance never explains away.
+    `between` and `mean` are variance over physicians, and mean, of by how much predictions are
+    wrong; `least_kept` is the share of it that chance never explains away.
     """
 
     between: float
@@ -140,14 +119,9 @@ class Held:
 class LossReader:
     """What all physicians taught about reading one physician's losses.
 
-    Attributes
-    ----------
-    share
-        Of the expectation of physicians' own rules.
-    held
-        How chance is held back; None where it is not.
-    usual
-        Spread of losses around their means, as a share of what yes or no would have.
+    `share` is that of the expectation of physicians' own rules; `held` is None where chance is not
+    held back; `usual` is the spread of losses around their means, as a share of what yes or no
+    would have.
     """
 
     share: float
@@ -190,20 +164,10 @@ def bound(
     left: Left | None = None,
     least_kept: float = LEAST_KEPT,
 ) -> Bound:
-    """Return the bound of every physician from held-out predictions.
+    """Return the bound of every physician from P(yes) predicted without the patient's own decision.
 
-    Parameters
-    ----------
-    prediction
-        P(yes) per patient, made without the patient's own decision.
-    y, code
-        Decision and physician per patient.
-    n_physicians
-        Number of physicians.
-    left
-        What every physician's own rule leaves unexplained; by default it is not asked.
-    least_kept
-        Share of by how much predictions are wrong that chance never explains away.
+    What every physician's own rule leaves is not asked by default. `least_kept` is the share of by
+    how much predictions are wrong that chance never explains away.
 
     Examples
     --------
@@ -262,14 +226,9 @@ def learn_reader(
 def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:
     """Return the share, 0 to 1, of another expectation that accounts best for the squared errors.
 
-    Parameters
-    ----------
-    other
-        By how much the other expectation differs, per physician.
-    wrong, error
-        Squared errors beyond the first expectation, and their standard errors.
-    shared
-        Covariance of both that comes from the same decisions.
+    Per physician: `other` is by how much the other expectation differs, `wrong` and `error` are
+    squared errors beyond the first expectation with their standard errors, `shared` is the
+    covariance of both that comes from the same decisions.
 
     Examples
     --------

@@ -47,22 +47,9 @@ FEWEST_FOR_CAMPS = 8
 class Candidates:
     """What is common to the candidates of one fold.
 
-    Attributes
-    ----------
-    chosen
-        Columns that rules weigh.
-    first, second
-        Common trees, blind to who decided and weighed by rates.
-    hyper
-        Mean and covariance of the physicians' parameters.
-    colleagues
-        The average colleague.
-    share
-        P(yes) of whoever has no patients to grow a forest on.
-    camps
-        Camps by name.
-    own
-        Covariates that forests look at.
+    Columns that rules weigh; common trees, blind to who decided and weighed by rates; mean and
+    covariance of the physicians' parameters; the average colleague; P(yes) of whoever has no
+    patients to grow a forest on; camps by name; covariates that forests look at.
     """
 
     chosen: IntArray
@@ -109,14 +96,8 @@ def learn_candidates(
 ) -> tuple[Candidates, FloatArray]:
     """Learn what is common from the patients of `known`; return their common score as well.
 
-    Parameters
-    ----------
-    task
-        The panels.
-    known
-        Patients to learn from; of very many, those of a sample of physicians.
-    start
-        Where to begin the search for what is common to rules; a neighbouring fit saves rounds.
+    Of very many patients those of a sample of physicians are learned from. The search for what is
+    common to rules may begin at a neighbouring fit, which saves rounds.
     """
     y, code, J = task.y, task.code, len(task.panels)
     rows = np.flatnonzero(known & task.sampled)

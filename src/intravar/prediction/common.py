@@ -19,8 +19,7 @@ from threadpoolctl import threadpool_limits
 from intravar.arrays import FloatArray, IntArray
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, LossReader, learn_reader, losses_of, panel_means
-from intravar.prediction.cross_fitting import Fold, FoldScores, read_folds
-from intravar.prediction.held_out import Shares, held_out
+from intravar.prediction.held_out import Fold, FoldScores, Shares, held_out, read_folds
 from intravar.prediction.own.fitted import OwnRules, SharedWeights, learn_own_rules, learn_weights
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.tasks import Task, View
@@ -29,16 +28,10 @@ from intravar.prediction.trees import ColleaguesLosses, expected_losses
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """P(yes) of patients in the order of the panels, and what colleagues would lose with them.
+    """P(yes) of patients in the order of the panels, and the squared error to expect of colleagues.
 
-    Attributes
-    ----------
-    personal, pooled
-        By predictions that know the physician, and that do not.
-    by_candidate
-        Mean held-out log-likelihood of every candidate; none where no rule was looked for.
-    colleagues
-        Squared error to expect of colleagues.
+    Personal predictions know the physician, pooled ones do not. Candidates have their mean held-out
+    log-likelihood; there are none where no rule was looked for.
     """
 
     personal: FloatArray
@@ -51,16 +44,8 @@ class Predicted:
 class PredictionReading:
     """What is said of physicians, in the order in which they were given; patients likewise.
 
-    Attributes
-    ----------
-    personal, pooled
-        P(yes) per patient by predictions that know the physician, and that do not.
-    bound, expected, gain
-        Per physician: the bound, what colleagues would score, log-likelihood gained.
-    candidates
-        Held-out log-likelihood per patient, by candidate.
-    weights
-        Every weight beside that of the others.
+    Per physician: the bound, what colleagues would score, log-likelihood gained. Candidates have
+    their held-out log-likelihood per patient; weights stand beside those of the others.
     """
 
     personal: FloatArray
@@ -76,16 +61,9 @@ class PredictionReading:
 class PredictionCommon:
     """All that was learned in common; nothing in it belongs to a patient.
 
-    Attributes
-    ----------
-    view, n_folds
-        How panels are made ready, and the number of folds.
-    deals
-        By seed of a deal, what was learned without each fold; none where no rule was looked for.
-    shares
-        What is predicted then.
-    reader, own_rules, losses, weights
-        How losses are read, what own rules leave, what colleagues lose, who weighs what.
+    By seed of a deal, what was learned without each fold, or no deal where no rule was looked for,
+    and shares predict; how losses are read, what own rules leave, what colleagues lose, who weighs
+    what.
     """
 
     view: View
@@ -100,16 +78,9 @@ class PredictionCommon:
     def read(
         self, observed: Observed, seed: int, handed_in: Predicted | None = None
     ) -> PredictionReading:
-        """Read physicians; everybody's result is that of the own panel.
+        """Read physicians by the seed of the first deal, everybody from the own panel alone.
 
-        Parameters
-        ----------
-        observed
-            Their patients.
-        seed
-            That of the first deal.
-        handed_in
-            Predictions of patients who were learned from.
+        Predictions of patients who were learned from are handed in.
         """
         # The products are many and small: threads of BLAS would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
@@ -153,16 +124,7 @@ def learn_predictions(
 ) -> tuple[PredictionCommon, Predicted]:
     """Learn what physicians have in common; return what is predicted of them as well.
 
-    Parameters
-    ----------
-    observed
-        Their patients.
-    n_folds
-        Number of folds.
-    seeds
-        Of how patients are dealt; where a rule is looked for, several deals are averaged.
-    n_threads
-        Threads; the result does not depend on it.
+    Where a rule is looked for, several deals, one by each seed, are averaged.
     """
     seed = seeds[0]
     first = held_out(observed, n_folds, seed, n_threads)

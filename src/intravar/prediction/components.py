@@ -56,17 +56,7 @@ def components(
     code: IntArray,
     n_physicians: int,
 ) -> Components:
-    """Return the components of noise.
-
-    Parameters
-    ----------
-    personal, pooled
-        Predictions that know the physician, and that do not.
-    y, code
-        Decision and physician per patient.
-    n_physicians
-        Number of physicians.
-    """
+    """Return the components of noise from predictions that know the physician, and that do not."""
     occasion, occasion_gain = _extrapolated(personal, y)
     whole, whole_gain = _extrapolated(pooled, y)
     level = level_variance(y - pooled.full, code, n_physicians)

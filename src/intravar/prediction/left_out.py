@@ -34,18 +34,8 @@ def losses_without(
 ) -> dict[tuple[str, ...], FloatArray]:
     """Return twice the squared error of held-out predictions, per patient, over the deals.
 
-    Parameters
-    ----------
-    observed
-        The patients.
-    origin
-        For every column the covariate that it comes from.
-    sets
-        Covariates that are left out together; nothing is left out beside them.
-    n_folds, seeds
-        Number of folds, and the seed of every deal.
-    n_threads
-        Threads; the result does not depend on it.
+    `origin` says for every column the covariate that it comes from; `sets` are covariates that are
+    left out together, beside nothing left out.
     """
     view = View.of(observed)
     owner = np.array([origin[observed.names.index(name)] for name in view.layout.names])

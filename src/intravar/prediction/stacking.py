@@ -72,20 +72,10 @@ def clipped_logit(probability: FloatArray) -> FloatArray:
 def personal_axes(
     Z: FloatArray, code: IntArray, rows: IntArray, rules: PersonalRules, first: int, panel: IntArray
 ) -> FloatArray:
-    """Return the patients along their physicians' axes, and what is known of the physicians.
+    """Return the patients of `rows` along their physicians' axes, and what is known of these.
 
-    Parameters
-    ----------
-    Z, code
-        Columns of the rule and physician of every patient.
-    rows
-        Patients to be described.
-    rules
-        Personal rules that have not seen the decisions of these patients.
-    first
-        Column of Z from which on weights are compared.
-    panel
-        Patients of every physician that the rules were learned from.
+    The rules, learned from `panel` patients of every physician, have not seen the decisions of
+    these patients. Weights are compared from column `first` of Z on.
     """
     weights = rules.theta[:, first:-2]
     n_axes = min(MOST_AXES, weights.shape[1])
@@ -143,16 +133,8 @@ class AxesTrees:
 class Stack:
     """A mixture of the blend and of the axes' trees, learned from held-out predictions.
 
-    Attributes
-    ----------
-    blend
-        Intercept and weights of the candidates.
-    mixture
-        Share of the axes' trees.
-    grown
-        The axes' trees; None where they have no share.
-    blind_blend, blind
-        Intercept and weights of the candidates that do not know who decides, and their names.
+    Both blends have an intercept and weights of candidates, the blind one of those that do not know
+    who decides. `mixture` is the share of the axes' trees, which are None without one.
     """
 
     blend: FloatArray
@@ -193,16 +175,7 @@ def fit_stack(
 ) -> Stack:
     """Learn how to put the candidates together; two parts take turns in being held out.
 
-    Parameters
-    ----------
-    level
-        Held-out predictions.
-    y
-        Decisions.
-    part
-        NoisePart to which every patient belongs.
-    blind
-        Candidates that do not know who decides.
+    `blind` are candidates that do not know who decides.
     """
     total = np.zeros(len(MIXTURES))
     for inside in (part, ~part):

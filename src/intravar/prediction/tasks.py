@@ -30,20 +30,10 @@ MOST_COMMON = 40_000
 
 
 class ColumnScale(NamedTuple):
-    """How a column of a rule comes from a covariate.
+    """How a column of a rule comes from a covariate, whose missing values it may mark.
 
-    Attributes
-    ----------
-    covariate
-        Number of the covariate.
-    marks
-        Whether the column marks missing values.
-    low, high
-        Where values are cut.
-    scale, filled
-        By what values are divided, and what a missing one is then.
-    mean, spread
-        Of the column before it is centred and scaled.
+    Values are cut, divided by `scale`, a missing one is `filled` then; mean and spread are those of
+    the column before it is centred and scaled.
     """
 
     covariate: int
@@ -136,16 +126,8 @@ def telling_columns(
 class Task:
     """Panels made ready; nothing here was learned from decisions.
 
-    Attributes
-    ----------
-    panels
-        The patients.
-    columns, owner
-        Columns of a personal rule, and the covariate that each belongs to.
-    covariates
-        Covariates without gaps.
-    n_folds, seed
-        Number of folds, and the seed of how patients are dealt.
+    Columns of a personal rule with the covariate that each belongs to, and covariates without gaps.
+    The seed is that of how patients are dealt.
     """
 
     panels: Panels

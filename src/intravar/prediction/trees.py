@@ -35,14 +35,9 @@ MOST_ROWS = 40_000
 def grown(
     bins: Bins, y: npt.NDArray[Any], code: IntArray | None = None, rates: Rates | None = None
 ) -> Trees:
-    """Boost F on some rows.
+    """Boost F on some rows; the outcome may be a share.
 
-    Parameters
-    ----------
-    bins, y
-        Binned columns and outcome of the rows to learn from; the outcome may be a share.
-    code, rates
-        Physician of every row, and the physicians' rates; by default a logistic model.
+    Without the physicians' rates it is a logistic model.
     """
     n = len(bins)
     trees = int(np.clip(n // ROWS_PER_TREE, FEWEST, MOST))
@@ -101,19 +96,7 @@ def common_trees(
     half: BoolArray,
     rates: Rates | None = None,
 ) -> CommonTrees:
-    """Grow the trees of either half.
-
-    Parameters
-    ----------
-    bins, y, code
-        Binned covariates, decisions and physicians of all patients.
-    rows
-        Patients to learn from.
-    half
-        Half to which every patient belongs.
-    rates
-        The physicians' rates; by default it is not known who decides.
-    """
+    """Grow the trees of either half of `rows`; without rates it is not known who decides."""
     one, other = (
         grown(bins[own], y[own], None if rates is None else code[own], rates)
         for own in (rows[half[rows] == which] for which in (False, True))
@@ -145,18 +128,8 @@ def expected_losses(
 ) -> tuple[FloatArray, ColleaguesLosses]:
     """Return the loss that other physicians have with a patient like this one, for every patient.
 
-    Beside it the trees that say so, for physicians who were not learned from.
-
-    Parameters
-    ----------
-    bins
-        Binned covariates.
-    loss
-        Held-out squared error per patient.
-    code, n_physicians
-        Physician per patient, and how many there are; NaN where there is no colleague.
-    seed
-        Of the groups.
+    `loss` is the held-out squared error; NaN where there is no colleague. Beside it the trees that
+    say so, for physicians who were not learned from.
     """
     if n_physicians < 2:
         return np.full(len(loss), np.nan), ColleaguesLosses(())

@@ -29,16 +29,9 @@ _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 @dataclass(frozen=True)
 class CodedDecision:
-    """Decisions as 0 and 1, missing where they were, and the words for what was counted as 1.
+    """Decisions as 0 and 1, missing where they were, with the words for 1 and for 0.
 
-    Attributes
-    ----------
-    values
-        0, 1 or missing.
-    positive, negative
-        What was counted as 1 and as 0.
-    note
-        What was counted as what, where that is not plain.
+    `note` says what was counted as what, where that is not plain.
     """
 
     values: pl.Series

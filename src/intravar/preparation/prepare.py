@@ -57,40 +57,14 @@ class ColumnReport:
 class Prepared:
     """A table ready for the estimators.
 
-    Attributes
-    ----------
-    observed
-        Covariates, decisions and physicians.
-    rows
-        Row of the source, counted from 0, for every patient.
-    raw
-        The covariates as they were read, for a reader; same rows.
-    origin
-        For every encoded column the covariate it comes from.
-    columns
-        What became of every column.
-    leaks
-        Columns that may give the decision away.
-    same
-        Sets of covariates that say the same.
-    decision
-        Name of the decision, and what was counted as 1 and 0.
-    dropped
-        Rows dropped, by reason.
-    filled
-        Cells filled, by covariate.
-    missing
-        The policy for missing values.
-    n_rows
-        Rows of the source.
-    cases
-        Every decision with its case, where cases are named: case, decision, physician.
-    dealt
-        Patients in the levels of a column ("by"), and in periods ("date").
-    recipe
-        How to prepare more patients of the same table in the same way.
-    about_copies
-        What was decided about rows that are alike; "" where no row comes twice.
+    `rows` are those of the source, counted from 0, for every patient; `raw` has the covariates of
+    the same rows as they were read, for a reader; `origin` the covariate of every encoded column,
+    `columns` what became of every column. `leaks` may give the decision away, sets of covariates in
+    `same` say the same. `decision` is its name, and what was counted as 1 and 0. Rows `dropped` go
+    by reason, cells `filled` by covariate. `cases` has every decision with its case, where cases
+    are named; `dealt` the patients in the levels of a column ("by") and in periods ("date"). The
+    `recipe` prepares more patients of the same table in the same way; `about_copies` says what was
+    decided about rows that are alike, if any are.
     """
 
     observed: Observed

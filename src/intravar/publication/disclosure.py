@@ -16,8 +16,13 @@ from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.checks import published_check, published_leaks
-from intravar.publication.diagnostics import hidden_repeats, shown_diagnostics, shown_repeats
-from intravar.publication.findings import published_location, published_unrecorded
+from intravar.publication.findings import (
+    hidden_repeats,
+    published_location,
+    published_unrecorded,
+    shown_diagnostics,
+    shown_repeats,
+)
 from intravar.publication.folders import shown_source
 from intravar.publication.group import FINE, group_digits, published_group, step_over_all
 from intravar.publication.hiding import (

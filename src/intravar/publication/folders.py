@@ -81,16 +81,8 @@ def checked_out(
             f"the name of output '{path.name[:40]}...' is too long; give one of at most "
             f"{LONGEST_NAME} characters"
         )
-    try:
-        if not path.absolute().parent.is_dir():
-            raise InputError(f"folder '{path.absolute().parent}' does not exist; make it first")
-        check_writable(path.absolute().parent)
-        with _alone(path):
-            recover(path)
-            _refuse_foreign(path, "measurement")
-            _refuse_foreign(private_folder(path), "private")
-    except OSError as error:
-        raise InputError(f"cannot write '{path}': {error.strerror or error}") from error
+    with _alone(path):
+        pass
     if request is not None and not replace:
         _refuse_other_request(path, request, source)
         if (private_folder(path) / REVIEW_FILE).exists():
@@ -150,40 +142,42 @@ def shown_source(source: str) -> str:
 
 def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, bytes]) -> None:
     """Put a new result into both folders, or into neither."""
-    try:
-        with _alone(out):
-            recover(out)
-            _refuse_foreign(out, "measurement")
-            _refuse_foreign(private_folder(out), "private")
-            token = secrets.token_hex(4)
-            places = _places(out, token)
-            try:
-                for place, files in zip(places, (public, private), strict=True):
-                    _write_part(place, files)
-                with whole_file(_beside(out, "commit")) as commit:
-                    commit.write_text(token, "ascii")
-            except BaseException:
-                for place in places:
-                    shutil.rmtree(place.part, ignore_errors=True)
-                raise
-            recover(out)
-    except OSError as error:
-        raise InputError(f"cannot write '{out}': {error.strerror or error}") from error
+    with _alone(out):
+        token = secrets.token_hex(4)
+        places = _places(out, token)
+        try:
+            for place, files in zip(places, (public, private), strict=True):
+                _write_part(place, files)
+            with whole_file(_beside(out, "commit")) as commit:
+                commit.write_text(token, "ascii")
+        except BaseException:
+            for place in places:
+                shutil.rmtree(place.part, ignore_errors=True)
+            raise
+        recover(out)
 
 
 @contextmanager
 def _alone(out: Path) -> Iterator[None]:
-    """Keep other measurements from the same folder for as long as it takes."""
+    """Keep other measurements from the same folders, which hold nothing but finished results."""
     lock = _beside(out, "lock")
     try:
+        if not lock.parent.is_dir():
+            raise InputError(f"folder '{lock.parent}' does not exist; make it first")
+        check_writable(lock.parent)
         with FileLock(lock, timeout=0):
             try:
+                recover(out)
+                _refuse_foreign(out, "measurement")
+                _refuse_foreign(private_folder(out), "private")
                 yield
             finally:
                 with suppress(OSError):  # Windows keeps a file that is open
                     lock.unlink(missing_ok=True)
     except Timeout as error:
         raise InputError(f"another measurement is writing to '{out}'; wait for it") from error
+    except OSError as error:
+        raise InputError(f"cannot write '{out}': {error.strerror or error}") from error
 
 
 def add_files(folder: Path, files: Mapping[str, bytes], kind: Kind = "measurement") -> None:
@@ -198,10 +192,14 @@ def add_files(folder: Path, files: Mapping[str, bytes], kind: Kind = "measuremen
         listing = _listed(kind, listed).encode()
         for target, written in ((folder / name, content), (folder / LISTING, listing)):
             with whole_file(target) as beside:
-                if kind == "private":
-                    write_private(beside, written)
-                else:
-                    beside.write_bytes(written)
+                _put(beside, written, kind)
+
+
+def _put(path: Path, content: bytes, kind: Kind) -> None:
+    if kind == "private":
+        write_private(path, content)
+    else:
+        path.write_bytes(content)
 
 
 def recover(out: Path) -> None:
@@ -254,14 +252,10 @@ def _places(out: Path, token: str) -> tuple[Place, Place]:
 
 
 def _write_part(place: Place, files: Mapping[str, bytes]) -> None:
-    private = place.kind == "private"
-    place.part.mkdir(mode=0o700 if private else 0o755)
+    place.part.mkdir(mode=0o700 if place.kind == "private" else 0o755)
     listed = {name: [digest(content)] for name, content in files.items()}
     for name, content in {**files, LISTING: _listed(place.kind, listed).encode()}.items():
-        if private:
-            write_private(place.part / name, content)
-        else:
-            (place.part / name).write_bytes(content)
+        _put(place.part / name, content, place.kind)
 
 
 def _listed(kind: Kind, files: Mapping[str, list[str]]) -> str:

@@ -26,16 +26,7 @@ _LOST = "finished units are kept, and the same command goes on"
 
 
 class DaskEngine:
-    """A Dask cluster: one that is running, by its address, or one started here for the run.
-
-    Parameters
-    ----------
-    address
-        Address of the scheduler, such as ``tcp://10.0.0.1:8786``; without one, workers are
-        started on this machine.
-    workers
-        Number of workers to start where no address is given.
-    """
+    """A Dask cluster: one that is running, by its address, or one started here for the run."""
 
     #: Seconds to wait for a scheduler to answer.
     patience = 10.0

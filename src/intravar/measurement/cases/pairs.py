@@ -39,14 +39,8 @@ FAR = 0.5
 class AlikeScale:
     """By how much covariates may differ, one entry per column.
 
-    Attributes
-    ----------
-    mean, spread
-        By which a column is standardised; a gap counts as the mean.
-    weight
-        How much the column counts.
-    usual
-        How far two patients at random lie apart.
+    Columns are standardised by `mean` and `spread`, a gap counts as the mean; two patients at
+    random lie `usual` apart.
     """
 
     mean: FloatArray
@@ -85,18 +79,9 @@ def alike_points(
 ) -> FloatArray:
     """Return patients as points; two of them are alike if they lie within 1 of each other.
 
-    Parameters
-    ----------
-    observed
-        The patients.
-    origin
-        For every column the covariate that it comes from.
-    importance
-        How much decisions depend on each covariate; what is negative or not known counts as 0.
-    probability
-        What is predicted for each patient; by default nothing is.
-    scale
-        By how much covariates may differ; by default it is learned from these patients.
+    `origin` names for every column its covariate, `importance` says how much decisions depend on
+    each; what is negative or not known counts as 0. Without `probability` predictions do not count;
+    without `scale` it is learned from these patients.
 
     Examples
     --------
@@ -137,16 +122,8 @@ def nearest_within(
 ) -> list[tuple[int, float]]:
     """Return those among some patients who are alike, the nearest first, with their distances.
 
-    Parameters
-    ----------
-    points
-        Of all patients, see :func:`alike_points`.
-    patient
-        Position of the patient who is compared.
-    among
-        Positions of those who may be set beside, rising.
-    most
-        How many are wanted; equally near ones in the order of their positions.
+    `among` are positions, rising, of those who may be set beside `patient`; equally near ones come
+    in the order of their positions.
 
     Examples
     --------

@@ -20,16 +20,9 @@ ROUNDS = 20
 
 @dataclass(frozen=True, eq=False)
 class CampRules:
-    """What was learned of camps.
+    """What was learned of camps: directions and weights of their rules.
 
-    Attributes
-    ----------
-    centres
-        Direction of the weights of every camp.
-    weights
-        Of every camp's rule, one row each.
-    hyper
-        What is common to thresholds and rates of the physicians.
+    `hyper` is what is common to thresholds and rates of the physicians.
     """
 
     centres: FloatArray
@@ -95,16 +88,7 @@ def learn_camps(
 ) -> CampRules:
     """Learn the rule of every camp, and what is common to thresholds and rates around it.
 
-    Parameters
-    ----------
-    Z, y, code
-        Columns of the rule, decisions and physicians of all patients.
-    rows
-        Patients to learn from.
-    rules
-        Personal rules learned from `rows`, by which physicians are put into camps.
-    n_camps
-        How many there are.
+    By the personal rules learned from `rows`, physicians are put into camps.
     """
     present, who = np.unique(code[rows], return_inverse=True)
     camp, centres = find_camps(rules.theta[present], n_camps)

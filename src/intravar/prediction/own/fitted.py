@@ -38,15 +38,7 @@ NOTHING = 0.15
 
 @dataclass(frozen=True, eq=False)
 class OwnRules:
-    """What is common to the rules of physicians that have seen all of their patients.
-
-    Attributes
-    ----------
-    chosen
-        Columns that rules weigh.
-    hyper
-        Mean and covariance of the physicians' parameters.
-    """
+    """What is common to the rules of physicians that have seen all of their patients."""
 
     chosen: IntArray
     hyper: Hyper
@@ -66,15 +58,8 @@ def learn_own_rules(
 ) -> tuple[OwnRules, Left]:
     """Learn what is common to own rules; return what they leave of those learned from as well.
 
-    Parameters
-    ----------
-    task
-        The panels, made ready.
-    prediction, pooled
-        P(yes) per patient by predictions that have not seen the decision: the best ones, and those
-        that do not know the physician.
-    seed
-        Of the draws.
+    `prediction` and `pooled` are P(yes) by predictions that have not seen the decision: the best
+    ones, and those that do not know the physician. The seed is that of the draws.
     """
     y, code, J = task.y, task.code, len(task.panels)
     common = np.flatnonzero(task.sampled)
@@ -111,15 +96,7 @@ def _left(task: Task, p: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class SharedWeights:
-    """What is common to the weights of physicians.
-
-    Attributes
-    ----------
-    chosen, covariates
-        Columns that are weighed, and the names of the covariates they belong to.
-    hyper
-        Mean and covariance of the physicians' parameters.
-    """
+    """What is common to the weights of physicians; columns have the names of covariates."""
 
     chosen: IntArray
     covariates: tuple[str, ...]
@@ -129,11 +106,6 @@ class SharedWeights:
         """Return the weights of every panel's physician beside those of the others.
 
         Nobody's weights depend on who else is asked about.
-
-        Returns
-        -------
-        polars.DataFrame
-            physician, covariate, weight, others, difference, standard_error.
         """
         J = len(task.panels)
         rules = _fitted(task, _table(task, self.chosen), self.hyper)
@@ -154,17 +126,10 @@ class SharedWeights:
 
 
 def learn_weights(task: Task, names: Sequence[str]) -> SharedWeights:
-    """Learn what is common to the physicians' weights.
+    """Learn what is common to the physicians' weights; names are those of the panels' covariates.
 
     Weights are per standard deviation of the covariate, from a rule without trees that is learned
     from all patients: it describes, and predicts nothing.
-
-    Parameters
-    ----------
-    task
-        The panels, made ready.
-    names
-        Of the covariates, in the order of the panels.
     """
     y, code, J = task.y, task.code, len(task.panels)
     rows = np.flatnonzero(task.sampled)
@@ -177,11 +142,8 @@ def learn_weights(task: Task, names: Sequence[str]) -> SharedWeights:
 def notable(weights: pl.DataFrame) -> pl.DataFrame:
     """Return which covariates each physician weighs otherwise than the others, the surest first.
 
-    Returns
-    -------
-    polars.DataFrame
-        physician, covariate, how: "more", "less", "the other way", or "up" and "down" where the
-        others give it next to no weight.
+    `how` is "more", "less", "the other way", or "up" and "down" where the others give it next to no
+    weight.
 
     Examples
     --------

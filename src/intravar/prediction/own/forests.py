@@ -46,18 +46,8 @@ def own_forests(
 ) -> FloatArray:
     """Return P(yes) of the rows asked about, by a forest grown on the same physician's rows.
 
-    Parameters
-    ----------
-    covariates, y, code
-        Covariates without gaps, decision and physician of every patient.
-    rows, asked
-        Patients to learn from, and to predict.
-    n_physicians
-        Number of physicians.
-    share
-        P(yes) of a physician without patients to learn from.
-    looked_at
-        Covariates that count; by default all of them.
+    Covariates are without gaps; all of them are looked at by default. A physician without patients
+    to learn from has the `share`.
     """
     if looked_at is not None and len(looked_at) < covariates.shape[1]:
         covariates = np.ascontiguousarray(covariates[:, looked_at])

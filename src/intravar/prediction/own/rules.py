@@ -157,18 +157,8 @@ def learn_hyper(
 ) -> Hyper:
     """Estimate mean and covariance of the physicians' parameters from some rows.
 
-    Parameters
-    ----------
-    Z
-        Columns of the rule, the constant first; one row per patient.
-    y, code
-        Decision and physician per patient.
-    rows
-        Patients to learn from; physicians without any are left out.
-    n_physicians
-        Number of physicians.
-    start
-        Where to begin; a neighbouring fit saves rounds.
+    The first column of Z is constant; physicians without rows are left out. A neighbouring fit to
+    begin with saves rounds.
     """
     hyper, Z = start or start_hyper(Z.shape[1]), np.ascontiguousarray(Z)
     order, begin = sorted_panels(code, rows, n_physicians)
@@ -258,12 +248,8 @@ def fit_rules(
 def held_back_covariance(away: FloatArray, unsure: FloatArray) -> FloatArray:
     """Return the covariance that expects what the posteriors show, held back where data are few.
 
-    Parameters
-    ----------
-    away
-        Parameters of every physician, less their mean.
-    unsure
-        Sum of the covariances of what is not known of them.
+    `away` are parameters of every physician, less their mean; `unsure` is the sum of the
+    covariances of what is not known of them.
     """
     J, m = away.shape
     found = away.T @ away + unsure

@@ -215,16 +215,10 @@ def _totals(logits: Logits, values: FloatArray) -> FloatArray:
 class Across:
     """Predictions that know all decisions of a physician.
 
-    Attributes
-    ----------
-    predicted
-        Held-out P(yes), one row per patient and one column per decision.
-    correlation
-        Of the steadiness of physicians, by pair of decisions: of how closely they go with what
-        colleagues would do.
-    excess
-        Per physician and decision, by how much twice the squared error exceeds the discordance
-        because the physician's effects are not known exactly.
+    `predicted` is held-out P(yes) by patient and decision; `correlation` that of the steadiness of
+    physicians, of how closely they go with colleagues, by pair of decisions; `excess`, by physician
+    and decision, what twice the squared error has above the discordance because effects are not
+    known exactly.
     """
 
     predicted: FloatArray
@@ -242,19 +236,10 @@ def across_decisions(
     *,
     together: bool = True,
 ) -> Across:
-    """Return predictions that let a physician's decisions inform each other.
+    """Return predictions that let a physician's decisions inform each other, if together.
 
-    Parameters
-    ----------
-    own, pooled
-        Held-out P(yes) of each decision on its own, by who decides and without; one row per
-        patient and one column per decision.
-    decided, known
-        The decisions, and which of them are known.
-    code, fold
-        Physician and fold of every patient, from 0.
-    together
-        Whether decisions may inform each other at all.
+    `own` and `pooled` are held-out P(yes) of each decision on its own, by who decides and without;
+    one row per patient and one column per decision, as `decided` and `known`.
     """
     n_decisions, J = own.shape[1], int(code.max()) + 1
     designs = tuple(_design(pooled[:, k], known[:, k]) for k in range(n_decisions))

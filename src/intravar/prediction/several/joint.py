@@ -34,20 +34,9 @@ def conditionals(
 ) -> list[FloatArray]:
     """Return P(yes) of each decision given those before it.
 
-    Parameters
-    ----------
-    predicted
-        Held-out P(yes) by covariates alone, one row per patient and one column per decision.
-    decided
-        The decisions, all of them known.
-    code, fold
-        Physician and fold of every patient, from 0.
-
-    Returns
-    -------
-    list of ndarray
-        Per decision one row per patient and one column per combination of the decisions before
-        it, as :func:`intravar.outcomes.chained` takes it.
+    `predicted` is P(yes) by covariates alone; all decisions are known. Per decision the result has
+    one row per patient and one column per combination of the decisions before it, as
+    :func:`intravar.outcomes.chained` takes it.
     """
     score = clipped_logit(predicted)
     found = apart(predicted)
@@ -133,14 +122,8 @@ def apart(predicted: FloatArray) -> list[FloatArray]:
 def differ_bound(table: FloatArray, at: IntArray, code: IntArray, n_physicians: int) -> Bound:
     """Return the bound of the probability to differ in at least one decision, per physician.
 
-    Parameters
-    ----------
-    table
-        Predicted probability of every combination, one row per patient.
-    at
-        The combination that every patient got.
-    code, n_physicians
-        Physician of every patient, from 0, and how many there are.
+    `table` has the predicted probability of every combination, one row per patient; `at` is the
+    combination that every patient got.
 
     Examples
     --------

@@ -265,6 +265,8 @@ def _number_form(texts: pl.Series) -> NumberForm | None:
     simple = _asked(texts, plain=_all(_PLAIN), pointed=_TEXT.str.contains(".", literal=True).any())
     if simple["plain"] and not simple["pointed"]:
         return NumberForm(".", None)
+    if simple["plain"] and not _asked(texts.head(20), comma=_all(_WITH_COMMA))["comma"]:
+        return NumberForm(".", None, points=True)
     bare = _TEXT if simple["plain"] else _BARE
     told = _asked(
         texts.unique(),
