@@ -79,11 +79,6 @@ def leave_rows_of_a_kind(page: Any) -> None:
     )
 
 
-def empty_pictures(page: Any) -> None:
-    """Leave only the frames of pictures: axe walks through marks even where they are left out."""
-    page.evaluate("for (const svg of document.querySelectorAll('.plot svg')) svg.replaceChildren()")
-
-
 @cache
 def _axe() -> str:
     """Return axe-core; the package from PyPI carries its script."""
