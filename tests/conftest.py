@@ -3,15 +3,30 @@
 import os
 from collections.abc import Iterator
 
+import joblib
 import pytest
 from hypothesis import settings
 
+from compiled_once import compiled_once
 from dask_cluster import Cluster
 from learned_on_disk import kept
 
 # Machines are shared and noisy: no test fails because it took long.
 settings.register_profile("intravar", deadline=None)
 settings.load_profile("intravar")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors: some tests wait for browsers, servers and signals."""
+    return int(joblib.cpu_count()) + 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Compile what is compiled once for all processes that test."""
+    with compiled_once(pytestconfig.rootpath / ".pytest_cache" / "compiling"):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

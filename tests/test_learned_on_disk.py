@@ -6,7 +6,7 @@ import pytest
 
 import intravar
 from intravar.observed import Observed
-from intravar.prediction import cross_fitting, held_out
+from intravar.prediction import held_out
 from learned_on_disk import kept
 
 
@@ -32,6 +32,6 @@ def test_the_same_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             raise ZeroDivisionError
 
         # Whoever replaces a part of a learner wants it to be used.
-        monkeypatch.setattr(cross_fitting, "learn_candidates", broken)
+        monkeypatch.setattr(held_out, "learn_candidates", broken)
         with pytest.raises(ZeroDivisionError):
             predictions(cohort())

@@ -18,7 +18,6 @@ from intravar.publication.findings import hidden_repeats, shown_repeats
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
-NAN = np.array([np.nan])
 COLUMNS = {"physician": "doctor", "decision": "y", "case": "image"}
 
 
@@ -112,24 +111,28 @@ def test_cases_seen_once_do_not_follow(twice: int, once: int, share: float) -> N
     n = twice + once
     differ = round(share * twice)
 
-    def told(twice: int, differ: int) -> tuple[float, ...] | None:
-        sizes = np.array([n])
-        seen = SeenTwice(
-            Repeats(), 2 * sizes, np.array([differ / twice]), NAN, NAN, np.array([twice])
-        )
-        if hidden_repeats(seen, sizes, 11)[0]:
-            return None
-        return tuple(float(each[0]) for each in shown_repeats(seen, sizes, 11).values())
+    def told(twice: list[int], differ: list[int]) -> np.ndarray:
+        """Return what would be told of each, a row of its own; nothing known where it is hidden."""
+        sizes, nothing = np.full(len(twice), n), np.full(len(twice), np.nan)
+        share = np.array(differ) / np.array(twice)
+        seen = SeenTwice(Repeats(), 2 * sizes, share, nothing, nothing, np.array(twice))
+        rows = np.column_stack(list(shown_repeats(seen, sizes, 11).values()))
+        rows[hidden_repeats(seen, sizes, 11)] = np.nan
+        return rows
 
-    shown = told(twice, differ)
-    if shown is None:
+    shown = told([twice], [differ])[0]
+    if np.isnan(shown).any():
         return
-    fits = {
-        n - other
-        for other in range(twice - 40, n + 1)
-        for count in range(max(0, round(shown[0] * other) - 4), round(shown[0] * other) + 5)
-        if told(other, count) == shown
-    }
+    others, counts = zip(
+        *(
+            (other, count)
+            for other in range(twice - 40, n + 1)
+            for count in range(max(0, round(shown[0] * other) - 4), round(shown[0] * other) + 5)
+        ),
+        strict=True,
+    )
+    same = (told(list(others), list(counts)) == shown).all(axis=1)
+    fits = {n - other for other, fitting in zip(others, same, strict=True) if fitting}
     assert once in fits
     few = {each for each in fits if each < 11}
     # Few cases seen once are never told from none, nor from another few.

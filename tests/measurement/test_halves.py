@@ -13,7 +13,7 @@ from intravar.estimators.noise import noise_of
 from intravar.inference.intervals import TwoHalves
 from intravar.measurement import halves
 from intravar.observed import Observed
-from intravar.prediction import cross_fitting
+from intravar.prediction import held_out
 
 
 @cache
@@ -31,13 +31,13 @@ def test_the_whole_the_halves_and_noise_train_candidates_25_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trained = []
-    learn = cross_fitting.learn_candidates
+    learn = held_out.learn_candidates
 
     def counted(*given: Any) -> Any:
         trained.append(given)
         return learn(*given)
 
-    monkeypatch.setattr(cross_fitting, "learn_candidates", counted)
+    monkeypatch.setattr(held_out, "learn_candidates", counted)
     observed = cohort().take(np.arange(600))
     model = intravar.Predictability().fit_observed(observed)
     assert halves.compare_halves(model, observed, 0) is not None

@@ -414,8 +414,11 @@ def test_the_forecast_follows_the_machine_and_counts_periods(
     size = Size(4_800, 9, np.full(16, 300.0))
     cost = estimate_cost(size, intravar.Predictability)
     assert 12.8 / 2 < cost.seconds < 12.8
-    longer = estimate_cost(size, intravar.Predictability, periods=True)
+    longer = estimate_cost(size, intravar.Predictability, periods=[1_200] * 4)
     assert longer.seconds > 1.5 * cost.seconds
+    # The noise of each period is taken apart, so that many short ones take longer than few.
+    many = estimate_cost(size, intravar.Predictability, periods=[400] * 12)
+    assert many.seconds > 1.2 * longer.seconds
     monkeypatch.setattr("intravar.preparation.cost.pace", lambda: 3.0)
     assert cost.here().seconds == pytest.approx(3 * cost.seconds)
 

@@ -58,7 +58,10 @@ def packed_column(cells: Sequence[Cell]) -> dict[str, Any]:
     >>> packed_column([Cell("0.3", 0.3), Cell("–"), Cell("0.1", 0.1)])
     {'texts': ['0.1', '0.3', '–'], 'empty': 2, 'digits': 1, 'at': '120'}
     """
-    ordered = sorted({cell.text: _order(cell) for cell in cells}.items(), key=lambda each: each[1])
+    last = {cell.text: cell for cell in cells}
+    ordered = sorted(
+        ((text, _order(cell)) for text, cell in last.items()), key=lambda each: each[1]
+    )
     place = {text: at for at, (text, _) in enumerate(ordered)}
     return {
         "texts": list(place),
@@ -86,7 +89,8 @@ def packed_numbers(numbers: Sequence[int]) -> dict[str, Any]:
     digits, largest = 0, max(numbers, default=0)
     while 36**digits <= largest:
         digits += 1
-    return {"digits": digits, "at": "".join(_in_letters(number, digits) for number in numbers)}
+    letters = {number: _in_letters(number, digits) for number in set(numbers)}
+    return {"digits": digits, "at": "".join([letters[number] for number in numbers])}
 
 
 def _in_letters(number: int, digits: int) -> str:

@@ -248,10 +248,16 @@ def _of_table(
     """Look at a table that is held in memory, or at so large a part of one."""
     request = _labelled(request, table.columns)
     prepared = prepare(table, request, part=part, strata=strata)
-    size, periods = Size.of(prepared.observed), "date" in prepared.dealt
-    cost = estimate_cost(size, METHODS.get(method), periods=periods)
+    size = Size.of(prepared.observed)
+    cost = estimate_cost(size, METHODS.get(method), periods=_periods(prepared))
     panels = panel_sizes(prepared.observed, request.min_panel)
     return Check(request, name, notes, prepared, panels, method, cost)
+
+
+def _periods(prepared: Prepared) -> list[int]:
+    """Return the patients of each period; none where periods are not compared."""
+    dealt = prepared.dealt.get("date")
+    return [] if dealt is None else dealt.counts()
 
 
 def _labelled(request: Request, columns: Sequence[str]) -> Request:
@@ -361,7 +367,7 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
             size,
             beyond.n_read(size.n_covariates),
             METHODS[method],
-            periods="date" in prepared.dealt,
+            periods=_periods(prepared),
         ),
         beyond=beyond,
     )

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from intravar.estimators.base import CommonEstimator, Estimator, Size, Work
-from intravar.estimators.predictability import Predictability
+from intravar.estimators.predictability import REPETITIONS, SMALL_COHORT, Predictability
 from intravar.prediction.tasks import MOST_COMMON
 
 #: Seconds to deal a patient into a bucket, and to prepare one there, with each of their values.
@@ -82,10 +82,13 @@ class Cost:
         return f"about {time} and {memory}"
 
 
-def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool = False) -> Cost:
+def estimate_cost(
+    size: Size, method: type[Estimator] | None, *, periods: Sequence[int] = ()
+) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting.
 
-    If periods are compared, predictions are learned twice more.
+    If periods are compared, given by their patients, the method is fitted once more, with the
+    period as a covariate, and the noise of each is taken apart.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -97,18 +100,16 @@ def estimate_cost(size: Size, method: type[Estimator] | None, *, periods: bool =
     else:
         halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
         more = (3 if n <= FEW_PATIENTS else 1) * halves + (1 + HALVES_MORE) * once
-    if periods:
-        more += (2 + HALVES_MORE) * once
-    seconds = own + more + _around(n, p)
+    seconds = own + more + _around(n, p) + _of_periods(size, method, periods)
     return Cost(float(seconds), _memory_mb(size, method))
 
 
 def cost_of_many(
-    size: Size, n_patients: int, method: type[Estimator], *, periods: bool = False
+    size: Size, n_patients: int, method: type[Estimator], *, periods: Sequence[int] = ()
 ) -> Cost:
     """Estimate what it takes to learn from a sample of a size and to read all other patients.
 
-    With periods predictions are learned, and patients read, twice.
+    Periods are given by their patients in the sample; with them everybody is read twice.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -118,12 +119,9 @@ def cost_of_many(
         some = _of(size, min(n, MOST_COMMON))
         more = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
         more += (1 + HALVES_MORE) * _in_one_thread(some)
-    learned = own + more + _around(n, p)
+    learned = own + more + _around(n, p) + _of_periods(size, method, periods)
     processors = os.cpu_count() or 1
-    others = time_of_others(size, n_patients, method)
-    if periods:
-        learned += own + (1 + HALVES_MORE) * _in_one_thread(size)
-        others *= 2
+    others = (2 if periods else 1) * time_of_others(size, n_patients, method)
     readers = processors * (READER_MB + READER_VALUE_MB * p)
     return Cost(float(learned + others), _memory_mb(size, method) + readers)
 
@@ -145,6 +143,18 @@ def _in_one_thread(size: Size) -> float:
     """Return the seconds in which predictions are learned beside a method."""
     work = Predictability.work(size)
     return work.alone + work.shared
+
+
+def _of_periods(size: Size, method: type[Estimator] | None, periods: Sequence[int]) -> float:
+    """Return the seconds of one more fit, with the period, and of the noise of each period."""
+    if not periods:
+        return 0.0
+    parts = [_of(size, count) for count in periods]
+    deals = [REPETITIONS if part.n_patients <= SMALL_COHORT else 1 for part in parts]
+    # Patients are dealt into folds once where noise is all that is asked for.
+    apart = sum(_in_one_thread(part) / n for part, n in zip(parts, deals, strict=True))
+    known = Size(size.n_patients, size.n_covariates + 1, size.panels)
+    return time_of_fit(known, method) + (1 + HALVES_MORE) * apart
 
 
 def _of(size: Size, n_patients: int) -> Size:

@@ -38,6 +38,11 @@ class Dealt:
     names: tuple[str, ...]
     place: IntArray
 
+    def counts(self) -> list[int]:
+        """Return the patients of each stratum."""
+        known = self.place[self.place >= 0]
+        return [int(count) for count in np.bincount(known, minlength=len(self.names))]
+
 
 @dataclass(frozen=True, eq=False)
 class Levels:
