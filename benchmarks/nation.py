@@ -207,7 +207,7 @@ def with_more(table: pl.DataFrame, seed: int) -> pl.DataFrame:
     return table.with_columns(
         second=pl.Series((random.random(n) < chance).astype(np.int8)),
         ward=pl.Series(random.choice(["north", "south", "west"], n)),
-        seen=pl.date(2022, 1, 1) + pl.duration(days=pl.Series(random.integers(0, 1095, n))),
+        seen=pl.date(2022, 1, 1) + pl.duration(days=pl.lit(pl.Series(random.integers(0, 1095, n)))),
     )
 
 
