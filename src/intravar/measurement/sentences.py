@@ -148,8 +148,8 @@ def close_calls_sentence(patients: float, discordance: float) -> str:
     Examples
     --------
     >>> close_calls_sentence(0.27, 0.84)
-    '84 % of the discordance lies in close calls, the 27 % of patients that could be decided either \
-way.'
+    '84 % of the discordance lies in close calls, the 27 % of patients that could be decided \
+either way.'
     """
     return Sentence(
         "{discordance} % of the discordance lies in close calls, the {patients} "
