@@ -1,7 +1,7 @@
 """What whoever measures calls things: deciders, cases, the decision and its covariates.
 
-Sentences are templates with named fields, `{decider}` and the like. `Words.fill` alone fills them;
-a :class:`Sentence` keeps its template until those who asked are known.
+Sentences have named places for these words. Where the words are known, they are attributes of
+:class:`Words` in an f-string; elsewhere a :class:`Sentence` keeps its template until they are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from intravar.errors import InputError, option
@@ -23,9 +22,35 @@ LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 40, 80, 120
 _VOWEL = re.compile(r"(?!uni|use|eu|one|once)[aeiou]|hour|honest|honour|heir", re.IGNORECASE)
 
 
+class _Forms:
+    """Forms of the words that sentences have places for; :class:`Words` makes them."""
+
+    a_decider: str
+    A_decider: str
+    Decider: str
+    Deciders: str
+    decider_own: str
+    deciders_own: str
+    a_case: str
+    A_case: str
+    Case: str
+    Cases: str
+    case_own: str
+    cases_own: str
+    decided_for: str
+    decided_against: str
+    say_yes: str
+    says_yes: str
+    rate_of_yes: str
+
+
 @dataclass(frozen=True)
-class Words:
-    """What things are called.
+class Words(_Forms):
+    """What things are called, in the forms that sentences need.
+
+    `words.Deciders` begins a sentence, `words.a_decider` has its article, `words.deciders_own` is
+    "physicians'"; `decided_for`, `decided_against`, `say_yes`, `says_yes` and `rate_of_yes` name
+    the decision.
 
     Attributes
     ----------
@@ -45,7 +70,7 @@ class Words:
     >>> words = Words(decider="agency", deciders="agencies", case="claim", cases="claims")
     >>> words.fill("Two {cases} of {a_decider} in the {deciders_own} table 'patient'")
     "Two claims of an agency in the agencies' table 'patient'"
-    >>> Words(decision="statin").fill("the share {decided_for}")
+    >>> f"the share {Words(decision='statin').decided_for}"
     'the share decided for statin'
     """
 
@@ -56,6 +81,24 @@ class Words:
     decision: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
     title: str | None = None
+
+    def __post_init__(self) -> None:
+        forms: dict[str, str] = {}
+        for one, several in (("decider", "deciders"), ("case", "cases")):
+            for name in (one, several):
+                word: str = getattr(self, name)
+                own = f"{word}'" if word.endswith("s") else f"{word}'s"
+                forms |= {f"{name}_own": own, name.capitalize(): capital(word)}
+            article = with_article(getattr(self, one))
+            forms |= {f"a_{one}": article, f"A_{one}": capital(article)}
+        it = "" if self.decision is None else f" {self.decision}"
+        forms |= {f"decided_{way}": f"decided {way}{it}" for way in ("for", "against")}
+        forms |= {
+            "say_yes": f"decide for{it}" if it else "say yes",
+            "says_yes": f"decides for{it}" if it else "says yes",
+            "rate_of_yes": f"rate of{it}" if it else 'rate of "yes"',
+        }
+        vars(self).update(forms)
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Words:
@@ -81,11 +124,7 @@ class Words:
         )
 
     def fill(self, template: str, /, **values: object) -> str:
-        """Fill a sentence: `{decider}`, `{deciders}`, `{case}` and the like, and values by name.
-
-        Beside these there are `{Decider}` and so on at the beginning of a sentence, `{a_decider}`
-        with its article, `{deciders_own}` (physicians'), `{decided_for}`, `{decided_against}`,
-        `{say_yes}`, `{says_yes}` and `{rate_of_yes}`.
+        """Fill a template whose places have the names of the attributes, and values by name.
 
         Examples
         --------
@@ -97,7 +136,7 @@ class Words:
             name: self.said(value) if isinstance(value, Sentence) else value
             for name, value in values.items()
         }
-        return template.format_map(_fields(self) | told)
+        return template.format_map(vars(self) | told)
 
     def said(self, text: str) -> str:
         """Say a sentence in these words; text of others stays as it is."""
@@ -139,19 +178,6 @@ class Words:
                 return f"{label}{column[len(name) :]}"
         return column
 
-    def labelled(self, text: str) -> str:
-        """Return a text of ours with labels for the columns that it names.
-
-        Examples
-        --------
-        >>> Words(labels=(("AGE", "age"),)).labelled("weighs AGE more")
-        'weighs age more'
-        """
-        if not self.labels:
-            return text
-        names = "|".join(re.escape(name) for name, _ in self.labels)
-        return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: self.label(found[0]), text)
-
     @contextmanager
     def in_errors(self) -> Iterator[None]:
         """Say what is wrong with the input in these words."""
@@ -162,28 +188,6 @@ class Words:
             if told == error.message:
                 raise
             raise InputError(told) from error
-
-
-@cache
-def _fields(words: Words) -> dict[str, object]:
-    """Return what templates may name."""
-    found: dict[str, object] = {}
-    for name in ("decider", "deciders", "case", "cases"):
-        word: str = getattr(words, name)
-        found[name] = word
-        found[name.capitalize()] = capital(word)
-        found[f"{name}_own"] = f"{word}'" if word.endswith("s") else f"{word}'s"
-    for name in ("decider", "case"):
-        found[f"a_{name}"] = with_article(str(found[name]))
-        found[f"A_{name}"] = capital(with_article(str(found[name])))
-    it = "" if words.decision is None else f" {words.decision}"
-    found |= {f"decided_{way}": f"decided {way}{it}" for way in ("for", "against")}
-    found |= {
-        "say_yes": f"decide for{it}" if it else "say yes",
-        "says_yes": f"decides for{it}" if it else "says yes",
-        "rate_of_yes": f"rate of{it}" if it else 'rate of "yes"',
-    }
-    return found
 
 
 def with_article(word: str) -> str:

@@ -17,13 +17,14 @@ import pypdf
 import pytest
 
 from intravar.documents import typesetting
-from intravar.documents.blocks import Document, Figure, Table, tables, walk
+from intravar.documents.blocks import Document, Figure, tables, walk
 from intravar.documents.charts.paper import style_on_paper
 from intravar.documents.files import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
 from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
 from intravar.publication.files import read_published
+from intravar.tables import Table
 from read_files import pages_of, text_of
 
 FILES = ["report.pdf", "report.xlsx", "report.docx"]
@@ -138,6 +139,9 @@ def test_the_text_has_styles_tables_and_pictures_with_words(made: Path) -> None:
     described = [shape._inline.docPr.get("descr") for shape in text.inline_shapes]
     assert len(described) > 5
     assert all(described)
+    xml = text_of(made / "report.docx")
+    assert all("<w:tc>" in row for row in re.findall(r"<w:tr>.*?</w:tr>", xml, re.DOTALL))
+    assert "What was asked for." not in xml
 
 
 def test_the_pdf_has_names_words_and_tags(made: Path) -> None:

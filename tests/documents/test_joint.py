@@ -14,12 +14,12 @@ import pytest
 import intravar
 from documents.made_several import made_several
 from intravar.cli import main
-from intravar.documents.blocks import Figure, walk
+from intravar.documents.blocks import Figure, tables, walk
 from intravar.documents.files import MEASUREMENT_FORMATS, write_files
-from intravar.documents.measurement.joint import joint_sheet
 from intravar.documents.measurement.report import report
 from intravar.documents.page import as_html
 from intravar.documents.sheet.files import write_sheets
+from intravar.documents.sheet.sheet import sheet
 from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
 from read_files import text_of
@@ -61,19 +61,24 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
         assert all(re.search(r"<title>[^<]+</title><desc>[^<]+</desc>", s) for s in figure.svgs)
 
 
+def test_many_in_each_decision_are_not_printed() -> None:
+    for n, printed in ((30, True), (100, False)):
+        listed = {table.name: table for table in tables(report(made_several(n)))}
+        assert bool(listed["Each decision"].on("paper").columns) is printed
+        assert listed["Each decision"].on("page").columns
+
+
 def test_a_sheet_of_several_decisions() -> None:
     outputs = made_several()
-    joint = outputs.joint
-    assert joint is not None
     for who, figure in (("P-0000", "at most about 30 of 100"), ("P-0001", "or more of 100")):
-        document = joint_sheet(outputs, joint, who, called="Ada", private=None)
+        document = sheet(outputs, who, called="Ada")
         text = "\n".join(f"{aside} {told}" for aside, told in text_lines(document))
         assert figure in text
         assert "Each of your decisions" in text
         assert "P-0002" not in as_html(document)
     statin = replace(outputs.first, verdict="group only")
     unordered = replace(outputs, decisions=(statin, *outputs.decisions[1:]))
-    document = joint_sheet(unordered, joint, "P-0000", called="Ada", private=None)
+    document = sheet(unordered, "P-0000", called="Ada")
     assert "they cannot be compared with yours" in as_html(document)
 
 
@@ -93,8 +98,8 @@ def test_the_report_and_sheets_are_made_in_every_format(
         assert "team" in text, name
         assert pl.read_parquet(folder / "joint.parquet")["physician"][0] in text, name
         assert "P01" not in text
-    for sheet in ("Together", "Each decision", "Pairs"):
-        assert f'name="{sheet}"' in text_of(folder / "report.xlsx")
+    for table in ("Together", "Each decision", "Pairs"):
+        assert f'name="{table}"' in text_of(folder / "report.xlsx")
     sheets = write_sheets(folder, tmp_path / "sheets")
     assert sheets.files[-1].name == "sheets.csv"
     with pytest.raises(InputError, match="show one decision"):

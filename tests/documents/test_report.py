@@ -20,7 +20,6 @@ from intravar.documents.blocks import (
     Figure,
     Note,
     Paragraph,
-    Table,
     tables,
     walk,
 )
@@ -33,6 +32,7 @@ from intravar.documents.workbook import text_lines
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.sentences import MAY_BE_READ
 from intravar.publication.results import Balance, Decision, Leak, Published
+from intravar.tables import Table
 from intravar.wording import USUAL, Words
 
 HOSPITALS = Words("hospital", "hospitals", "admission", "admissions", decision="discharge")
@@ -104,7 +104,11 @@ def test_measured_and_with_a_figure_are_told_apart(thirty: Published) -> None:
 
 
 def test_without_a_figure_it_says_so(thirty: Published) -> None:
-    assert "No figure can be given." in told(report(changed(thirty, group=None)))
+    text = told(report(changed(thirty, group=None, claim="at most")))
+    assert "No figure can be given." in text
+    assert "the true figure lies" not in text
+    none = replace(thirty.first, n_reportable=0)
+    assert with_figure(none, USUAL) == "30 physicians were measured; none of them has a figure."
 
 
 def only(decision: Decision, reads: tuple[str, ...]) -> Decision:
@@ -162,8 +166,7 @@ def test_charts_that_say_nothing_are_sentences(published: Published, thirty: Pub
 def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:
     decision = replace(thirty.first, verdict="not interpretable")
     blocks = list(walk(report(replace(thirty, decisions=(decision,))).blocks))
-    drawn = {block.name for block in blocks if isinstance(block, Figure)}
-    assert not drawn
+    assert not [block.name for block in blocks if isinstance(block, Figure)]
     (table,) = [block for block in blocks if isinstance(block, Table) and block.interactive]
     assert [column.name for column in table.columns] == ["physician", "n_patients", "rate"]
     assert all(row.shown for row in table.rows)
@@ -228,7 +231,7 @@ def test_it_prints_on_few_pages(published: Published, n: int, most: int) -> None
     assert len(pages) <= most
     first = re.sub(r"\s+", " ", pages[0].extract_text())
     cards = next(block for block in document.blocks if isinstance(block, Cards))
-    for card in cards.cards:
+    for card in cards.blocks:
         assert card.title in first
     for page in pages:
         assert len(page.extract_text()) > 250

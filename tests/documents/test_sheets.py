@@ -17,7 +17,7 @@ import pypdf
 import pytest
 
 import intravar
-from intravar.documents.blocks import Document, Figure, KeyFigures, Note, Table, walk
+from intravar.documents.blocks import Document, Figure, KeyFigures, Note, walk
 from intravar.documents.measurement.handover import write_measurement
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
@@ -40,6 +40,7 @@ from intravar.publication.results import (
 from intravar.publication.results import (
     Figure as Share,
 )
+from intravar.tables import Table
 from intravar.wording import USUAL
 from read_files import text_of
 
@@ -186,7 +187,7 @@ def test_rate_rule_and_noise_are_told_in_their_words(told: Published) -> None:
     assert text.count("patient risk") == 5
     assert re.search(r'your rate of "yes" 42 % \(all: ', text)
     assert "your cases 120" in text
-    assert "10: they weigh cases differently" in text
+    assert "10 because they weigh cases differently" in text
     assert not re.search(r"physician|patient", text.replace("patient risk", ""))
 
 

@@ -216,6 +216,7 @@ def test_the_measurement_explains_itself(measured: Measurement) -> None:
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert page.count("<tr>") == 7
+    assert re.search(r'<th title="of 100 pairs of comparable [^"]*">of 100 pairs</th>', page)
 
 
 def test_explain_without_the_private_folder(folder: Path, tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from intravar.cli.progress import StepLines, StepProgress
-    from intravar.documents.blocks import Table
     from intravar.measurement.result import Measurement
     from intravar.publication import Decision, Joint, Published
+    from intravar.tables import Table
     from intravar.wording import Words
 
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"

@@ -34,52 +34,20 @@ def render_html(
     parts: Sequence[str] = (),
     scripts: Sequence[str] | None = None,
 ) -> str:
-    """Return a page that extends `base.html.j2`.
+    """Return a page that extends `base.html.j2`: `NAME.html.j2` of a package's folder `templates`.
 
-    Parameters
-    ----------
-    package
-        Package whose folder `templates` holds `NAME.html.j2`.
-    name
-        Name of the page.
-    content
-        What the template shows; a name that is missing is an error.
-    filters
-        How the template writes numbers.
-    looks
-        Colours of its own, beside those that every page has.
-    libraries
-        Scripts that go before the page's own.
-    parts
-        Which styles and scripts of the folder the page has, `PART.css` and `PART.js`; those of
-        its own name by default.
-    scripts
-        Which scripts, where these are others than the styles.
+    A name that `content` misses is an error. `looks` are colours beside those that every page has;
+    `libraries` are scripts that go before the page's own. It has the styles and scripts of its
+    `parts`, `PART.css` and `PART.js` (those of its own name by default), or other `scripts`.
     """
+    parts = parts or (name,)
     style = style_of(INKS | dict(looks or {}))
     style += template_text("base.css") + template_text("charts.css")
-    own = parts or (name,)
-    style += "".join(template_text(f"{part}.css", package) for part in own)
-    own = own if scripts is None else scripts
-    script = template_text("base.js") + "".join(
-        template_text(f"{part}.js", package) for part in own
-    )
+    style += "".join(template_text(f"{part}.css", package) for part in parts)
+    script = template_text("base.js")
+    for part in parts if scripts is None else scripts:
+        script += template_text(f"{part}.js", package)
     every = [*libraries, script]
-    page: str = (
-        _environment(package, filters or {})
-        .get_template(f"{name}.html.j2")
-        .render(
-            dict(content),
-            policy=policy(every, [style]),
-            style=Markup(style),
-            scripts=[Markup(script) for script in every],
-            version=version("intravar"),
-        )
-    )
-    return page
-
-
-def _environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Environment:
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader(_BASE)]),
         autoescape=True,
@@ -87,8 +55,15 @@ def _environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Env
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters)
-    return environment
+    environment.filters.update(filters or {})
+    page: str = environment.get_template(f"{name}.html.j2").render(
+        dict(content),
+        policy=policy(every, [style]),
+        style=Markup(style),
+        scripts=[Markup(script) for script in every],
+        version=version("intravar"),
+    )
+    return page
 
 
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
@@ -99,16 +74,17 @@ def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
     >>> policy([], ["a{}"]).partition("; ")[0]
     "default-src 'none'"
     """
-    script_hashes = " ".join(_hash(text) for text in scripts)
-    style_hashes = " ".join(_hash(text) for text in styles)
+    hashes = [
+        " ".join(
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+            for text in texts
+        )
+        for texts in (scripts, styles)
+    ]
     return (
-        f"default-src 'none'; script-src {script_hashes}; style-src {style_hashes}; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {hashes[0]}; style-src {hashes[1]}; base-uri 'none'; "
+        "form-action 'none'"
     )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def script_json(data: Any) -> Markup:

@@ -12,10 +12,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from intravar.documents.blocks import Annex, Cell, Document, Heading, Table, tables, walk
+from intravar.documents.blocks import Document, tables, walk
 from intravar.documents.charts.bins import MOST_SINGLE
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import render_html, script_json
+from intravar.tables import Cell, Table
 from intravar.wording import USUAL, Words
 
 #: Rows that are shown at once where there are too many for all, and without a script.
@@ -108,38 +109,20 @@ def as_html(
     width: str = "",
     links: tuple[tuple[str, str], ...] = (),
 ) -> str:
-    """Return a document as a page.
+    """Return a document as a page, in the words of whoever asked for the few around a table.
 
-    Parameters
-    ----------
-    document
-        What it holds.
-    words
-        What things are called, for the few words around a table.
-    where
-        Which columns its tables show: "page", or "whole" for all of them.
-    width
-        "sheet" for a narrow page.
-    links
-        Files beside the page, each with what it holds.
+    Tables show the columns of `where`: "page", or "whole" for all of them. The `width` of a narrow
+    page is "sheet". `links` are files beside the page, each with what it holds.
     """
     shown = {id(table): table.on(where) for table in tables(document)}
     packed = {key: packed_rows(table) for key, table in shown.items() if table.interactive}
-    headings = [
-        block
-        for block in walk(document.blocks)
-        if isinstance(block, Heading | Annex) and block.short
-    ]
-    interactive = any(table.interactive for table in shown.values())
-    parts = ["document"]
-    if interactive:
-        parts += ["table", "packed"] if any(packed.values()) else ["table"]
-    scripts = [*(("table",) if interactive else ()), *(("packed",) if any(packed.values()) else ())]
+    # The style of a table, and what sorts it: in the page, or packed.
+    parts = ["table"] * bool(packed) + ["packed"] * any(packed.values())
     content: dict[str, Any] = {
         "document": document,
         "words": words,
-        "headings": headings,
-        "interactive": interactive,
+        "headings": [block for block in walk(document.blocks) if getattr(block, "short", "")],
+        "interactive": bool(packed),
         "on": lambda table: shown[id(table)],
         "packed": lambda table: packed.get(id(table)),
         "first_rows": ROWS_AT_ONCE,
@@ -154,6 +137,6 @@ def as_html(
         content,
         filters={"kind": lambda block: type(block).__name__, "sorted_by": sort_value},
         looks=LOOKS,
-        parts=parts,
-        scripts=[*scripts, "document"] if interactive else [],
+        parts=["document", *parts],
+        scripts=[*parts, "document"] if packed else [],
     )

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
-from intravar.documents.blocks import (
-    MOST_WIDE,
-    Annex,
-    Block,
-    Bullets,
-    Cards,
-    Document,
-    Figure,
-    Heading,
-    KeyFigures,
-    Note,
-    Paragraph,
-    SideBySide,
-    Table,
-)
+from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
 from intravar.documents.charts.paper import chart_style, colour_of, on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import template_text
 from intravar.documents.typesetting import portable
 from intravar.errors import InputError
+from intravar.tables import MOST_WIDE, Table
 
 PAPERS = {"a4": "a4", "letter": "us-letter"}
 
@@ -38,21 +24,8 @@ def paper_size(name: str) -> str:
 
 
 def as_pdf(document: Document, paper: str = "a4") -> bytes:
-    """Return a document as PDF.
-
-    Parameters
-    ----------
-    document
-        What it holds.
-    paper
-        "a4" or "us-letter".
-    """
-    content = {
-        "title": document.title,
-        "about": document.about,
-        "paper": paper,
-        "blocks": _listed(document.blocks),
-    }
+    """Return a document as PDF, on paper as typst calls it."""
+    content = {**vars(document), "paper": paper, "blocks": _listed(document.blocks)}
     return portable(template_text("document.typ"), content)
 
 
@@ -62,43 +35,33 @@ def _listed(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def _plain_run(block: Block) -> list[dict[str, Any]]:
-    """Return a block; figures that stand side by side in rows of two or three."""
+    """Return a block; figures side by side in rows of two or three, or one beside a table."""
     if not isinstance(block, SideBySide):
         return [_plain(block)]
-    found: list[dict[str, Any]] = []
-    for figures, run in groupby(block.blocks, key=lambda each: isinstance(each, Figure)):
-        listed = list(run)
-        if not figures or len(listed) == 1:
-            found += _listed(listed)
-            continue
-        step = 2 if len(listed) in (2, 4) else 3
-        made = [_figure(each, narrow=True) for each in listed if isinstance(each, Figure)]
-        rows = [made[at : at + step] for at in range(0, len(made), step)]
-        found += [{"kind": "beside", "across": step, "blocks": row} for row in rows]
-    return found
+    figures = [each for each in block.blocks if isinstance(each, Figure)]
+    if len(block.blocks) < 2 or not figures or len(figures) < len(block.blocks) != 2:
+        return _listed(block.blocks)
+    step = 2 if len(block.blocks) in (2, 4) else 3
+    made = [
+        _figure(each, narrow=True) if isinstance(each, Figure) else _plain(each)
+        for each in block.blocks
+    ]
+    rows = [made[at : at + step] for at in range(0, len(made), step)]
+    return [{"kind": "beside", "across": step, "blocks": row} for row in rows]
 
 
 def _plain(block: Block) -> dict[str, Any]:
-    if isinstance(block, Heading | Paragraph | Bullets | KeyFigures):
-        return {"kind": type(block).__name__.lower(), **vars(block)}
-    if isinstance(block, Note):
-        look = LOOKS.get(block.look, LOOKS["care"]).light
-        ground = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light
-        return {"kind": "note", **vars(block), "ink": look, "ground": ground}
     if isinstance(block, Table):
         return _table(block.on("paper"))
     if isinstance(block, Figure):
         return _figure(block)
-    if isinstance(block, Cards):
-        cards = [
-            {"title": card.title, "wide": card.wide, "blocks": _listed(card.blocks)}
-            for card in block.cards
-        ]
-        return {"kind": "cards", "cards": cards}
-    if isinstance(block, Annex):
-        blocks = _listed(block.blocks)
-        return {"kind": "annex", "title": block.title, "page": block.new_page, "blocks": blocks}
-    raise TypeError(f"no block of a document: {block!r}")
+    made = {"kind": type(block).__name__.lower(), **vars(block)}
+    if isinstance(block, Note):
+        made["ink"] = LOOKS.get(block.look, LOOKS["care"]).light
+        made["ground"] = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light
+    if "blocks" in made:
+        made["blocks"] = _listed(made["blocks"])
+    return made
 
 
 def _table(table: Table) -> dict[str, Any]:

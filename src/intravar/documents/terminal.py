@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from intravar.documents.blocks import Table
+from intravar.tables import Table
 
 #: Rows that are printed, from both ends; files hold all.
 MOST_PRINTED = 24
@@ -16,19 +16,15 @@ _KEPT = 3
 
 
 def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
-    """Return a table for rich, and the headings for which the terminal has no room.
+    """Return a table for rich, and the headings for which a line of `width` letters has no room.
 
-    Parameters
-    ----------
-    table
-        Of a document; rows that have nothing to show are left out.
-    width
-        Letters in a line.
+    Rows that have nothing to show are left out.
 
     Examples
     --------
-    >>> from intravar.documents.blocks import plain_table
-    >>> made, left_out = as_rich(plain_table("Ages", "", ["who", "age"], [["Ada", "36"]]), 80)
+    >>> from intravar.tables import table_of
+    >>> table = table_of("Names", "", ["Ada"], [("who", 1, str), ("letters", 1, len)])
+    >>> made, left_out = as_rich(table, 80)
     >>> len(made.columns), left_out
     (2, [])
     """

@@ -66,15 +66,7 @@ _PICTURE = b"""
 
 
 def portable(template: str, content: Mapping[str, Any]) -> bytes:
-    """Return a PDF.
-
-    Parameters
-    ----------
-    template
-        Text of a typst file that reads `json(bytes(sys.inputs.data))`.
-    content
-        What it shows; `font` is added.
-    """
+    """Return a PDF of a typst file that reads `json(bytes(sys.inputs.data))`; `font` is added."""
     data = json.dumps(dict(content) | {"font": FONT}, ensure_ascii=False)
     return _compiled(template.encode(), data, "pdf")
 

@@ -12,20 +12,19 @@ from intravar.documents.blocks import (
     Annex,
     Block,
     Bullets,
-    Cards,
+    Card,
     Document,
     Figure,
     Heading,
     KeyFigures,
     Note,
     Paragraph,
-    SideBySide,
-    Table,
 )
 from intravar.documents.charts.paper import on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.typesetting import drawn
 from intravar.printable import printable
+from intravar.tables import Table
 
 #: Fixed timestamp: the same measurement gives the same file.
 CREATED = datetime.datetime(2000, 1, 1)
@@ -77,19 +76,16 @@ def _add(file: Any, blocks: Sequence[Block]) -> None:
             note.add_run(printable(block.strong)).bold = True
             note.add_run(printable(f" {block.text}"))
         elif isinstance(block, Table):
-            _add_table(file, block.on("paper"))
+            part = block.on("paper")
+            if part.columns and part.rows:  # a row without cells is no row of a text
+                _add_table(file, part)
         elif isinstance(block, Figure):
             _add_figure(file, block)
-        elif isinstance(block, Cards):
-            for card in block.cards:
-                file.add_heading(printable(card.title), level=2)
-                _add(file, card.blocks)
-        elif isinstance(block, Annex):
-            if block.new_page:
+        else:
+            if isinstance(block, Annex) and block.new_page:
                 file.add_page_break()
-            file.add_heading(printable(block.title), level=1)
-            _add(file, block.blocks)
-        elif isinstance(block, SideBySide):
+            if isinstance(block, Annex | Card):
+                file.add_heading(printable(block.title), level=1 + isinstance(block, Card))
             _add(file, block.blocks)
 
 

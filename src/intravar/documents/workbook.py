@@ -19,11 +19,11 @@ from intravar.documents.blocks import (
     KeyFigures,
     Note,
     Paragraph,
-    Table,
     tables,
     walk,
 )
 from intravar.documents.word import CREATED
+from intravar.tables import Table
 
 #: Width of columns, height of a line and lines of a row at the most; letters of a cell.
 NARROWEST, WIDEST, LINE, MOST_LINES, LONGEST_CELL = 9, 60, 15, 12, 32_000

@@ -6,7 +6,7 @@ nothing else of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -119,11 +119,6 @@ class Evidence:
     def with_differences(self, differences: pl.DataFrame) -> Self:
         """Return the same with another table of what physicians weigh otherwise."""
         return self if self.differences is None else self._with(differences=differences)
-
-    def with_words(self, labelled: Callable[[str], str]) -> Self:
-        """Return the same with covariates called by their labels."""
-        words = tuple(None if each is None else labelled(each) for each in self.words)
-        return self._with(words=words) if words else self
 
     def _with(self, **changes: Any) -> Self:
         return replace(self, **changes)  # type: ignore[type-var]

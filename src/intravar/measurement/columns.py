@@ -7,12 +7,15 @@ evidence of a method.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
+
+from intravar.tables import Cell, Column, Row, Table, hundreds
+from intravar.wording import Words
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
 #: only with a reportable one; only where those who are not eligible are not few either; only where
@@ -222,3 +225,158 @@ def rounded(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(
         pl.col(column.name).round(column.digits) for column in COLUMNS if column.digits is not None
     )
+
+
+_FILES = ("workbook", "whole")
+_PAGE = ("page", *_FILES)
+_PAPER = ("paper", *_PAGE)
+_MOSTLY = ("terminal", *_PAPER)
+_EVERYWHERE = ("dense", *_MOSTLY)
+
+
+class _Place(NamedTuple):
+    """Where a column stands, how much room it takes, and what it says beside its own values.
+
+    An interval stands behind its column as text: its name, its ends and its meaning. `hundred`:
+    told as a number of 100.
+    """
+
+    where: tuple[str, ...] = _FILES
+    kind: str = ""
+    share: float = 1.0
+    hundred: bool = False
+    heading: str = ""
+    meaning: str = ""
+    interval: tuple[str, str, str, str] | None = None
+
+
+#: What the table holds where no figure may be read, and what tells that somebody has one.
+_FACTS, _KNOWN = ("physician", "n_patients", "rate"), ("discordance", "band", "identified_low")
+#: Columns that stand elsewhere than in files, or are told in another way there.
+_PLACES = {
+    "physician": _Place(_EVERYWHERE, share=1.6),
+    "n_patients": _Place(_MOSTLY, "minor"),
+    "discordance": _Place(
+        _EVERYWHERE,
+        share=1.3,
+        hundred=True,
+        heading="of 100 pairs",
+        meaning="of 100 pairs of comparable {cases}, so many get different decisions; a range "
+        "where an exact value could reveal small numbers of {cases}",
+        interval=("interval", "low", "high", "where the true value lies, as far as chance goes"),
+    ),
+    **dict.fromkeys(("low", "high", "identified_low", "identified_high"), _Place(hundred=True)),
+    "shrunken": _Place(_MOSTLY, "minor", hundred=True),
+    "rate": _Place(_MOSTLY, "minor"),
+    "explained": _Place(_PAPER),
+    "in_close_calls": _Place(_PAGE, "least"),
+    "expected": _Place(_PAGE, "least", hundred=True),
+    "gain": _Place(_PAGE, "least"),
+    "contradiction": _Place(
+        _PAPER,
+        "least",
+        hundred=True,
+        heading="self-contradiction",
+        meaning="of 100 cases seen twice, so many were decided differently the second time",
+        interval=(
+            "contradiction_interval",
+            "contradiction_low",
+            "contradiction_high",
+            "of the self-contradiction",
+        ),
+    ),
+    **dict.fromkeys(("contradiction_low", "contradiction_high"), _Place(hundred=True)),
+    "n_pairs": _Place(_PAGE, "least"),
+    "reliability": _Place(_MOSTLY, "least"),
+    "rank": _Place(
+        _EVERYWHERE,
+        "minor",
+        1.3,
+        meaning="expected rank with its 95 % interval; 1 is the most consistent {decider}",
+    ),
+    "reportable": _Place(("workbook",)),
+    "reason": _Place(_PAGE, "words", 3.0),
+}
+
+
+def decider_table(
+    physicians: pl.DataFrame,
+    words: Words,
+    *,
+    ranked: bool,
+    readable: bool = True,
+    band: Callable[[str], Cell] = Cell,
+) -> Table:
+    """Return the table of all deciders, the most consistent first where there is an order.
+
+    Where no figure is `readable` it holds none. `band` writes what stands in the place of a number
+    where one could reveal small counts.
+    """
+    table = physicians.with_row_index("p")
+    filled = {each for each in table.columns if table[each].null_count() < table.height}
+    shown = [
+        (column, _PLACES.get(column.name, _Place()))
+        for column in COLUMNS
+        if column.name in filled | {"discordance"} and column.name != "band"
+        if readable or column.name in _FACTS
+    ]
+    order = ["rank", "physician"] if ranked else ["physician"]
+    ordered = table.sort(
+        "reportable", *order, descending=[True] + [False] * len(order), nulls_last=True
+    )
+    columns = [made for each in shown for made in _columns(*each, words)]
+    rows = [
+        Row(
+            [cell for each in shown for cell in _cells(*each, row, band)],
+            row["p"],
+            not readable or any(row[known] is not None for known in _KNOWN),
+        )
+        for row in ordered.iter_rows(named=True)
+    ]
+    first = "Rank 1 is the most consistent." if ranked else f"One row per {words.decider}."
+    caption = (
+        f"{first} A dash: not reported, or hidden because small numbers of {words.cases} could be "
+        "worked out from it."
+    )
+    return Table(words.Deciders, caption, columns, rows, interactive=True)
+
+
+def _columns(column: ResultColumn, place: _Place, words: Words) -> Iterator[Column]:
+    yield Column(
+        column.name,
+        words.fill(place.heading or column.heading),
+        words.fill(place.meaning or column.words),
+        column.name in ("physician", "reason"),
+        1 if place.hundred else column.digits,
+        place.share,
+        place.where,
+        place.kind,
+    )
+    if place.interval is not None:  # its ends are numbers in a workbook
+        name, _, _, meaning = place.interval
+        where = tuple(each for each in place.where if each != "workbook")
+        yield Column(name, "95 % interval", meaning, share=1.2, where=where)
+
+
+def _cells(
+    column: ResultColumn, place: _Place, row: Mapping[str, Any], band: Callable[[str], Cell]
+) -> Iterator[Cell]:
+    value = row[column.name]
+    low, high = row["identified_low"], row["identified_high"]
+    if value is None and column.name == "discordance" and low is not None:
+        yield Cell(hundreds(low, high), order=50 * (low + high))
+    elif value is None and column.name == "discordance" and row["band"] is not None:
+        yield band(row["band"])
+    elif value is None:
+        yield Cell("" if column.name == "reason" else "–")
+    elif column.name == "rank":
+        yield Cell(f"{value:.0f} ({row['rank_low']} to {row['rank_high']})", value)
+    elif place.hundred:
+        yield Cell(f"{100 * value:.0f}", round(100 * value, 1), order=value)
+    elif column.name in ("physician", "reason"):
+        yield Cell(str(value))
+    else:
+        yield Cell(column.text(value), value)
+    if place.interval is not None:
+        low, high = (row[end] for end in place.interval[1:3])
+        yield Cell(hundreds(low, high), order=low)

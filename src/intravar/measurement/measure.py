@@ -373,15 +373,13 @@ def _time_of_others(check: Check) -> float:
 
 
 def _worded(everybody: OneDecision) -> OneDecision:
-    """Say of rules of their own how many patients they are about, in the user's words."""
-    check, words = everybody.check, everybody.check.request.words
+    """Say of rules of their own how many patients they are about."""
+    check = everybody.check
     name, main = next(iter(everybody.fitted.items()))
     evidence = main.evidence
     if check.beyond is None and evidence.differences is not None:
         apart = with_n_apart(evidence.differences, check.prepared.observed)
         evidence = evidence.with_differences(apart)
-    if words.labels:
-        evidence = evidence.with_words(words.labelled)
     return replace(everybody, fitted={**everybody.fitted, name: replace(main, evidence=evidence)})
 
 

@@ -17,14 +17,14 @@ from intravar.estimators.noise import Noise
 from intravar.estimators.repeats import Repeats
 from intravar.frames import as_they_came, handed_back
 from intravar.inference.group import Group
-from intravar.measurement.columns import COLUMNS
+from intravar.measurement.columns import decider_table
 from intravar.measurement.diagnostics import Diagnostics
 from intravar.measurement.halves import Halves
 from intravar.measurement.rule import Location, SuggestedRule
 from intravar.measurement.scores import Scores, SeenTwice, claim_of, in_words
 from intravar.measurement.strata import Course, Strata
 from intravar.measurement.unrecorded import Unrecorded
-from intravar.measurement.verdict import Verdict, compared_in
+from intravar.measurement.verdict import NOTHING, UNRANKED, Verdict, compared_in
 from intravar.preparation.check import Check
 from intravar.request import Request
 
@@ -231,16 +231,15 @@ class Measurement:
 
     def _repr_html_(self) -> str:
         """Show the measurement as a table in a notebook."""
-        filled = [each for each in COLUMNS if self.table[each.name].null_count() < len(self.table)]
-        fill = self.request.words.fill
+        ranked, readable = self.verdict not in UNRANKED, self.verdict != NOTHING
+        made = decider_table(self.table, self.request.words, ranked=ranked, readable=readable)
+        table = made.on("page")
         heads = "".join(
-            f'<th title="{escape(fill(c.words))}">{escape(fill(c.heading))}</th>' for c in filled
+            f'<th title="{escape(c.meaning)}">{escape(c.heading)}</th>' for c in table.columns
         )
         rows = "".join(
-            "<tr>"
-            + "".join(f"<td>{escape(column.text(row[column.name]))}</td>" for column in filled)
-            + "</tr>"
-            for row in self.table.head(MOST_PRINTED).iter_rows(named=True)
+            "<tr>" + "".join(f"<td>{escape(cell.text)}</td>" for cell in row.cells) + "</tr>"
+            for row in table.rows[:MOST_PRINTED]
         )
         more = self.table.height - MOST_PRINTED
         notes = [f"and {more:,} more"] * (more > 0) + [f"warning: {each}" for each in self.warnings]

@@ -160,7 +160,7 @@ way.'
     """
     return Sentence(
         "{discordance} % of the discordance lies in close calls, the {patients} "
-        "% of {cases} who could be decided either way.",
+        "% of {cases} that could be decided either way.",
         discordance=hundredths(discordance),
         patients=hundredths(patients),
     )

@@ -1,9 +1,9 @@
-from .bins import histogram
 from .paper import on_paper
 from .plot import (
     HEIGHT,
     NARROW,
     WIDE,
+    Dot,
     Drawing,
     LegendEntry,
     Plot,
@@ -11,18 +11,17 @@ from .plot import (
     round_ticks,
     text_width,
 )
-from .rows import RowPlot, bar_plot, panels, row_plot
+from .rows import Labelled, panels, row_plot
 
 __all__ = [
     "HEIGHT",
     "NARROW",
     "WIDE",
+    "Dot",
     "Drawing",
+    "Labelled",
     "LegendEntry",
     "Plot",
-    "RowPlot",
-    "bar_plot",
-    "histogram",
     "label_lines",
     "on_paper",
     "panels",

@@ -51,11 +51,7 @@ Bin(low=0.33, high=0.34, number=1)]
 
 
 def _place_of_share(values: FloatArray, step: float) -> FloatArray:
-    return np.minimum(_place(values, step), round(1 / step) - 1)
-
-
-def _place(values: FloatArray, step: float) -> FloatArray:
-    return np.floor(values / step + 1e-9)
+    return np.minimum(np.floor(values / step + 1e-9), round(1 / step) - 1)
 
 
 def histogram(
@@ -70,22 +66,8 @@ def histogram(
 ) -> Plot:
     """Plot how many have which share, with room above the bars for a mark.
 
-    Parameters
-    ----------
-    values
-        Shares.
-    width
-        Of the picture.
-    names
-        What the share is, and what is counted.
-    counted
-        Says a number of them.
-    step
-        Width of a bin.
-    reach
-        How far the axis goes at least.
-    unit
-        What a share of 1 is on the axis: 100 for "of 100".
+    `names` are what the share is and what is counted, which `counted` says; the axis goes to
+    `reach` at least, and a share of 1 is a `unit` on it: 100 for "of 100".
     """
     bins = in_bins(values, step)
     most = max(each.number for each in bins)
@@ -123,7 +105,7 @@ def on_plane(sizes: FloatArray, shares: FloatArray) -> list[PlaneBin]:
         return []
     first, last = int(sizes.min()), int(sizes.max())
     across = -(-(last - first + 1) // COLUMNS)
-    columns = _place(sizes - first, across)
+    columns = (sizes - first) // across
     places = np.column_stack([columns, _place_of_share(shares, PLANE_STEP)]).astype(int)
     different, counts = np.unique(places, axis=0, return_counts=True)
     return [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from intravar.documents.charts.plot import BOTTOM, RIGHT, Plot, text_width
+from intravar.documents.charts.plot import BOTTOM, RIGHT, Dot, Plot, text_width
 from intravar.text import shortened
 
 #: Letters of a label at the most.
@@ -15,33 +14,12 @@ LONGEST = 30
 LANE, STACK, RADIUS = 17, 84, 5.0
 
 
-class Dot(NamedTuple):
-    """A value, what it says when pointed at, how it looks, whom it stands for, and its label."""
-
-    value: float
-    hint: str = ""
-    kind: str = "point"
-    who: int | None = None
-    label: str = ""
-
-
 def dot_plot(
     dots: Sequence[Dot], width: int, axis: str, *, ends: tuple[float, float], step: float = 1.0
 ) -> Plot:
     """Plot a dot for everybody, stacked in steps; labels stand above, none over another.
 
-    Parameters
-    ----------
-    dots
-        In any order.
-    width
-        Of the picture.
-    axis
-        What the values are.
-    ends
-        Of the axis.
-    step
-        Values that round to the same multiple of it stand above each other.
+    Values that round to the same multiple of `step` stand above each other.
 
     Examples
     --------

@@ -89,6 +89,17 @@ class LegendEntry(NamedTuple):
     shape: str = "circle"
 
 
+class Dot(NamedTuple):
+    """A value, what it says when pointed at, how it looks, whom it stands for, and its label."""
+
+    value: float
+    hint: str = ""
+    kind: str = "point"
+    who: int | None = None
+    label: str = ""
+    radius: float = 4
+
+
 #: Marks that are lines: a colour is that of the line.
 _LINES = ("line", "limit", "outer", "interval", "range", "hollow")
 
@@ -103,15 +114,7 @@ def _look(kind: str, colour: str | None) -> Markup:
 
 @dataclass
 class Drawing:
-    """An SVG picture.
-
-    Parameters
-    ----------
-    width, height
-        In pixels.
-    parts
-        Its elements, the lowest first.
-    """
+    """An SVG picture of a size in pixels; its elements are `parts`, the lowest first."""
 
     width: int = WIDE
     height: int = HEIGHT
@@ -192,16 +195,9 @@ class Drawing:
 
 @dataclass
 class Plot(Drawing):
-    """An SVG picture with two axes.
+    """An SVG picture with two axes, of which `x` and `y` are the ranges.
 
-    Parameters
-    ----------
-    x, y
-        Ranges of the two axes.
-    left, top, bottom
-        Margins in pixels; a legend needs a larger one at the top.
-    x_log, y_log
-        Whether an axis is logarithmic.
+    Margins are in pixels; a legend needs a larger one at the top.
     """
 
     x: tuple[float, float] = (0, 1)
@@ -272,12 +268,9 @@ class Plot(Drawing):
         self.box((a, b), (c - a, d - b), hint, kind, colour)
 
     def finder(self, x: str, y: str | float) -> None:
-        """Leave a place where a script may mark one physician by columns of the table.
+        """Leave a place where a script may mark one physician by the columns that the axes show.
 
-        Parameters
-        ----------
-        x, y
-            Columns that the axes show; a number is a height that does not depend on who it is.
+        A number is a height that does not depend on who it is.
         """
         (left, bottom), (right, top) = self.place(0, 0), self.place(1, 1)
         if not isinstance(y, str):
@@ -302,16 +295,10 @@ class Plot(Drawing):
         y_ticks: Sequence[tuple[float, str]] | None = None,
         count: int | None = None,
     ) -> None:
-        """Add both axes.
+        """Add both axes with what they show.
 
-        Parameters
-        ----------
-        x_name, y_name
-            What they show.
-        x_ticks, y_ticks
-            Places and their labels, for instance of groups; round numbers by default.
-        count
-            Of an axis that counts from 1: whole numbers up to this one alone.
+        Ticks are places with labels, for instance of groups; round numbers by default. An axis that
+        counts from 1 has whole numbers up to `count` alone.
         """
         across = _labelled(self.x) if x_ticks is None else x_ticks
         if count is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -12,6 +12,7 @@ from intravar.documents.charts.plot import (
     RIGHT,
     TOP,
     WIDE,
+    Dot,
     Drawing,
     Plot,
     label_lines,
@@ -24,76 +25,98 @@ ROW, LINE = 24, 16
 BESIDE = 180, 110
 
 
-@dataclass
-class RowPlot(Plot):
-    """A plot with one labelled row below the other.
+class Labelled(NamedTuple):
+    """A row: its label, its dots, lines from low to high with their kinds, or a bar from zero."""
 
-    Parameters
-    ----------
-    lines
-        The lines of every label.
-    beside
-        Whether labels stand left of the rows; else above.
-    """
-
-    lines: list[list[str]] = field(default_factory=list)
-    beside: bool = True
+    label: str
+    dots: Sequence[Dot] = ()
+    lines: Sequence[tuple[str, float, float]] = ()
+    bar: Dot | None = None
 
     @property
-    def row_height(self) -> int:
-        """Pixels from one row to the next."""
-        return ROW if self.beside else ROW + LINE * max(len(each) for each in self.lines)
-
-    def at(self, position: int) -> float:
-        """Return the height of a row's mark; rows are counted from 1."""
-        return position if self.beside else position + 0.5 - ROW / 2 / self.row_height
-
-    def add_bar(self, position: int, value: float, hint: str, kind: str = "fill") -> None:
-        """Add a bar from zero to a value."""
-        half = 8 / self.row_height
-        middle = self.at(position)
-        self.bar((0, max(value, 0.0)), (middle + half, middle - half), hint, kind)
-
-    def add_labels(self) -> None:
-        """Write the labels of all rows."""
-        for position, lines in enumerate(self.lines, 1):
-            _, middle = self.place(0, position)
-            if self.beside:
-                self.write(lines[0], (self.left - 8, middle), "label", "end")
-                continue
-            top = middle - self.row_height / 2 + 11
-            spans = Markup("").join(
-                Markup('<tspan x="{}" y="{}">{}</tspan>').format(
-                    self.left, round(top + LINE * n, 1), line
-                )
-                for n, line in enumerate(lines)
+    def most(self) -> float:
+        """The largest value in it."""
+        return max(
+            (
+                0.0,
+                *(dot.value for dot in self.dots),
+                *(high for _, _, high in self.lines),
+                *([] if self.bar is None else [self.bar.value]),
             )
-            self.add('<text class="label">{spans}</text>', spans=spans)
+        )
 
 
-def row_plot(names: Sequence[str], most: float, width: int, axis: str) -> RowPlot:
-    """Return a plot with a labelled row per name and values from zero to the right."""
-    room = BESIDE[0] if width == WIDE else BESIDE[1]
-    longest = max(text_width(name) for name in names)
-    beside = longest <= room - 16
-    left = round(longest) + 16 if beside else 12
-    lines = [[name] if beside else label_lines(name, width - left - RIGHT) for name in names]
-    plot = RowPlot(
-        width, x=(0, most or 1.0), y=(len(names) + 0.5, 0.5), left=left, lines=lines, beside=beside
+def row_plot(
+    rows: Sequence[Labelled], axis: str, *, most: float | None = None
+) -> Callable[[int], Plot]:
+    """Return what plots a labelled row per name in a width, with values from zero to the right.
+
+    The axis ends with `most`, or a little behind the largest value. Labels stand beside the rows
+    where there is room, else above.
+
+    Examples
+    --------
+    >>> plot = row_plot([Labelled("Ada", [Dot(3, "Ada: 3")], [("interval", 1, 5)])], "of 10")
+    >>> plot(350).height
+    84
+    """
+    end = 1.05 * max(row.most for row in rows) if most is None else most
+    longest = max(text_width(row.label) for row in rows)
+
+    def plot(width: int) -> Plot:
+        beside = longest <= BESIDE[width != WIDE] - 16
+        left = round(longest) + 16 if beside else 12
+        room = width - left - RIGHT
+        labels = [[row.label] if beside else label_lines(row.label, room) for row in rows]
+        height = ROW if beside else ROW + LINE * max(map(len, labels))
+        drawn = Plot(
+            width,
+            height * len(rows) + TOP + BOTTOM,
+            x=(0, end or 1.0),
+            y=(len(rows) + 0.5, 0.5),
+            left=left,
+        )
+        drawn.axes(axis, y_ticks=())
+        for position, (row, lines) in enumerate(zip(rows, labels, strict=True), 1):
+            _write_label(drawn, lines, position, 0 if beside else height)
+            at = position if beside else position + 0.5 - ROW / 2 / height
+            if row.bar is not None:
+                ends = at + 8 / height, at - 8 / height
+                drawn.bar((0, max(row.bar.value, 0.0)), ends, row.bar.hint, "fill")
+            for kind, low, high in row.lines:
+                drawn.interval(at, low, high, upright=False, kind=kind)
+            for dot in row.dots:
+                look = {"who": dot.who, "radius": dot.radius}
+                drawn.point((dot.value, at), dot.hint, dot.kind, **look)
+        return drawn
+
+    return plot
+
+
+def _write_label(plot: Plot, lines: Sequence[str], position: int, height: int) -> None:
+    """Write the label of a row beside it, or in lines above where rows have a height for them."""
+    _, middle = plot.place(0, position)
+    if not height:
+        plot.write(lines[0], (plot.left - 8, middle), "label", "end")
+        return
+    top = middle - height / 2 + 11
+    spans = Markup("").join(
+        Markup('<tspan x="{}" y="{}">{}</tspan>').format(plot.left, round(top + LINE * n, 1), line)
+        for n, line in enumerate(lines)
     )
-    plot.height = plot.row_height * len(names) + TOP + BOTTOM
-    plot.axes(axis, y_ticks=())
-    plot.add_labels()
-    return plot
+    plot.add('<text class="label">{spans}</text>', spans=spans)
 
 
-def bar_plot(axis: str, rows: list[tuple[str, float]], width: int) -> RowPlot:
-    """Plot a bar per labelled row."""
-    most = max((value for _, value in rows), default=0)
-    plot = row_plot([name for name, _ in rows], most, width, axis)
-    for position, (name, value) in enumerate(rows, 1):
-        plot.add_bar(position, value, f"{name}: {value:.3g}")
-    return plot
+def bar_plot(
+    axis: str, rows: Sequence[tuple[str, float]], *, most: float | None = None, unit: str = ""
+) -> Callable[[int], Plot]:
+    """Return what plots a bar per labelled row."""
+    end = max((value for _, value in rows), default=0.0) if most is None else most
+    bars = [
+        Labelled(name, bar=Dot(value, f"{name}: {value:{'.0f' if unit else '.3g'}}{unit}"))
+        for name, value in rows
+    ]
+    return row_plot(bars, axis, most=end)
 
 
 #: Pixels over a panel for its title.
@@ -101,16 +124,7 @@ TITLE = 22
 
 
 def panels(drawings: Sequence[Drawing], columns: int, titles: Sequence[str] = ()) -> Drawing:
-    """Return one picture of several, so many in a row.
-
-    Parameters
-    ----------
-    drawings
-        From the left and the top.
-    columns
-        How many stand side by side.
-    titles
-        One for each of them, or none at all.
+    """Return one picture of several, so many in a row, each with a title or none with one.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.documents.blocks import Block, Figure, Paragraph, charted
+from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
 from intravar.documents.charts.bins import (
     MOST_SINGLE,
     PlaneBin,
@@ -19,9 +19,9 @@ from intravar.documents.charts.bins import (
     on_plane,
     shades_key,
 )
-from intravar.documents.charts.dots import Dot, dot_plot
-from intravar.documents.charts.plot import NARROW, Plot
-from intravar.documents.charts.rows import row_plot
+from intravar.documents.charts.dots import dot_plot
+from intravar.documents.charts.plot import NARROW, Dot, Plot
+from intravar.documents.charts.rows import Labelled, row_plot
 from intravar.inference.funnel import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision
@@ -64,14 +64,15 @@ class Everyone:
         """Whether ranges of levels stand in the place of numbers."""
         return any(row["discordance"] is None for row in self.rows)
 
-    def levels(self) -> FloatArray:
-        """Return the scores of 100; the middle of the range where the level is not determined."""
-        return np.array([100 * _level(row) for row in self.rows], dtype=float)
+    def of_hundred(self, name: str) -> FloatArray:
+        """Return a column of 100; of the score the middle of the range where it is a range."""
+        if name == "discordance":
+            return np.array([100 * _level(row) for row in self.rows], dtype=float)
+        return 100 * np.array([row[name] for row in self.rows], dtype=float)
 
     def typical(self) -> tuple[float, float, float]:
         """Return the median score and the ends of an interval of median width around it."""
-        levels = self.levels()
-        low, high = (100 * np.array([row[end] for row in self.rows]) for end in ("low", "high"))
+        levels, low, high = (self.of_hundred(name) for name in ("discordance", "low", "high"))
         middle = float(np.median(levels))
         below, above = float(np.median(levels - low)), float(np.median(high - levels))
         return middle, max(middle - below, 0.0), min(middle + above, 100.0)
@@ -97,11 +98,10 @@ def everyone(decision: Decision) -> Everyone | None:
 
 def hint(row: dict[str, Any]) -> str:
     """Say one decider's figure in a few words."""
+    low, high = (round(100 * row[end]) for end in ("low", "high"))
     if row["discordance"] is None:
-        low, high = (round(100 * row[end]) for end in ("low", "high"))
         return f"{row['physician']}: between {low} and {high} of 100"
-    about, low, high = (round(100 * row[name]) for name in ("discordance", "low", "high"))
-    return f"{row['physician']}: {about} of 100 [{low}, {high}]"
+    return f"{row['physician']}: {round(100 * row['discordance'])} of 100 [{low}, {high}]"
 
 
 def dots(decision: Decision, words: Words) -> Figure | None:
@@ -109,33 +109,22 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     data = everyone(decision)
     if data is None or len(data.rows) < 2:
         return None
-    funnel = funnel_of(decision)
-    out = set() if funnel is None or not data.ranked else {row["p"] for row in funnel.outside}
-    named = {row["p"] for row in funnel.outside[:MOST_NAMED]} if out and funnel else set()
-    if data.ranked and not out:
-        ranked = [row["p"] for row in data.rows if row["rank"] is not None]
-        named = {*ranked[:1], *ranked[-1:]}
-    levels = data.levels()
+    levels, n = data.of_hundred("discordance"), len(data.rows)
     first, median, third = np.quantile(levels, (0.25, 0.5, 0.75)).tolist()
-    n = len(data.rows)
-    told = words.fill(
-        "{n} with a figure: the median is {median:.0f} of 100 pairs, half of them lie between "
-        "{first:.0f} and {third:.0f}, all between {low:.0f} and {high:.0f}.",
-        n=words.counted(n),
-        median=median,
-        first=first,
-        third=third,
-        low=levels.min(),
-        high=levels.max(),
+    told = (
+        f"{words.counted(n)} with a figure: the median is {median:.0f} of 100 pairs, half of them "
+        f"lie between {first:.0f} and {third:.0f}, all between {levels.min():.0f} and "
+        f"{levels.max():.0f}."
     )
-    title = words.fill("Every {decider} as a dot")
     if data.binned:
-        bars = (("fill", words.deciders), ("interval", "typical 95 % interval"))
-        title = words.fill("How many {deciders} have which figure")
-        return charted(
-            "dots", title, told, lambda w: _distribution(data, w, words), reading="", key=bars
-        )
-    end = max(10.0, float(levels.max()) * 1.08)
+        return _counts(data, "dots", f"How many {words.deciders} have which figure", told, words)
+    funnel = funnel_of(decision)
+    outside = [row["p"] for row in funnel.outside] if funnel and data.ranked else []
+    named = outside[:MOST_NAMED]
+    if data.ranked and not outside:
+        ranked = [row["p"] for row in data.rows if row["rank"] is not None]
+        named = [*ranked[:1], *ranked[-1:]]
+    out, end = set(outside), max(10.0, float(levels.max()) * 1.08)
     marks = [
         Dot(
             float(level),
@@ -146,13 +135,12 @@ def dots(decision: Decision, words: Words) -> Figure | None:
         )
         for row, level in zip(data.rows, levels.tolist(), strict=True)
     ]
-    key = (("point", words.decider), ("point out", "stands out")) if out else ()
-    step = max(end / 60, 0.5)
 
     def plot(width: int) -> Plot:
-        return dot_plot(marks, width, DISCORDANCE, ends=(0, end), step=step)
+        return dot_plot(marks, width, DISCORDANCE, ends=(0, end), step=max(end / 60, 0.5))
 
-    return charted("dots", title, told, plot, reading="", key=key)
+    key = (("point", words.decider), ("point out", "stands out")) if out else ()
+    return charted("dots", f"Every {words.decider} as a dot", told, plot, reading="", key=key)
 
 
 def intervals(decision: Decision, words: Words) -> Figure | None:
@@ -160,73 +148,64 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     data = everyone(decision)
     if data is None:
         return None
-    key: tuple[tuple[str, str], ...]
+    name, n = "physicians-picture", words.counted(len(data.rows))
     missing = decision.physicians.height - len(data.rows)
-    left_out = f"{missing:,} without a figure are not in it." if missing else ""
+    left_out = f" {missing:,} without a figure are not in it." if missing else ""
     if data.binned:
-        title = words.fill("How many {deciders} have which discordance")
         middle, low, high = data.typical()
-        reading = words.fill(
-            "Each bar counts the {deciders} in a step of 1 of 100. The line above is as long as a "
-            "typical 95 % interval: {deciders} who lie closer together are hard to tell apart. "
-            "{left_out}",
-            left_out=left_out,
+        told = (
+            f"{n} counted by discordance: the median is {middle:.0f} of 100, and a 95 % interval "
+            f"typically spans {high - low:.0f}."
         )
-        told = words.fill(
-            "{n} counted by discordance: the median is {middle:.0f} of 100, and a 95 % interval "
-            "typically spans {span:.0f}.",
-            n=words.counted(len(data.rows)),
-            middle=middle,
-            span=high - low,
+        reading = (
+            f"Each bar counts the {words.deciders} in a step of 1 of 100. The line above is as "
+            f"long as a typical 95 % interval: {words.deciders} who lie closer together are hard "
+            f"to tell apart.{left_out}"
         )
-        draw = _distribution
-        key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
-    else:
-        title = words.fill("Every {decider} with the 95 % interval")
-        order = "the most consistent first" if data.ranked else "in the order of names"
-        why = "" if data.ranked else " Too little is known of each to rank them."
-        if decision.verdict in UNRANKED:
-            why = " The data do not support a ranking."
-        reading = f"{capital(order)}.{why} {left_out}"
-        told = words.fill(
-            "{n}, {order}, each with the estimate, its 95 % interval and the value pulled towards "
-            "the average. The table holds the numbers.",
-            n=words.counted(len(data.rows)),
-            order=order,
-        )
-        draw = _each
-        key = _each_key(data)
+        title = f"How many {words.deciders} have which discordance"
+        return _counts(data, name, title, told, words, reading)
+    order = "the most consistent first" if data.ranked else "in the order of names"
+    why = "" if data.ranked else " Too little is known of each to rank them."
+    if decision.verdict in UNRANKED:
+        why = " The data do not support a ranking."
+    told = (
+        f"{n}, {order}, each with the estimate, its 95 % interval and the value pulled towards "
+        "the average. The table holds the numbers."
+    )
     return charted(
-        "physicians-picture",
-        title,
+        name,
+        f"Every {words.decider} with the 95 % interval",
         told,
-        lambda width: draw(data, width, words),
-        reading=reading.strip(),
-        key=key,
+        lambda width: _each(data, width, words),
+        reading=f"{capital(order)}.{why}{left_out}",
+        key=_each_key(data),
     )
 
 
-def _each_key(data: Everyone) -> tuple[tuple[str, str], ...]:
+def _each_key(data: Everyone) -> Key:
     few = len(data.rows) <= MOST_INTERVALS
     unranked = data.ranked and any(row["rank"] is None for row in data.rows)
-    return (
-        *([] if data.ranges else [("point", "estimate")]),
-        *([("range", "levels that fit equally well")] if data.ranges else []),
-        *([("point unranked", "estimate, cannot be ranked")] if unranked else []),
-        *([("hollow", "pulled towards the average")] if few and not data.ranges else []),
-        ("interval", "95 % interval") if few else ("band", "95 % interval, of neighbours together"),
+    entries = (
+        (not data.ranges, "point", "estimate"),
+        (data.ranges, "range", "levels that fit equally well"),
+        (unranked, "point unranked", "estimate, cannot be ranked"),
+        (few and not data.ranges, "hollow", "pulled towards the average"),
+        (few, "interval", "95 % interval"),
+        (not few, "band", "95 % interval, of neighbours together"),
     )
+    return [(kind, told) for there, kind, told in entries if there]
 
 
 def _each(data: Everyone, width: int, words: Words) -> Plot:
     rows = data.rows
-    top = 100 * max(row["high"] for row in rows)
-    plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(100.0, top * 1.05)))
+    low, high = data.of_hundred("low"), data.of_hundred("high")
+    plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(100.0, float(high.max()) * 1.05)))
     order = "most consistent first" if data.ranked else "by name"
     plot.axes(f"{words.deciders}, {order}", "of 100 pairs", count=len(rows))
     few = len(rows) <= MOST_INTERVALS
-    if not few:
-        plot.band(_band(rows))
+    if not few:  # the mean interval of neighbours
+        parts = np.array_split(np.arange(len(rows)), BAND_STEPS)
+        plot.band([(p.mean() + 1, low[p].mean(), high[p].mean()) for p in parts])
     radius = max(1.5, min(4.0, 0.35 * width / max(len(rows), 1)))
     for position, row in enumerate(rows, 1):
         if few:
@@ -236,35 +215,33 @@ def _each(data: Everyone, width: int, words: Words) -> Plot:
             plot.interval(position, *ends, kind="range")
             continue
         told = hint(row) if len(rows) <= MOST_HINTS else ""
-        if few and row["shrunken"] is not None:
-            at = position, 100 * row["shrunken"]
-            plot.point(at, told, "hollow", who=row["p"], radius=radius)
         kind = "point unranked" if data.ranked and row["rank"] is None else "point"
-        plot.point((position, 100 * row["discordance"]), told, kind, who=row["p"], radius=radius)
+        marks = [("hollow", "shrunken")] if few and row["shrunken"] is not None else []
+        for look, name in (*marks, (kind, "discordance")):
+            plot.point((position, 100 * row[name]), told, look, who=row["p"], radius=radius)
     return plot
 
 
-def _band(rows: list[dict[str, Any]]) -> list[tuple[float, float, float]]:
-    """Return the mean interval of neighbours."""
-    low, high = (100 * np.array([row[end] for row in rows]) for end in ("low", "high"))
-    return [
-        (float(part.mean()) + 1, float(low[part].mean()), float(high[part].mean()))
-        for part in np.array_split(np.arange(len(rows)), BAND_STEPS)
-    ]
-
-
-def _distribution(data: Everyone, width: int, words: Words) -> Plot:
-    """Plot how many have which score, and how long an interval typically is."""
+def _counts(
+    data: Everyone, name: str, title: str, told: str, words: Words, reading: str = ""
+) -> Figure:
+    """Return how many have which score, and how long an interval typically is."""
     axis = f"{DISCORDANCE}{', middle of the range' if data.ranges else ''}"
     middle, low, high = data.typical()
-    names = axis, words.fill("{deciders} per 1 of 100")
-    plot = histogram(data.levels() / 100, width, names, words.counted, reach=high, unit=100)
-    height = 0.95 * plot.y[1]
-    told = f"median {middle:.0f}, typical 95 % interval from {low:.0f} to {high:.0f}"
-    plot.interval(height, low, high, upright=False)
-    plot.point((middle, height), told)
-    plot.finder("discordance", 0.05 * plot.y[1])
-    return plot
+
+    def plot(width: int) -> Plot:
+        levels = data.of_hundred("discordance") / 100
+        names = axis, f"{words.deciders} per 1 of 100"
+        drawn = histogram(levels, width, names, words.counted, reach=high, unit=100)
+        height = 0.95 * drawn.y[1]
+        drawn.interval(height, low, high, upright=False)
+        typical = f"median {middle:.0f}, typical 95 % interval from {low:.0f} to {high:.0f}"
+        drawn.point((middle, height), typical)
+        drawn.finder("discordance", 0.05 * drawn.y[1])
+        return drawn
+
+    key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
+    return charted(name, title, told, plot, reading=reading, key=key)
 
 
 def order_ends(decision: Decision, words: Words) -> Figure | None:
@@ -274,29 +251,22 @@ def order_ends(decision: Decision, words: Words) -> Figure | None:
         return None
     ranked = [row for row in data.rows if row["rank"] is not None]
     rows = ranked[:NAMED_ENDS] + ranked[max(NAMED_ENDS, len(ranked) - NAMED_ENDS) :]
-    title = "The ends of the order"
+    labelled = []
+    for row in rows:
+        lines, marks = [("interval", 100 * row["low"], 100 * row["high"])], []
+        if row["discordance"] is None:
+            lines.append(("range", 100 * row["identified_low"], 100 * row["identified_high"]))
+        else:
+            marks.append(Dot(100 * row["discordance"], hint(row), who=row["p"]))
+        labelled.append(Labelled(str(row["physician"]), marks, lines))
     reading = (
         "The most and the least consistent, each with the 95 % interval. Where intervals overlap, "
         "who comes first is a guess."
     )
     told = f"The most consistent first: {'; '.join(map(hint, rows))}."
+    plot = row_plot(labelled, DISCORDANCE)
     key = (("interval", "95 % interval"),)
-    return charted("ends", title, told, lambda w: _plot_ends(rows, w), reading=reading, key=key)
-
-
-def _plot_ends(rows: list[dict[str, Any]], width: int) -> Plot:
-    names = [str(row["physician"]) for row in rows]
-    top = 100 * max(row["high"] for row in rows)
-    plot = row_plot(names, min(100.0, top * 1.05), width, DISCORDANCE)
-    for position, row in enumerate(rows, 1):
-        at = plot.at(position)
-        plot.interval(at, 100 * row["low"], 100 * row["high"], upright=False)
-        if row["discordance"] is None:
-            ends = 100 * row["identified_low"], 100 * row["identified_high"]
-            plot.interval(at, *ends, upright=False, kind="range")
-        else:
-            plot.point((100 * row["discordance"], at), hint(row), who=row["p"])
-    return plot
+    return charted("ends", "The ends of the order", told, plot, reading=reading, key=key)
 
 
 class Funnel(NamedTuple):
@@ -320,8 +290,9 @@ class Funnel(NamedTuple):
 
     @property
     def alone(self) -> set[int]:
-        """The rows of the table that have a mark of their own among very many."""
-        return {row["p"] for row in self.outside[:MOST_MARKS]}
+        """The rows of the table that have a mark of their own: of very many the farthest."""
+        marked = self.outside[:MOST_MARKS] if self.binned else self.rows
+        return {row["p"] for row in marked}
 
     @property
     def sizes(self) -> list[int]:
@@ -351,13 +322,13 @@ def funnel_of(decision: Decision) -> Funnel | None:
     score, size = (table[name].to_numpy().astype(float) for name in ("discordance", f"n_{by}"))
     if by == "pairs":
         limits = funnel_limits(score, size, None)
-        return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
-    # The lower end of a limit says how far it may fall, and nothing of chance.
-    below = "discordance" if decision.claim == "at most" else "low"
-    width = INNER * (1 if below == "discordance" else 2)
-    error = (table["high"] - table[below]).to_numpy() / width
-    every = np.array([*zip(score, size, error, strict=True), *_banded(decision)]).T
-    limits = funnel_limits(*every)
+    else:
+        # The lower end of a limit says how far it may fall, and nothing of chance.
+        below = "discordance" if decision.claim == "at most" else "low"
+        width = INNER * (1 if below == "discordance" else 2)
+        error = (table["high"] - table[below]).to_numpy() / width
+        every = np.array([*zip(score, size, error, strict=True), *_banded(decision)]).T
+        limits = funnel_limits(*every)
     return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
 
 
@@ -375,30 +346,28 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         return None
     n = len(data.outside)
     who = "nobody does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
-    told = words.fill(
-        "Does any {decider} differ by more than chance and the usual spread allow? "
-        "By limits that 2 of 1,000 would cross by chance, {who}.",
-        who=who,
+    told = (
+        f"Does any {words.decider} differ by more than chance and the usual spread allow? By "
+        f"limits that 2 of 1,000 would cross by chance, {who}."
     )
     if len(data.rows) < FUNNEL_FROM or max(data.sizes) < FUNNEL_SIZES * min(data.sizes):
         return Paragraph(told)
-    title = "Who differs by more than chance?"
-    unit = words.cases if data.by == "patients" else data.by
-    key: tuple[tuple[str, str], ...] = (
+    if data.binned and n > MOST_MARKS:
+        told += f" The {MOST_MARKS} farthest have a mark each; squares count the others."
+    key: Key = (
         ("line", "average"),
         ("limit", "95 % limits"),
         ("outer", "99.8 % limits"),
         *([("point out", "beyond them")] if n else []),
         *(shades_key(data.bins(), words.deciders) if data.binned else ()),
     )
-    if data.binned and n > MOST_MARKS:
-        told += f" The {MOST_MARKS} farthest have a mark each; squares count the others."
-    return charted("funnel", title, told, lambda w: _plot_funnel(data, w, unit, words), key=key)
+    title = "Who differs by more than chance?"
+    return charted("funnel", title, told, lambda width: _plot_funnel(data, width, words), key=key)
 
 
-def _plot_funnel(data: Funnel, width: int, unit: str, words: Words) -> Plot:
+def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
     """Plot discordance against pairs or patients, with what chance and usual spread allow."""
-    size = f"n_{data.by}"
+    size, unit = f"n_{data.by}", words.cases if data.by == "patients" else data.by
     smallest, largest = min(data.sizes), 1.05 * max(data.sizes)
     first = 0.0 if smallest < 0.4 * largest else 0.8 * smallest
     sizes = np.linspace(max(first, 4.0, 0.6 * smallest), largest, 60)
@@ -406,7 +375,7 @@ def _plot_funnel(data: Funnel, width: int, unit: str, words: Words) -> Plot:
     middle = 100 * data.limits.middle
     highest = max(*(100 * row["discordance"] for row in data.rows), middle + OUTER * half[-1])
     plot = Plot(width, x=(first, largest), y=(0, min(100.0, float(highest) * 1.15)))
-    plot.axes(words.fill("{unit} of {a_decider}", unit=unit), "of 100 pairs")
+    plot.axes(f"{unit} of {words.a_decider}", "of 100 pairs")
     if data.binned:
         add_plane(plot, data.bins(), unit, words.counted, scale=100)
     for kind, z in (("limit", INNER), ("outer", OUTER)):
@@ -416,15 +385,14 @@ def _plot_funnel(data: Funnel, width: int, unit: str, words: Words) -> Plot:
             plot.line(list(zip(sizes[inside], edge[inside], strict=True)), kind)
     plot.line([(first, middle), (largest, middle)], "line")
     radius = 4 if len(data.rows) <= MOST_INTERVALS else 2 if width == NARROW else 2.5
-    alone = data.alone if data.binned else None
+    hinted = data.binned or len(data.rows) <= MOST_HINTS
+    alone = data.alone
     for row, distance in zip(data.rows, data.distance.tolist(), strict=True):
-        if alone is not None and row["p"] not in alone:
-            continue
-        told = len(data.rows) <= MOST_HINTS or alone is not None
-        shown = f"{hint(row)}, {row[size]:,} {unit}" if told else ""
-        kind = "point out" if abs(distance) > OUTER else "point"
-        at = row[size], 100 * row["discordance"]
-        plot.point(at, shown, kind, who=row["p"], radius=radius)
+        if row["p"] in alone:
+            shown = f"{hint(row)}, {row[size]:,} {unit}" if hinted else ""
+            kind = "point out" if abs(distance) > OUTER else "point"
+            at = row[size], 100 * row["discordance"]
+            plot.point(at, shown, kind, who=row["p"], radius=radius)
     if data.binned:
         plot.finder(size, "discordance")
     return plot

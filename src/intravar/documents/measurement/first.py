@@ -12,6 +12,7 @@ from intravar.documents.measurement.deciders import (
     Funnel,
     dots,
     funnel_of,
+    hint,
     with_intervals,
 )
 from intravar.documents.measurement.group import (
@@ -25,6 +26,7 @@ from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
 from intravar.publication.group import differences_line
 from intravar.publication.results import Decision
+from intravar.tables import hundred
 from intravar.wording import Words, agree, capital
 
 #: How grave a verdict is, as a look of notes.
@@ -35,6 +37,16 @@ LOOK_OF = {
 }
 #: Loss of AUC from which on decisions are said to rest on a covariate.
 TELLS = 0.01
+#: What a discordance does not mean, in the same words wherever the figure stands.
+_NOT_MEANT = (
+    "It says nothing about intent, and nothing about whether a decision was right: {a_decider} who "
+    "is always wrong is consistent.",
+    "Reasons that are not in the record (a preference, an exception, a test that was not recorded) "
+    "count as inconsistency here. A high figure is a question to ask, not a finding against a "
+    "person.",
+    "{Deciders} who see more close calls can be expected to differ more.",
+    "With few {cases} the figure is uncertain; always read it with its interval.",
+)
 
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
@@ -43,36 +55,31 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
     cards = [_figure_card(decision, words)]
     if decision.verdict != NOTHING:
         cards += [_deciders_card(decision, funnel, words), _where_card(decision, words)]
-    cards.append(
-        Card("What to do next", [Bullets(next_steps(decision, funnel, words), numbered=True)], True)
-    )
-    return [verdict_note(decision, words), *_leaks(decision, words), Cards(cards)]
-
-
-def verdict_note(decision: Decision, words: Words) -> Note:
-    """Return the verdict, what may be read, and its first reason."""
-    reason = decision.verdict_reasons[0] if decision.verdict_reasons else ""
-    told = words.said(MAY_BE_READ[decision.verdict])
-    return Note(
-        f"{capital(decision.verdict)}.",
-        f"{told} {capital(reason)}.".replace(" .", "").strip(),
-        LOOK_OF.get(decision.verdict, "care"),
-    )
-
-
-def _leaks(decision: Decision, words: Words) -> list[Block]:
-    return [
+    steps = Bullets(next_steps(decision, funnel, words), numbered=True)
+    cards.append(Card("What to do next", [steps], wide=True))
+    leaks = [
         Note(
-            words.fill("'{column}' may give the decision away.", column=words.label(leak.column)),
-            words.fill(
-                "{why}. If it is known only after the decision, {deciders} look more consistent "
-                "than they are, and the true figure is higher.",
-                why=capital(leak.why),
-            ),
+            f"'{words.label(leak.column)}' may give the decision away.",
+            f"{capital(leak.why)}. If it is known only after the decision, {words.deciders} look "
+            "more consistent than they are, and the true figure is higher.",
             "alarm",
         )
         for leak in decision.leaks
     ]
+    return [verdict_note(decision, words), *leaks, Cards(cards)]
+
+
+def verdict_note(decision: Decision, words: Words) -> Note:
+    """Return the verdict, what may be read, and its first reason."""
+    reason = f" {capital(decision.verdict_reasons[0])}." if decision.verdict_reasons else ""
+    told = words.said(MAY_BE_READ[decision.verdict])
+    look = LOOK_OF.get(decision.verdict, "care")
+    return Note(f"{capital(decision.verdict)}.", f"{told}{reason}", look)
+
+
+def not_meant(words: Words) -> list[str]:
+    """Return what the figure does not mean."""
+    return [words.fill(line) for line in _NOT_MEANT]
 
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
@@ -89,41 +96,38 @@ def _by_record(decision: Decision, words: Words) -> tuple[str, str]:
     group = decision.group
     if group is None or group.discordance is None:
         return "No figure can be given.", ""
-    about = round(100 * group.discordance)
+    about = hundred(group.discordance)
     told = f"Of 100 {decision.compared}, {decision.claim} {about} get different decisions"
-    same = words.fill("Both {cases} of a pair are of the same {decider}.")
+    same = f"Both {words.cases} of a pair are of the same {words.decider}."
     if group.low is None or group.high is None:
         return told, same
-    low, high = round(100 * group.low), round(100 * group.high)
     if decision.claim != "about":
-        return told, f"An upper limit: with 95 % confidence at most {high}. {same}"
-    return told, f"95 % interval {low} to {high}. {same}"
+        return told, f"An upper limit: with 95 % confidence at most {hundred(group.high)}. {same}"
+    return told, f"95 % interval {hundred(group.low)} to {hundred(group.high)}. {same}"
 
 
 def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
     group = decision.group
-    found: list[str] = []
-    if decision.verdict == NOTHING:
-        return found
-    if group is not None and group.explained is not None and group.explained.value is not None:
-        found.append(words.said(explained_sentence(group.explained.value)))
+    if decision.verdict == NOTHING or group is None or group.discordance is None:
+        return []
+    lines: list[str] = []
+    if group.explained is not None and group.explained.value is not None:
+        lines.append(words.said(explained_sentence(group.explained.value)))
     if decision.claim != "about":
-        found.append(
-            words.fill(
-                "What could not be predicted counts as different, even where the {decider} was "
-                "consistent: the true figure lies at or below the limit."
-            )
+        lines.append(
+            f"What could not be predicted counts as different, even where the {words.decider} was "
+            "consistent: the true figure lies at or below the limit."
         )
-    found += [capital(line) + "." for line in decision.verdict_reasons[1:3]]
-    if group is not None and (told := rates_in_words(group.with_rate, group.with_half)):
-        found.append(words.said(told))
+    lines += [capital(line) + "." for line in decision.verdict_reasons[1:3]]
+    if told := rates_in_words(group.with_rate, group.with_half):
+        lines.append(words.said(told))
     if decision.unrecorded is not None:
-        found.append(decision.unrecorded.words)
-    if group is not None and group.repeats is not None and group.repeats.contradiction is not None:
-        share = round(100 * group.repeats.contradiction)
-        found.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
-    return found
+        lines.append(decision.unrecorded.words)
+    if group.repeats is not None and group.repeats.contradiction is not None:
+        share = hundred(group.repeats.contradiction)
+        lines.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
+    return lines
 
 
 def _figure_card(decision: Decision, words: Words) -> Card:
@@ -138,20 +142,18 @@ def with_figure(decision: Decision, words: Words) -> str:
     """Tell apart those who were measured and those with a figure."""
     n, shown = decision.n_physicians, decision.n_reportable
     if shown == n:
-        return words.fill("All {n} have a figure.", n=words.counted(n))
-    text = words.fill(
-        "{n} were measured; {shown} of them {have} a figure of {their} own",
-        n=words.counted(n),
-        shown=f"{shown:,}",
-        have=agree(shown, "has", "have"),
-        their=agree(shown, "its", "their"),
+        return f"All {words.counted(n)} have a figure."
+    some = "none of them has a figure"
+    if shown:
+        verb, whose = agree(shown, "has", "have"), agree(shown, "its", "their")
+        some = f"{shown:,} of them {verb} a figure of {whose} own"
+    text = f"{words.counted(n)} {agree(n, 'was', 'were')} measured; {some}"
+    if not decision.n_banded:
+        return f"{text}."
+    return (
+        f"{text}, {decision.n_banded:,} a range in its place, because an exact value could reveal "
+        "small numbers."
     )
-    if decision.n_banded:
-        return (
-            f"{text}, {decision.n_banded:,} a range in its place, because an exact value could "
-            "reveal small numbers."
-        )
-    return f"{text}."
 
 
 def _deciders_card(decision: Decision, funnel: Funnel | None, words: Words) -> Card:
@@ -159,31 +161,27 @@ def _deciders_card(decision: Decision, funnel: Funnel | None, words: Words) -> C
     standing, named = _standing(decision, funnel, words)
     blocks: list[Block] = [] if picture is None else [picture]
     line = None if decision.group is None else differences_line(decision.group)
-    difference = "" if line is None else words.said(line)
-    blocks.append(Paragraph(" ".join(line for line in (difference, standing) if line)))
+    blocks.append(Paragraph(standing if line is None else f"{words.said(line)} {standing}"))
     blocks += [Bullets(named)] if named else []
     blocks.append(Paragraph(with_figure(decision, words), quiet=True))
-    return Card(words.fill("Do the {deciders} differ?"), blocks, wide=True)
+    return Card(f"Do the {words.deciders} differ?", blocks, wide=True)
 
 
 def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[str, list[str]]:
     """Say who stands out and by how much, or that nobody does."""
     if decision.verdict in UNRANKED:
-        return words.fill("Nobody is singled out: the data do not support a ranking."), []
+        return "Nobody is singled out: the data do not support a ranking.", []
     if funnel is not None and funnel.outside:
         n = len(funnel.outside)
-        rest = f" The {MOST_NAMED} farthest:" if n > MOST_NAMED else ""
-        told = words.fill(
-            "{n} of {all} {stands} out by more than chance and the usual spread allow.{rest}",
-            n=f"{n:,}",
-            all=words.counted(len(funnel.rows)),
-            stands=agree(n, "stands", "stand"),
-            rest=rest,
+        told = (
+            f"{n:,} of {words.counted(len(funnel.rows))} {agree(n, 'stands', 'stand')} out by more "
+            "than chance and the usual spread allow."
         )
-        return told, [_named(row, funnel) for row in funnel.outside[:MOST_NAMED]]
+        rest = f" The {MOST_NAMED} farthest:" if n > MOST_NAMED else ""
+        return told + rest, [_named(row, funnel) for row in funnel.outside[:MOST_NAMED]]
     ranked = with_intervals(decision).drop_nulls("rank").sort("rank", "physician")
     if ranked.height < 2:
-        return words.fill("Nobody stands out; too few {deciders} can be ranked."), []
+        return f"Nobody stands out; too few {words.deciders} can be ranked.", []
     told = (
         "Whether anybody stands out cannot be said: the level is not determined."
         if funnel is None
@@ -196,30 +194,24 @@ def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[
 def _named(row: dict[str, Any], funnel: Funnel | None) -> str:
     """Return what is said of one who is named."""
     if row["discordance"] is None or funnel is None:
-        low, high = (100 * row[end] for end in ("low", "high"))
-        return f"{row['physician']}: between {low:.0f} and {high:.0f} of 100"
-    score, middle = 100 * row["discordance"], 100 * funnel.limits.middle
-    away = round(score - middle)
+        low, high = hundred(row["low"]), hundred(row["high"])
+        return f"{row['physician']}: between {low} and {high} of 100"
+    away = round(100 * (row["discordance"] - funnel.limits.middle))
     apart = f"{abs(away)} {'more' if away > 0 else 'fewer'} than the average" if away else "average"
-    interval = f"[{100 * row['low']:.0f}, {100 * row['high']:.0f}]"
-    return f"{row['physician']}: {score:.0f} of 100 {interval}, {apart}"
+    return f"{hint(row)}, {apart}"
 
 
 def _where_card(decision: Decision, words: Words) -> Card:
     """Return where the disagreement lies."""
-    parts = noise_parts(decision, words)
     picture = noise_bar(decision, words)
     blocks: list[Block] = []
-    title = "Where the disagreement lies"
-    if parts and picture is not None:
-        blocks += [Paragraph(noise_sentence(parts, words)), picture]
+    if picture is not None:
+        blocks += [Paragraph(noise_sentence(noise_parts(decision, words), words)), picture]
     blocks += [Paragraph(line) for line in location_lines(decision.location, words)[:2]]
-    important = _important(decision, words)
-    if important:
+    if important := _important(decision, words):
         blocks.append(Paragraph(f"Decisions depend most on {important}."))
-    if not blocks:
-        blocks.append(Paragraph("The data do not tell where it lies."))
-    return Card(title, blocks)
+    blocks = blocks or [Paragraph("The data do not tell where it lies.")]
+    return Card("Where the disagreement lies", blocks)
 
 
 def _important(decision: Decision, words: Words) -> str:
@@ -233,24 +225,20 @@ def _important(decision: Decision, words: Words) -> str:
 
 def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[str]:
     """Return what to do next, the most pressing first, in words that need no software."""
-    steps = []
-    for leak in decision.leaks[:1]:
-        column = words.label(leak.column)
-        steps.append(
-            f"Find out when '{column}' was known. If only after the decision, have the figures "
-            "measured again without it."
-        )
+    steps = [
+        f"Find out when '{words.label(leak.column)}' was known. If only after the decision, have "
+        "the figures measured again without it."
+        for leak in decision.leaks[:1]
+    ]
     if decision.verdict == NOTHING:
         return [*steps, "Fix the problem that the verdict names, then measure again."]
     if decision.verdict == "group only":
         steps.append(
-            words.fill(
-                "Work with the group, not with single {deciders}. More {cases} of each, or "
-                "recording what decisions depend on, would tell them apart."
-            )
+            f"Work with the group, not with single {words.deciders}. More {words.cases} of each, "
+            "or recording what decisions depend on, would tell them apart."
         )
     else:
-        steps.append(_about(decision, funnel, words))
+        steps.append(_about(funnel, words))
     parts = noise_parts(decision, words)
     largest = max(parts, key=lambda part: part.of_hundred, default=None)
     if largest is not None and largest.of_hundred >= 1:
@@ -259,25 +247,22 @@ def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[
         steps.append(f"Start with the factors that weigh most in the decision: {important}.")
     if decision.claim != "about":
         steps.append(
-            words.fill(
-                "To learn how far below the limit the truth lies, let colleagues judge pairs of "
-                "{cases} without knowing how they were decided."
-            )
+            "To learn how far below the limit the truth lies, let colleagues judge pairs of "
+            f"{words.cases} without knowing how they were decided."
         )
     return steps
 
 
-def _about(decision: Decision, funnel: Funnel | None, words: Words) -> str:
+def _about(funnel: Funnel | None, words: Words) -> str:
     """Say what to do about those who stand out: look at cases, or learn."""
-    outside = funnel.outside if funnel is not None else []
-    above = [row for row in outside if row["discordance"] > funnel.limits.middle] if funnel else []
+    if funnel is None or not funnel.outside:
+        who = f"all {words.deciders}"
+        return f"Talk about the decision with {who}: nobody stands out from the others."
+    outside = funnel.outside
+    above = [row for row in outside if row["discordance"] > funnel.limits.middle]
     if above:
-        return words.fill(
-            "Look at {cases} of {who} together before you draw conclusions about a person: reasons "
-            "that are not recorded may explain them.",
-            who=above[0]["physician"],
+        return (
+            f"Look at {words.cases} of {above[0]['physician']} together before you draw "
+            "conclusions about a person: reasons that are not recorded may explain them."
         )
-    if outside:
-        return f"Ask {outside[0]['physician']} how they decide: more consistent than is usual."
-    told = "Talk about the decision with all {deciders}: nobody stands out from the others."
-    return words.fill(told)
+    return f"Ask {outside[0]['physician']} how they decide: more consistent than is usual."

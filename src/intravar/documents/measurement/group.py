@@ -67,9 +67,10 @@ def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
 
 def noise_sentence(parts: list[NoiseShare], words: Words) -> str:
     """Say how many cases two deciders would decide differently; the parts follow."""
-    return words.fill(
-        "Of 100 {cases} seen by two {deciders}, about {whole} would be decided differently:",
-        whole=sum(round(part.of_hundred) for part in parts),
+    whole = sum(round(part.of_hundred) for part in parts)
+    return (
+        f"Of 100 {words.cases} seen by two {words.deciders}, about {whole} would be decided "
+        "differently:"
     )
 
 
@@ -87,12 +88,12 @@ def noise_bar(decision: Decision, words: Words) -> Figure | None:
         if across > 24:
             picture.write(part.shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{part.kind}")
         at += across
-    listed = "; ".join(f"{part.shown}: {part.why}" for part in parts)
-    title = words.fill("Why two {deciders} would decide differently about the same {case}")
-    told = words.fill(
-        "Of 100 {cases} seen by two {deciders}, decided differently: {listed}.", listed=listed
-    )
     key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
+    told = (
+        f"Of 100 {words.cases} seen by two {words.deciders}, decided differently: "
+        f"{'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
+    )
+    title = f"Why two {words.deciders} would decide differently about the same {words.case}"
     return Figure("noise", "", told, "", [picture.svg(title, told)], key)
 
 
@@ -109,10 +110,10 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
         kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
-    told = words.fill(
-        "A hundred pairs of dots; in {differ} of them the two {cases} got different decisions.",
-        differ=differ,
+    told = (
+        f"A hundred pairs of dots; in {differ} of them the two {words.cases} got different "
+        "decisions."
     )
-    title = words.fill("A hundred pairs of {cases}")
+    svg = picture.svg(f"A hundred pairs of {words.cases}", told)
     key = (("one-way other-way", "decided differently"), ("alike", "decided alike"))
-    return Figure("hundred-pairs", "", told, "", [picture.svg(title, told)], key)
+    return Figure("hundred-pairs", "", told, "", [svg], key)

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.documents.blocks import Document, plain_table
+from intravar.documents.blocks import Document
 from intravar.documents.measurement.report import report, table_document
 from intravar.documents.page import as_html
 from intravar.documents.typesetting import lacking
@@ -28,6 +28,7 @@ from intravar.publication.files import files_of, parquet_bytes
 from intravar.publication.folders import checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
+from intravar.tables import table_of
 
 PAGE = "report.html"
 #: The page of the table alone, with all columns.
@@ -108,13 +109,11 @@ def pseudonyms_of(
     names: list[str], private: Path, key: str | os.PathLike[str] | bytes | None
 ) -> Pseudonyms:
     """Return the pseudonyms of physicians: under a given key, the one that is there, or a new."""
-    if isinstance(key, bytes):
-        return Pseudonyms.of(names, key)
-    if key is not None:
-        return Pseudonyms.of(names, read_key(Path(key)))
-    if (private / KEY_FILE).is_file():  # the same physician keeps a pseudonym from run to run
-        return Pseudonyms.of(names, read_key(private / KEY_FILE))
-    return Pseudonyms.of(names)
+    if key is None and (private / KEY_FILE).is_file():  # the same pseudonym from run to run
+        key = private / KEY_FILE
+    if key is None:
+        return Pseudonyms.of(names)
+    return Pseudonyms.of(names, key if isinstance(key, bytes) else read_key(Path(key)))
 
 
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
@@ -122,7 +121,7 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
     files = key_files(pseudonyms) | {"README.txt": note.encode()}
     for at, each in enumerate(measurement.decisions.values()):
         for name, table in {
-            FIGURES_FILE: _exact(each),
+            FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
             CASES_FILE: cases_of(each),
             PATIENTS_FILE: patients_of(each),
             PAIRS_FILE: review_pairs_of(each),
@@ -136,24 +135,21 @@ def key_files(pseudonyms: Pseudonyms) -> dict[str, bytes]:
     files = {KEY_FILE: pseudonyms.as_json().encode()}
     if not lacking(["xlsx"]):
         rows = sorted((shown, name) for name, shown in pseudonyms.by_name.items())
-        table = plain_table("Key", "", ["pseudonym", "name"], rows, words=(0, 1))
+        table = table_of(
+            "Key",
+            "",
+            rows,
+            [("pseudonym", 1, lambda row: row[0]), ("name", 1, lambda row: row[1])],
+            words=(0, 1),
+        )
         files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
     return files
-
-
-def _exact(measurement: Measurement) -> pl.DataFrame:
-    return measurement.table.with_columns(pl.col("physician").cast(pl.String))
 
 
 def pages(published: Published, pairs: Mapping[str, Any] | None = None) -> dict[str, bytes]:
     """Return the page of a measurement and that of its table alone, by their names.
 
-    Parameters
-    ----------
-    published
-        What may be handed on; the pages show nothing else.
-    pairs
-        Cases behind the scores per decider, for whoever asked; they make the page patient-level.
+    `pairs` are those of :func:`~intravar.documents.measurement.report.report`.
     """
     words = published.words
     links = ((ANNEX, "All columns"), ("physicians.csv", "As a table"))

@@ -8,7 +8,7 @@ add a column, declare it in :data:`intravar.measurement.columns.COLUMNS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,20 +22,24 @@ from intravar.documents.blocks import (
     Note,
     Paragraph,
     SideBySide,
-    Table,
-    plain_table,
     within,
 )
-from intravar.documents.caveats import not_meant
 from intravar.documents.measurement import deciders, group, rule, trust
-from intravar.documents.measurement.first import first_screen, verdict_note, with_figure
+from intravar.documents.measurement.first import (
+    first_screen,
+    not_meant,
+    verdict_note,
+    with_figure,
+)
 from intravar.documents.measurement.joint import joint_about, joint_blocks
+from intravar.documents.measurement.rule import rule_section
 from intravar.documents.measurement.strata import strata_section
 from intravar.documents.measurement.table import decider_table
 from intravar.estimators.registry import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
+from intravar.tables import Table, table_of
 from intravar.wording import Words
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
@@ -80,43 +84,41 @@ FIGURES: tuple[Charted, ...] = (
     Charted("overlap", ("diagnostics.overlap", "physicians.physician"), trust.overlap),
     Charted("calibration", ("diagnostics.calibration",), trust.calibration),
 )
+#: Those that tell whether to trust the result.
+_TRUST = tuple(each.name for each in FIGURES if each.reads[0].startswith("diagnostics."))
 _BY_NAME = {each.name: each for each in FIGURES}
 
 
-def _made(decision: Decision, words: Words, *names: str) -> list[Block]:
-    """Return figures by name, those that there are data for; sentences after them.
+def _made(decision: Decision, words: Words, *names: str) -> tuple[list[Block], list[Block]]:
+    """Return figures by name, those that there are data for, and the sentences in their place.
 
-    Nothing is drawn where nothing may be read.
+    Nothing is drawn where the verdict is that nothing may be read.
     """
     if decision.verdict == NOTHING:
-        return []
+        return [], []
     made = [_BY_NAME[name].make(decision, words) for name in names]
-    shown = [block for block in made if block is not None]
-    return sorted(shown, key=lambda block: not isinstance(block, Figure))
+    figures: list[Block] = [block for block in made if isinstance(block, Figure)]
+    return figures, [block for block in made if not (block is None or isinstance(block, Figure))]
 
 
 def report(published: Published, pairs: Mapping[str, Any] | None = None) -> Document:
     """Return a measurement as a document, in the words of whoever asked for it.
 
-    Parameters
-    ----------
-    published
-        What may be handed on; the document holds nothing else.
-    pairs
-        Cases behind the scores per decider, for whoever asked; they make it patient-level.
+    `pairs` are cases behind the scores per decider, for whoever asked; they make it patient-level.
+    But for them it holds what may be handed on, and nothing else.
     """
     words = published.words
-    usual = words.fill("How consistently do {deciders} decide about comparable {cases}?")
+    usual = f"How consistently do {words.deciders} decide about comparable {words.cases}?"
     if published.joint is None:
         told_of, blocks = about(published, published.first), sections(published, published.first)
     else:
         told_of, blocks = joint_about(published), joint_blocks(published, published.joint)
         for at, each in enumerate(published.decisions, 1):
-            own = within(sections(published, each), at)
+            own = [within(block, at) for block in sections(published, each)]
             called = words.label(each.decision)
             blocks.append(Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called))
     if pairs:
-        told = words.fill("This page shows single {cases}, because it was asked for.")
+        told = f"This page shows single {words.cases}, because it was asked for."
         note = Note(told, "Keep it where the data are.", "alarm")
         blocks = [note, *blocks, *_pairs(pairs, words)]
     return Document(words.title or usual, told_of, blocks)
@@ -125,59 +127,45 @@ def report(published: Published, pairs: Mapping[str, Any] | None = None) -> Docu
 def table_document(published: Published) -> Document:
     """Return the table of deciders alone, with all its columns, as a document."""
     words, decision = published.words, published.first
-    title = f"All {words.counted(decision.n_physicians)}"
     blocks: list[Block] = []
     for at, each in enumerate(published.decisions, 1):
         own: list[Block] = [verdict_note(each, words), decider_table(each, words)]
         if published.joint is not None:
-            own = [Heading(words.label(each.decision)), *within(own, at)]
+            inner = [within(block, at) for block in own]
+            own = [Heading(words.label(each.decision)), *inner]
         blocks += own
     told_of = about(published, decision) if published.joint is None else joint_about(published)
-    return Document(title, told_of, blocks)
+    return Document(f"All {words.counted(decision.n_physicians)}", told_of, blocks)
 
 
 def _pairs(pairs: Mapping[str, Any], words: Words) -> list[Block]:
     """Return decisions behind the scores, beside the cases most alike decided otherwise."""
-    heads = [
-        "pair",
-        "item",
-        words.fill("{decided_for}"),
-        words.fill("{decided_against}"),
-        "difference",
+    columns = [
+        ("pair", 1, lambda row: row["pair"]),
+        ("item", 1, lambda row: words.label(row["covariate"])),
+        (words.decided_for, 1, lambda row: row["decided_for"] or "nobody alike"),
+        (words.decided_against, 1, lambda row: row["decided_against"] or "nobody alike"),
+        ("difference", 1, lambda row: row["difference"] or ""),
     ]
-    blocks: list[Block] = [
-        Heading(words.fill("Decisions behind the scores (single {cases})"), 1, "pairs", "Pairs")
-    ]
+    title = f"Decisions behind the scores (single {words.cases})"
+    blocks: list[Block] = [Heading(title, 1, "pairs", "Pairs")]
     for who, rows in pairs.items():
-        cells = [
-            [
-                str(row["pair"]),
-                words.label(row["covariate"]),
-                *(row[name] or "nobody alike" for name in ("decided_for", "decided_against")),
-                row["difference"] or "",
-            ]
-            for row in rows
-        ]
-        told = plain_table(who, "", heads, cells, words=(0, 1, 2, 3, 4))
-        blocks.append(Annex(who, [told if rows else Paragraph("No such decision.")]))
+        table = table_of(who, "", rows, columns, words=(0, 1, 2, 3, 4))
+        blocks.append(Annex(who, [table if rows else Paragraph("No such decision.")]))
     return blocks
 
 
 def about(published: Published, decision: Decision) -> str:
     """Return the line under the title."""
     words, check = published.words, decision.check
-    share = check.decision_share
-    told = words.decision or words.label(decision.decision)
+    share, shown = check.decision_share, decision.n_patients_shown
     yes = "" if share is None else f" ({100 * share:.0f} % “{check.decision.positive}”)"
-    return words.fill(
-        "{n} measured{m} · decision {told}{yes} · {method} · {source} · intravar {version}",
-        n=words.counted(decision.n_physicians),
-        m=f", {decision.n_patients_shown:,} {words.cases} shown" * (decision.n_patients_shown > 0),
-        told=told,
-        yes=yes,
-        method=described(decision.method).label,
-        source=published.source,
-        version=published.version,
+    return (
+        f"{words.counted(decision.n_physicians)} measured"
+        f"{f', {shown:,} {words.cases} shown' if shown else ''}"
+        f" · decision: {words.decision or words.label(decision.decision)}{yes}"
+        f" · {described(decision.method).label} · {published.source}"
+        f" · intravar {published.version}"
     )
 
 
@@ -208,14 +196,14 @@ def review_section(decision: Decision, words: Words) -> list[Block]:
 
 def deciders_section(decision: Decision, words: Words, table: Table) -> list[Block]:
     """Return the charts and the table of deciders."""
-    heading = Heading(words.fill("The {deciders}"), 1, "result", words.fill("{Deciders}"))
-    made = _made(decision, words, "physicians-picture", "ends", "funnel")
-    figures = [block for block in made if isinstance(block, Figure)]
-    blocks: list[Block] = [heading, *([SideBySide(figures)] if len(figures) > 1 else figures)]
-    blocks += [block for block in made if not isinstance(block, Figure)]
-    if sum(row.shown for row in table.rows) <= MOST_IN_TEXT:
-        blocks.append(table)
-    return blocks
+    figures, sentences = _made(decision, words, "physicians-picture", "ends", "funnel")
+    short = sum(row.shown for row in table.rows) <= MOST_IN_TEXT
+    return [
+        Heading(f"The {words.deciders}", 1, "result", words.Deciders),
+        *([SideBySide(figures)] if len(figures) > 1 else figures),
+        *sentences,
+        *([table] if short else []),
+    ]
 
 
 def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
@@ -223,66 +211,16 @@ def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
     n = sum(row.shown for row in table.rows)
     if n <= MOST_IN_TEXT:
         return []
-    blocks: list[Block] = [Paragraph(with_figure(decision, words)), table]
+    told = with_figure(decision, words)
     if n > MOST_ON_PAPER:
         told = f"The table of {words.counted(n)} is too long for paper: physicians.csv has it."
         columns = [
             column._replace(where=tuple(set(column.where) - {"paper", "dense"}))
             for column in table.columns
         ]
-        blocks = [Paragraph(told), replace(table, columns=columns)]
-    title = words.fill("Every {decider} with a figure")
-    return [Annex(title, blocks, new_page=True)]
-
-
-def _own_rules(decision: Decision, words: Words) -> list[Table]:
-    """Return in what way deciders weigh things differently from the others, a row each."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for each in decision.own_rules:
-        named = found.setdefault(each.physician, {}).setdefault(each.how, [])
-        named.append(words.label(each.covariate))
-    rows = [
-        [who, "; ".join(f"{how}: {', '.join(items)}" for how, items in ways.items())]
-        for who, ways in found.items()
-    ]
-    caption = words.fill("{Deciders} who weigh something in another way than the others.")
-    heads = [words.decider, "weighs"]
-    made = plain_table("Own rules", caption, heads, rows, shares=(1, 4), words=(0, 1))
-    return [made] if rows else []
-
-
-def rule_section(decision: Decision, words: Words) -> list[Block]:
-    """Return the rule that the data suggest."""
-    found = decision.rule
-    blocks: list[Block] = [Heading("The rule that the data suggest", 1, "rule", "Rule")]
-    if found.auc is not None:
-        blocks.append(
-            Paragraph(
-                words.fill(
-                    "What {deciders} did on the whole, learned from all decisions together (AUC "
-                    "{auc:.2f} in {cases} held out). It describes; it does not prescribe.",
-                    auc=found.auc,
-                )
-            )
-        )
-    side = [*_made(decision, words, "importance"), *_tree(decision, words)]
-    blocks += [SideBySide(side)] if side else []
-    dependences = [] if decision.verdict == NOTHING else rule.dependences(decision, words)
-    if dependences:
-        blocks += [
-            Heading(words.fill("How the share {decided_for} goes with each of them"), 2),
-            SideBySide(dependences),
-        ]
-    return blocks
-
-
-def _tree(decision: Decision, words: Words) -> list[Block]:
-    leaves = [[leaf.when, leaf.words, f"{leaf.about_n_patients:,}"] for leaf in decision.rule.tree]
-    if not leaves:
-        return []
-    heads = [words.fill(head) for head in ("{cases} with", "{decided_for}", "{cases}, about")]
-    caption = words.fill("Kinds of {cases} and the share {decided_for}.")
-    return [plain_table("Rule", caption, heads, leaves, shares=(4, 1, 1))]
+        table = replace(table, columns=columns)
+    title = f"Every {words.decider} with a figure"
+    return [Annex(title, [Paragraph(told), table], new_page=True)]
 
 
 def trust_section(decision: Decision, words: Words) -> list[Block]:
@@ -291,30 +229,16 @@ def trust_section(decision: Decision, words: Words) -> list[Block]:
     anchors = decision.diagnostics.anchor_mass
     if anchors is not None:
         lines.append(
-            words.fill(
-                "Clear cases of the latent rule: {yes:.0f} % of the eligible {cases} are surely "
-                "so, {no:.0f} % of the others surely not; the more, the better the level is known.",
-                yes=100 * anchors.surely_eligible,
-                no=100 * anchors.surely_not_eligible,
-            )
+            f"Clear cases of the latent rule: {100 * anchors.surely_eligible:.0f} % of the "
+            f"eligible {words.cases} are clearly eligible, {100 * anchors.surely_not_eligible:.0f} "
+            "% of the others clearly not. The more clear cases, the better the level is known."
         )
-    made = _made(
-        decision,
-        words,
-        "love",
-        "distances",
-        "attrition",
-        "sweep",
-        "agreement",
-        "balance",
-        "overlap",
-        "calibration",
-    )
+    figures, sentences = _made(decision, words, *_TRUST)
     return [
         Heading("What the figure does not mean, and whether to trust it", 1, "believe", "Trust"),
         Bullets(lines),
-        *([SideBySide([block for block in made if isinstance(block, Figure)])] if made else []),
-        *(block for block in made if not isinstance(block, Figure)),
+        *([SideBySide(figures)] if figures else []),
+        *sentences,
     ]
 
 
@@ -324,84 +248,90 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
     lines = [f"Missing values: {check.missing}.", *(f"Left out: {line}." for line in check.dropped)]
     if check.smallest_cell > 1:
         lines.append(
-            words.fill(
-                "Counts of 1 to {most} {cases} or events are hidden, and so is whatever would give "
-                "them away. Totals cover only what is shown.",
-                most=check.smallest_cell - 1,
-            )
+            f"Counts of 1 to {check.smallest_cell - 1} {words.cases} or events are hidden, and so "
+            "is whatever would give them away. Totals cover only what is shown."
         )
-    warnings = [Note("Warning.", line, "care") for line in decision.warnings]
     method, request = described(decision.method), published.request
-    made = words.fill(
-        "Method: {label} ({idea}). Source: {source}. Seed {seed}; {a_decider} needs {panel} "
-        "{cases} and a reliability of {reliability} to be reported; the smallest count shown is "
-        "{smallest}. Made by intravar {version}.",
-        label=method.label,
-        idea=words.said(method.idea),
-        source=published.source,
-        seed=request.random_state,
-        panel=request.min_panel,
-        reliability=request.min_reliability,
-        smallest=request.smallest_cell,
-        version=published.version,
+    made = (
+        f"Method: {method.label} ({words.said(method.idea)}). Source: {published.source}. Seed "
+        f"{request.random_state}; {words.a_decider} needs {request.min_panel} {words.cases} and a "
+        f"reliability of {request.min_reliability} to be reported; the smallest count shown is "
+        f"{request.smallest_cell}. Made by intravar {published.version}."
     )
-    blocks: list[Block] = [Heading("What was done to the data", 1, "data", "Data"), *warnings]
-    tables = [
-        *_own_rules(decision, words),
-        _columns(decision, words),
-        *_methods(decision, words),
-        _request(published),
+    return [
+        Heading("What was done to the data", 1, "data", "Data"),
+        *(Note("Warning.", line, "care") for line in decision.warnings),
+        Bullets(lines),
+        Paragraph(made),
+        Annex(
+            "Columns and settings", [each for each in _settings(published, decision) if each.rows]
+        ),
     ]
-    return [*blocks, Bullets(lines), Paragraph(made), Annex("Columns and settings", tables)]
 
 
-def _columns(decision: Decision, words: Words) -> Table:
-    rows = [
+def _settings(published: Published, decision: Decision) -> Iterator[Table]:
+    """Return own rules, columns, methods and request as tables, the last two for a workbook."""
+    words, methods = published.words, decision.methods
+    ways: dict[str, dict[str, list[str]]] = {}
+    for each in decision.own_rules:
+        items = ways.setdefault(each.physician, {}).setdefault(each.how, [])
+        items.append(words.label(each.covariate))
+    yield table_of(
+        "Own rules",
+        f"{words.Deciders} who weigh something in another way than the others.",
         [
-            row.column
-            if words.label(row.column) == row.column
-            else f"{row.column} ({words.label(row.column)})",
-            words.role(row.use),
-            row.kind or "",
-            row.missing,
-            row.note,
-        ]
-        for row in decision.check.columns
-    ]
-    heads = ["column", "use", "kind", "missing", "note"]
-    caption = "Every column of the table and how it was used."
-    return plain_table("Data", caption, heads, rows, shares=(2, 1.2, 1.2, 1, 3), words=(0, 1, 2, 4))
-
-
-def _methods(decision: Decision, words: Words) -> list[Table]:
-    if decision.methods is None or decision.verdict == NOTHING:
-        return []
-    rows = [
-        [
-            row["method"],
-            row["physician"],
-            "–" if row["score"] is None else f"{row['score']:.3f}",
-            row["reason"] or "",
-        ]
-        for row in decision.methods.iter_rows(named=True)
-    ]
-    heads = ["method", words.decider, "score", "reason"]
-    table = plain_table("Methods", "Scores of all methods.", heads, rows, words=(0, 1, 3))
-    columns = [column._replace(where=("workbook",)) for column in table.columns]
-    return [Table(table.name, table.caption, columns, table.rows)]
-
-
-def _request(published: Published) -> Table:
-    rows = [
-        [section, name, _plain(value)]
-        for section, values in published.request.as_dict().items()
-        for name, value in values.items()
-    ]
-    table = plain_table(
-        "Request", "What was asked for.", ["section", "asked", "value"], rows, words=(0, 1, 2)
+            (who, "; ".join(f"{how}: {', '.join(items)}" for how, items in own.items()))
+            for who, own in ways.items()
+        ],
+        [(words.decider, 1, lambda row: row[0]), ("weighs", 4, lambda row: row[1])],
+        words=(0, 1),
     )
-    columns = [column._replace(where=("workbook",)) for column in table.columns]
-    return Table(table.name, table.caption, columns, table.rows)
+
+    def column(name: str) -> str:
+        return name if words.label(name) == name else f"{name} ({words.label(name)})"
+
+    yield table_of(
+        "Data",
+        "Every column of the table and how it was used.",
+        decision.check.columns,
+        [
+            ("column", 2, lambda row: column(row.column)),
+            ("use", 1.2, lambda row: words.role(row.use)),
+            ("kind", 1.2, lambda row: row.kind or ""),
+            ("missing", 1, lambda row: row.missing),
+            ("note", 3, lambda row: row.note),
+        ],
+        words=(0, 1, 2, 4),
+    )
+    yield table_of(
+        "Methods",
+        "Scores of all methods.",
+        [] if methods is None or decision.verdict == NOTHING else methods.to_dicts(),
+        [
+            ("method", 1, lambda row: row["method"]),
+            (words.decider, 1, lambda row: row["physician"]),
+            ("score", 1, lambda row: "–" if row["score"] is None else f"{row['score']:.3f}"),
+            ("reason", 1, lambda row: row["reason"] or ""),
+        ],
+        words=(0, 1, 3),
+        where=("workbook",),
+    )
+    yield table_of(
+        "Request",
+        "What was asked for.",
+        [
+            (section, name, _plain(value))
+            for section, values in published.request.as_dict().items()
+            for name, value in values.items()
+        ],
+        [
+            ("section", 1, lambda row: row[0]),
+            ("asked", 1, lambda row: row[1]),
+            ("value", 1, lambda row: row[2]),
+        ],
+        words=(0, 1, 2),
+        where=("workbook",),
+    )
 
 
 def _plain(value: object) -> str:

@@ -1,13 +1,15 @@
-"""Charts of the rule that the data suggest: what decisions depend on, and how."""
+"""The rule that the data suggest: what decisions depend on, and how."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from intravar.documents.blocks import Block, Figure, Paragraph, charted
+from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted
 from intravar.documents.charts.plot import NARROW, Plot
-from intravar.documents.charts.rows import bar_plot, row_plot
+from intravar.documents.charts.rows import bar_plot
+from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Dependence
+from intravar.tables import table_of
 from intravar.wording import Words
 
 #: Covariates shown at most, and those whose dependence is shown.
@@ -16,6 +18,39 @@ MOST_IMPORTANT, MOST_DEPENDENCE = 12, 6
 WORTH_SHOWING = 0.05
 #: Bars that differ by less than this share of the longest say no more than a sentence.
 ALIKE = 0.15
+
+
+def rule_section(decision: Decision, words: Words) -> list[Block]:
+    """Return the rule that the data suggest."""
+    rule = decision.rule
+    blocks: list[Block] = [Heading("The rule that the data suggest", 1, "rule", "Rule")]
+    if rule.auc is not None:
+        told = (
+            f"What {words.deciders} did on the whole, learned from all decisions together (AUC "
+            f"{rule.auc:.2f} in {words.cases} held out). It describes; it does not prescribe."
+        )
+        blocks.append(Paragraph(told))
+    weights = None if decision.verdict == NOTHING else importance(decision, words)
+    side: list[Block] = [] if weights is None else [weights]
+    if rule.tree:
+        caption = f"Kinds of {words.cases} and the share {words.decided_for}."
+        side.append(
+            table_of(
+                "Rule",
+                caption,
+                rule.tree,
+                [
+                    (f"{words.cases} with", 4, lambda leaf: leaf.when),
+                    (words.decided_for, 1, lambda leaf: leaf.words),
+                    (f"{words.cases}, about", 1, lambda leaf: f"{leaf.about_n_patients:,}"),
+                ],
+            )
+        )
+    blocks += [SideBySide(side)] if side else []
+    if courses := dependences(decision, words):
+        title = f"How the share {words.decided_for} changes with each of them"
+        blocks += [Heading(title, 2), SideBySide(courses)]
+    return blocks
 
 
 def importance(decision: Decision, words: Words) -> Block | None:
@@ -32,15 +67,9 @@ def importance(decision: Decision, words: Words) -> Block | None:
         return Paragraph(f"Decisions depend on these about equally: {listed}.")
     title = "What the decisions depend on"
     told = "How much worse decisions are predicted when a column is shuffled, the longest first."
-    words_for = f"{told} In this order: {listed}."
-    return charted(
-        "importance",
-        title,
-        words_for,
-        lambda width: bar_plot("loss of AUC", rows, width),
-        reading=told,
-        half=True,
-    )
+    in_order = f"{told} In this order: {listed}."
+    plot = bar_plot("loss of AUC", rows)
+    return charted("importance", title, in_order, plot, reading=told, half=True)
 
 
 class Course(NamedTuple):
@@ -89,34 +118,33 @@ def _levels(rows: tuple[Dependence, ...], name: str) -> list[tuple[str, float]]:
 
 def dependences(decision: Decision, words: Words) -> list[Figure]:
     """Return how the share decided for goes with each of the most important covariates."""
-    found = []
-    for place in range(MOST_DEPENDENCE):
-        data = dependence_of(decision, place, words)
-        if data is None:
+    made = []
+    for place in range(0 if decision.verdict == NOTHING else MOST_DEPENDENCE):
+        course = dependence_of(decision, place, words)
+        if course is None:
             continue
-        if data.named:
-            told = ", ".join(f"{100 * share:.0f} % at {name}" for name, share in data.named)
+        if course.named:
+            told = ", ".join(f"{100 * share:.0f} % at {name}" for name, share in course.named)
         else:
-            (first, low), (last, high) = data.points[0], data.points[-1]
+            (first, low), (last, high) = course.points[0], course.points[-1]
             told = f"from {100 * low:.0f} % at {first:g} to {100 * high:.0f} % at {last:g}"
-        told = words.fill("Predicted share {decided_for}: {told}.", told=told)
-        svg = _plot(data, NARROW, words).svg(data.covariate, told)
-        found.append(Figure(f"dependence-{place + 1}", data.covariate, told, "", [svg], half=True))
-    return found
+        told = f"Predicted share {words.decided_for}: {told}."
+        svg = _plot(course, f"% {words.decided_for}").svg(course.covariate, told)
+        name = f"dependence-{place + 1}"
+        made.append(Figure(name, course.covariate, told, "", [svg], half=True))
+    return made
 
 
-def _plot(data: Course, width: int, words: Words) -> Plot:
+def _plot(course: Course, axis: str) -> Plot:
     """Plot the predicted share: as bars where values have names, else as a line."""
-    axis = words.fill("% {decided_for}")
-    if data.named:
-        bars = row_plot([name for name, _ in data.named], 100.0, width, axis)
-        for position, (name, share) in enumerate(data.named, 1):
-            bars.add_bar(position, 100 * share, f"{name}: {100 * share:.0f} %")
-        return bars
-    values = [value for value, _ in data.points]
-    plot = Plot(width, 220, x=(min(values), max(values)), y=(0, 100))
+    if course.named:
+        bars = [(name, 100 * share) for name, share in course.named]
+        return bar_plot(axis, bars, most=100.0, unit=" %")(NARROW)
+    points = [(value, 100 * share) for value, share in course.points]
+    values = [value for value, _ in points]
+    plot = Plot(NARROW, 220, x=(min(values), max(values)), y=(0, 100))
     plot.axes("", axis)
-    plot.line([(value, 100 * share) for value, share in data.points])
-    for value, share in data.points:
-        plot.point((value, 100 * share), f"{value:g}: {100 * share:.0f} %")
+    plot.line(points)
+    for value, share in points:
+        plot.point((value, share), f"{value:g}: {share:.0f} %")
     return plot

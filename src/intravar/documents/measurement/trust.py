@@ -6,10 +6,10 @@ import numpy as np
 
 from intravar.documents.blocks import Block, Figure, Paragraph, charted
 from intravar.documents.charts.bins import MOST_SINGLE, PLANE_STEP, histogram
-from intravar.documents.charts.plot import BOTTOM, TOP, WIDE, Plot
-from intravar.documents.charts.rows import bar_plot, row_plot
+from intravar.documents.charts.plot import BOTTOM, TOP, WIDE, Dot, Plot
+from intravar.documents.charts.rows import Labelled, bar_plot, row_plot
 from intravar.documents.measurement.deciders import MOST_HINTS, MOST_INTERVALS
-from intravar.publication.results import Agreement, Attrition, Decision, SweepStep
+from intravar.publication.results import Attrition, Decision
 from intravar.wording import Words
 
 #: Covariates shown at most.
@@ -23,32 +23,32 @@ STEADY = 0.02
 _KINDS = ("fill", "second", "third", "fourth")
 
 
+def _left_out(decision: Decision, shown: int) -> str:
+    missing = decision.physicians.height - shown
+    return f" {missing:,} with small numbers are not in it." if missing else ""
+
+
 def love(decision: Decision, words: Words) -> Figure | None:
     """Return how alike the two cases of a pair are, by covariate."""
-    rows = [
-        (words.label(row.covariate), row.within_pairs, row.at_random)
-        for row in decision.diagnostics.love
-        if row.within_pairs is not None and row.at_random is not None
-    ]
+    rows = []
+    for row in decision.diagnostics.love:
+        if row.within_pairs is None or row.at_random is None:
+            continue
+        name = words.label(row.covariate)
+        dots = [
+            Dot(row.at_random, f"{name}: {row.at_random:.3f} at random", "hollow"),
+            Dot(row.within_pairs, f"{name}: {row.within_pairs:.3f} within pairs"),
+        ]
+        rows.append(Labelled(name, dots, [("interval", row.within_pairs, row.at_random)]))
     if not rows:
         return None
-
-    def plot(width: int) -> Plot:
-        most = max(max(within, at_random) for _, within, at_random in rows) * 1.05
-        drawn = row_plot([name for name, *_ in rows], most, width, "standardised difference (RMS)")
-        for position, (name, within, at_random) in enumerate(rows, 1):
-            down = drawn.at(position)
-            drawn.interval(down, within, at_random, upright=False)
-            drawn.point((at_random, down), f"{name}: {at_random:.3f} at random", "hollow")
-            drawn.point((within, down), f"{name}: {within:.3f} within pairs")
-        return drawn
-
-    told = words.fill(
-        "How much the two {cases} of a pair differ, and two {cases} of the same {decider} at "
-        "random. Left is better."
+    told = (
+        f"How much the two {words.cases} of a pair differ, and two {words.cases} of the same "
+        f"{words.decider} at random. Left is better."
     )
-    key = (("point", "within pairs"), ("hollow", words.fill("two {cases} at random")))
-    title = words.fill("Are the two {cases} of a pair alike?")
+    key = (("point", "within pairs"), ("hollow", f"two {words.cases} at random"))
+    title = f"Are the two {words.cases} of a pair alike?"
+    plot = row_plot(rows, "standardised difference (RMS)")
     return charted("love", title, told, plot, key=key, half=True)
 
 
@@ -67,7 +67,7 @@ def distances(decision: Decision, words: Words) -> Figure | None:
             drawn.bar((row.lower, row.upper), (0, height), hint, "fill")
         return drawn
 
-    told = words.fill("How far apart the {cases} of a pair are; 1 is the farthest allowed.")
+    told = f"How far apart the {words.cases} of a pair are; 1 is the farthest allowed."
     return charted("distances", "Distances of the pairs", told, plot, half=True)
 
 
@@ -81,9 +81,7 @@ def attrition(decision: Decision, words: Words) -> Figure | None:
 
     def plot(width: int) -> Plot:
         drawn = Plot(width, x=(0, len(groups)), y=(0, 1))
-        drawn.axes(
-            words.fill("{deciders}, most paired first"), words.fill("share of {cases}"), count=0
-        )
+        drawn.axes(f"{words.deciders}, most paired first", f"share of {words.cases}", count=0)
         for position, (who, shares) in enumerate(groups):
             below = 0.0
             for part, share, kind in zip(parts, shares, _KINDS, strict=False):
@@ -94,14 +92,12 @@ def attrition(decision: Decision, words: Words) -> Figure | None:
                 below += share
         return drawn
 
-    missing = decision.physicians.height - len(rows)
-    told = words.fill(
-        "Share of each {decider_own} {cases} that were paired, lay too far apart, or were lost in "
-        "a longer cycle.{left_out}",
-        left_out=f" {missing:,} with small numbers are not in it." if missing else "",
+    told = (
+        f"Share of each {words.decider_own} {words.cases} that were paired, lay too far apart, or "
+        f"were lost in a longer cycle.{_left_out(decision, len(rows))}"
     )
     key = (("fill", "paired"), ("second", "too far apart"), ("third", "lost in a cycle"))
-    title = words.fill("What became of the {cases}")
+    title = f"What became of the {words.cases}"
     return charted("attrition", title, told, plot, key=key, half=True)
 
 
@@ -123,35 +119,29 @@ def _attrition_groups(
 
 def sweep(decision: Decision, words: Words) -> Block | None:
     """Return what other calipers would have given; a sentence where they hardly matter."""
-    rows: list[tuple[SweepStep, float]] = [
-        (row, row.mean_discordance)
-        for row in decision.diagnostics.sweep
-        if row.mean_discordance is not None
-    ]
-    if not rows:
+    steps = decision.diagnostics.sweep
+    curve = [(s.fraction, s.mean_discordance) for s in steps if s.mean_discordance is not None]
+    if not curve:
         return None
-    values = [value for _, value in rows]
+    values = [value for _, value in curve]
     told = (
-        f"With pairs that may lie {rows[0][0].fraction:g} to {rows[-1][0].fraction:g} times as far "
-        f"apart, the mean discordance lies between {100 * min(values):.0f} and "
-        f"{100 * max(values):.0f} of 100."
+        f"With pairs that may lie {curve[0][0]:g} to {curve[-1][0]:g} times as far apart, the mean "
+        f"discordance lies between {100 * min(values):.0f} and {100 * max(values):.0f} of 100."
     )
     if max(values) - min(values) < STEADY:
         return Paragraph(told)
 
     def plot(width: int) -> Plot:
-        drawn = Plot(width, x=(0, max(1.0, *(row.fraction for row, _ in rows))), y=(0, 1))
+        drawn = Plot(width, x=(0, max(1.0, *(fraction for fraction, _ in curve))), y=(0, 1))
         drawn.axes("caliper, as a multiple of the one used", "share")
-        drawn.line([(row.fraction, value) for row, value in rows])
-        paired = [
-            (row.fraction, row.share_paired) for row, _ in rows if row.share_paired is not None
-        ]
+        drawn.line(curve)
+        paired = [(s.fraction, s.share_paired) for s in steps if s.share_paired is not None]
         drawn.line(paired, "limit")
-        for row, value in rows:
-            drawn.point((row.fraction, value), f"{row.fraction:g}: mean discordance {value:.2f}")
+        for fraction, value in curve:
+            drawn.point((fraction, value), f"{fraction:g}: mean discordance {value:.2f}")
         return drawn
 
-    key = (("line", "mean discordance"), ("limit", words.fill("{cases} in pairs")))
+    key = (("line", "mean discordance"), ("limit", f"{words.cases} in pairs"))
     reading = f"{told} If it changes much, pairs at the edge are not comparable."
     return charted("sweep", "Another caliper", told, plot, reading=reading, key=key, half=True)
 
@@ -173,52 +163,41 @@ def agreement(decision: Decision, words: Words) -> Figure | None:
             a, _ = drawn.place(position - 0.5, 1)
             drawn.write(f"{position}", (a, drawn.height - BOTTOM + 12), "tick")
         for row in rows:
-            _add_cell(drawn, names.index(row.other), names.index(row.method) + 1, row)
+            x, y = names.index(row.other), names.index(row.method) + 1
+            text = "–" if row.spearman is None else f"{row.spearman:.2f}"
+            hint, shade = f"{row.method} and {row.other}: {text}", round(4 * abs(row.spearman or 0))
+            drawn.bar((x + 0.04, x + 0.96), (y + 0.45, y - 0.45), hint, f"cell c{shade}")
+            drawn.write(text, drawn.place(x + 0.5, y), "cell-text")
         return drawn
 
     told = "Rank correlation of every two methods; 1 is the same order."
-    title = words.fill("Do other methods rank the {deciders} alike?")
+    title = f"Do other methods rank the {words.deciders} alike?"
     return charted("agreement", title, told, plot, half=True)
-
-
-def _add_cell(plot: Plot, x: int, y: int, row: Agreement) -> None:
-    value = row.spearman
-    text = "–" if value is None else f"{value:.2f}"
-    strength = 0.0 if value is None else abs(value)
-    hint = f"{row.method} and {row.other}: {text}"
-    plot.bar((x + 0.04, x + 0.96), (y + 0.45, y - 0.45), hint, f"cell c{round(strength * 4)}")
-    plot.write(text, plot.place(x + 0.5, y), "cell-text")
 
 
 def balance(decision: Decision, words: Words) -> Block | None:
     """Return in what deciders' cases differ; a sentence where they are alike."""
-    rows = sorted(
-        (
-            (words.label(row.covariate), row.between_physicians)
-            for row in decision.diagnostics.balance
-            if row.between_physicians is not None
-        ),
-        key=lambda row: -row[1],
-    )[:MOST_BALANCE]
+    rows = [
+        (words.label(row.covariate), row.between_physicians)
+        for row in decision.diagnostics.balance
+        if row.between_physicians is not None
+    ]
+    rows = sorted(rows, key=lambda row: -row[1])[:MOST_BALANCE]
     if not rows:
         return None
     name, most = rows[0]
     if most < BALANCED:
         return Paragraph(
-            words.fill(
-                "{Deciders} see similar {cases}: of no recorded item does more than {most} % of "
-                "the variance lie between {deciders} ({name}).",
-                most=max(1, round(100 * most)),
-                name=name,
-            )
+            f"{words.Deciders} see similar {words.cases}: of every recorded item, at most "
+            f"{max(1, round(100 * most))} % of the variance lies between {words.deciders} (most: "
+            f"{name})."
         )
-    told = words.fill(
-        "Share of the variance between {deciders}. Long bars: they see different {cases}."
+    told = (
+        f"Share of the variance between {words.deciders}. Long bars: they see different "
+        f"{words.cases}."
     )
-    title = words.fill("In what do the {deciders_own} {cases} differ?")
-    return charted(
-        "balance", title, told, lambda width: bar_plot("share of variance", rows, width), half=True
-    )
+    title = f"In what do the {words.deciders_own} {words.cases} differ?"
+    return charted("balance", title, told, bar_plot("share of variance", rows), half=True)
 
 
 def overlap(decision: Decision, words: Words) -> Block | None:
@@ -228,24 +207,20 @@ def overlap(decision: Decision, words: Words) -> Block | None:
     if not rows:
         return None
     values = np.array([row.overlap for row in rows], dtype=float)
-    missing = decision.physicians.height - len(rows)
-    left_out = f" {missing:,} with small numbers are not in it." if missing else ""
-    told = words.fill(
-        "How much each {decider_own} {cases} are like those of all: 1 where they are, 0 where "
-        "they have nothing in common. The lowest is {low:.2f}, the median {middle:.2f}.{left_out}",
-        low=values.min(),
-        middle=float(np.median(values)),
-        left_out=left_out,
+    told = (
+        f"How similar each {words.decider_own} {words.cases} are to those of all: 1 is the same "
+        f"mix, 0 is nothing in common. The lowest is {values.min():.2f}, the median "
+        f"{np.median(values):.2f}.{_left_out(decision, len(rows))}"
     )
     if values.min() >= OVERLAPS:
         return Paragraph(told)
 
     def plot(width: int) -> Plot:
         if len(rows) > MOST_SINGLE:
-            names = "overlap", words.fill("{deciders} per {step:g}", step=PLANE_STEP)
+            names = "overlap", f"{words.deciders} per {PLANE_STEP:g}"
             return histogram(values, width, names, words.counted, step=PLANE_STEP)
         drawn = Plot(width, x=(0, len(rows) + 1), y=(0, 1))
-        drawn.axes(words.fill("{deciders}, least overlap first"), "overlap", count=len(rows))
+        drawn.axes(f"{words.deciders}, least overlap first", "overlap", count=len(rows))
         radius = max(1.5, min(4.0, 0.35 * width / len(rows)))
         for position, row in enumerate(rows, 1):
             hint = f"{row.physician}: {row.overlap:.2f}" if len(rows) <= MOST_HINTS else ""
@@ -253,7 +228,7 @@ def overlap(decision: Decision, words: Words) -> Block | None:
             drawn.point((position, row.overlap), hint, who=who, radius=radius)
         return drawn
 
-    title = words.fill("Does each {decider} see {cases} like the others'?")
+    title = f"Does each {words.decider} see {words.cases} like the others'?"
     return charted("overlap", title, told, plot, half=True)
 
 
@@ -265,15 +240,15 @@ def calibration(decision: Decision, words: Words) -> Figure | None:
 
     def plot(width: int) -> Plot:
         drawn = Plot(width, x=(0, 1), y=(0, 1))
-        drawn.axes(words.fill("predicted share {decided_for}"), "observed share")
+        drawn.axes(f"predicted share {words.decided_for}", "observed share")
         drawn.line([(0, 0), (1, 1)], "limit")
         for row in rows:
             hint = f"predicted {row.predicted:.2f}, observed {row.observed:.2f}"
             drawn.point((row.predicted, row.observed), hint)
         return drawn
 
-    told = words.fill(
-        "Predicted against observed share in {cases} held out; on the line where the model is "
-        "right on average."
+    told = (
+        f"Predicted against observed share in {words.cases} held out. Points on the line: the "
+        "model is right on average."
     )
     return charted("calibration", "Are the predictions right on average?", told, plot, half=True)

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from intravar.documents.blocks import Block, Figure, Heading, Paragraph, Table, charted, plain_table
-from intravar.documents.charts.dots import Dot, dot_plot
-from intravar.documents.charts.plot import Plot
-from intravar.documents.charts.rows import row_plot
+from intravar.documents.blocks import Block, Figure, Heading, Paragraph, charted
+from intravar.documents.charts.dots import dot_plot
+from intravar.documents.charts.plot import Dot, Plot
+from intravar.documents.charts.rows import Labelled, row_plot
 from intravar.publication.explain import explain
-from intravar.wording import Words
+from intravar.tables import Table, table_of
+from intravar.wording import Words, agree
 
 #: With fewer peers than this a dot without a name is as good as one with it.
 FEWEST_PEERS = 5
@@ -39,9 +40,9 @@ class SheetRow(NamedTuple):
     Examples
     --------
     >>> SheetRow("2023", Own(20, 10, 30), 25).told
-    'you 20 [10, 30], all 25'
+    '2023: you 20 [10, 30], all 25'
     >>> SheetRow("2024", None, None, "at most 25").told
-    'you at most 25'
+    '2024: you at most 25'
     """
 
     label: str
@@ -51,24 +52,23 @@ class SheetRow(NamedTuple):
 
     @property
     def told(self) -> str:
-        """The row's figures in words."""
+        """The row in words."""
         mine = self.instead if self.own is None else self.own.told
-        return f"you {mine}" + ("" if self.all is None else f", all {self.all:.0f}")
+        return f"{self.label}: you {mine}" + ("" if self.all is None else f", all {self.all:.0f}")
+
+    @property
+    def labelled(self) -> Labelled:
+        """The row as a chart has it."""
+        dots = [] if self.own is None else [Dot(self.own.value, self.told, "own", radius=5)]
+        dots += [] if self.all is None else [Dot(self.all, self.told, "all", radius=6)]
+        lines = [] if self.own is None else [("interval", self.own.low, self.own.high)]
+        return Labelled(self.label, dots, lines)
 
 
 def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS) -> Block:
     """Return a figure among those of the others, or say why these are too few to be unnamed.
 
-    Parameters
-    ----------
-    own
-        One's own figure.
-    peers
-        Those of the others as published, of a hundred; they are rounded to whole ones.
-    words
-        What things are called.
-    axis
-        What the figures are.
+    The others' figures are those published, of a hundred; they are rounded to whole ones.
     """
     if len(peers) < FEWEST_PEERS:
         return Paragraph(
@@ -77,11 +77,10 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS
             quiet=True,
         )
     lower = sum(round(value) < round(own.value) for value in peers)
-    told = words.fill(
-        "Your figure with its 95 % interval, and a dot for each of {n}, rounded and without names. "
-        "{lower} of them have a lower figure.",
-        n=f"{len(peers):,} other {words.deciders}",
-        lower=f"{lower:,}",
+    told = (
+        f"Your figure with its 95 % interval, and a dot for each of {len(peers):,} other "
+        f"{words.deciders}, rounded and without names. {lower:,} of them "
+        f"{agree(lower, 'has', 'have')} a lower figure."
     )
     end = max(50.0, *peers, own.high + 1)
     dots = [Dot(float(round(value)), kind="peer") for value in peers]
@@ -92,31 +91,17 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS
         drawn.interval(0.98, own.low, own.high, upright=False)
         return drawn
 
-    key = (("own", "you"), ("peer", words.fill("another {decider}")))
+    key = (("own", "you"), ("peer", f"another {words.decider}"))
     return charted("strip", "Your figure among the others", told, plot, key=key, heading="")
 
 
-def rows_figure(rows: Sequence[SheetRow], name: str, title: str, line: str, words: Words) -> Figure:
+def rows_figure(rows: Sequence[SheetRow], name: str, title: str, line: str) -> Figure:
     """Return a row for each decision, level or period: one's own figure, and a ring for all."""
-    told = "; ".join(f"{row.label}: {row.told}" for row in rows)
+    labelled = [row.labelled for row in rows]
+    plot = row_plot(labelled, AXIS, most=max(50.0, *(row.most for row in labelled)))
+    told = f"{'; '.join(row.told for row in rows)}."
     key = (("own", "you, with your 95 % interval"), ("all", "all together"))
-    line = words.fill(line)
-    return charted(
-        name, title, f"{told}.", lambda w: _plot(rows, w), reading=line, key=key, heading=""
-    )
-
-
-def _plot(rows: Sequence[SheetRow], width: int) -> Plot:
-    ends = [row.own.high for row in rows if row.own is not None] + [row.all or 0.0 for row in rows]
-    plot = row_plot([row.label for row in rows], max(50.0, *ends), width, AXIS)
-    for position, row in enumerate(rows, 1):
-        at = plot.at(position)
-        if row.own is not None:
-            plot.interval(at, row.own.low, row.own.high, upright=False)
-            plot.point((row.own.value, at), f"{row.label}: {row.told}", "own", radius=5)
-        if row.all is not None:
-            plot.point((row.all, at), f"{row.label}: {row.told}", "all", radius=6)
-    return plot
+    return charted(name, title, told, plot, reading=line, key=key, heading="")
 
 
 #: Decisions that stand on a sheet.
@@ -138,12 +123,16 @@ def _case(rows: pl.DataFrame, decision: str, words: Words, number: int) -> Table
     """Return a case and the one most alike that was decided otherwise, where there is one."""
     first = rows.row(0, named=True)
     sides = [f"row {first[name]:,}" for name in ("row_for", "row_against") if first[name]]
-    cells = rows.select("covariate", "decided_for", "decided_against", "difference").rows()
-    return plain_table(
+    return table_of(
         f"Case {number}",
         f"{_expected(first, words)}: data {' and '.join(sides)}",
-        ("", f"{decision}: yes", f"{decision}: no", "difference"),
-        [[words.label(name), *(cell or "–" for cell in values)] for name, *values in cells],
+        rows.to_dicts(),
+        [
+            ("", 1, lambda row: words.label(row["covariate"])),
+            (f"{decision}: yes", 1, lambda row: row["decided_for"] or "–"),
+            (f"{decision}: no", 1, lambda row: row["decided_against"] or "–"),
+            ("difference", 1, lambda row: row["difference"] or "–"),
+        ],
         words=(0, 1, 2, 3),
     )
 
@@ -151,11 +140,9 @@ def _case(rows: pl.DataFrame, decision: str, words: Words, number: int) -> Table
 def _expected(first: Mapping[str, Any], words: Words) -> str:
     """Say why a case is shown; a prediction is told where one was made."""
     if first["predicted"] is None:
-        return words.fill("Two similar {cases}, decided differently")
+        return f"Two similar {words.cases}, decided differently"
     yes = first["row"] == first["row_for"]
-    return words.fill(
-        "You {decided} data row {row:,}; a yes was expected in {likely} of 100 such {cases}",
-        decided=words.fill("{decided_for}" if yes else "{decided_against}"),
-        row=first["row"],
-        likely=round(100 * first["predicted"]),
+    return (
+        f"You {words.decided_for if yes else words.decided_against} data row {first['row']:,}; a "
+        f"yes was expected in {round(100 * first['predicted'])} of 100 such {words.cases}"
     )

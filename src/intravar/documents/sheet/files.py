@@ -10,20 +10,16 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from intravar.documents.blocks import Block, Document
-from intravar.documents.measurement.joint import joint_sheet
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
 from intravar.documents.sheet.figures import surprising
-from intravar.documents.sheet.sheet import has_figure, sheet
+from intravar.documents.sheet.sheet import sheet, with_figure
 from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
 from intravar.ledger import Ledger
 from intravar.publication.explain import FIGURES_FILE, measurement_folders
 from intravar.publication.files import read_published, safe_csv
 from intravar.publication.pseudonyms import Addresses
-from intravar.publication.results import JointRow, Published, rows_of
-from intravar.wording import Words
 from intravar.writing import check_writable, make_folder, make_private, write_private
 
 #: What each format gives.
@@ -88,82 +84,44 @@ def write_sheets(
     size = paper_size(paper)
     path, private = measurement_folders(folder)
     target = _target(None if out is None else Path(out), path, private, exact=exact)
-    source = _Source(read_published(path))
-    if source.published.joint is not None and (cases or exact):
+    published = read_published(path)
+    words, decision = published.words, published.first.decision
+    if published.joint is not None and (cases or exact):
         raise InputError(
             f"{option('cases')} and {option('exact')} show one decision, and several were "
             "measured; measure the one that is meant by itself"
         )
-    known = Addresses.of(source.everybody, private, source.words.decider)
+    everybody = {row.physician for each in published.decisions for row in each.rows}
+    known = Addresses.of(sorted(everybody), private, words.decider)
     figures = _figures(private, path) if exact else {}
-    chosen = source.with_figure if physician is None else [known.found(physician)]
-    named, words = names or known.shows_names, source.words
+    chosen = with_figure(published) if physician is None else [known.found(physician)]
+    named = names or known.shows_names
     made: dict[str, bytes] = {}
     listed = []
     for shown in chosen:
         called = known.name_of(shown) if named else shown
         why = [EXACT] * exact + [words.fill(CASES)] * cases + [NAMED] * names
-        document = source.sheet(
+        document = sheet(
+            published,
             shown,
             called=called,
-            cases=source.surprising(path, shown) if cases else (),
+            cases=surprising(path, shown, decision, words) if cases else (),
             private=" ".join(why) or None,
             exact=figures.get(known.name_of(shown)) if exact else None,
         )
         stem = _stem(called if named else known.pseudonym_of(shown) or shown, made)
         files = {form: f"{stem}.{form}" for form in chosen_formats}
-        made |= {name: _made(document, form, size, words) for form, name in files.items()}
+        for form, name in files.items():
+            made[name] = (
+                as_pdf(document, size)
+                if form == "pdf"
+                else as_html(document, words, width="sheet").encode()
+            )
         listed.append({words.decider: called, **files})
     if physician is None:
         made[LIST] = safe_csv(pl.DataFrame(listed)).encode()
     keep = names or cases or exact
     return SheetFiles(_written(target, made, private=keep), keep)
-
-
-class _Source(NamedTuple):
-    """What sheets are made from: one decision, or several together."""
-
-    published: Published
-
-    @property
-    def words(self) -> Words:
-        """What whoever asked calls things."""
-        return self.published.words
-
-    @property
-    def everybody(self) -> list[str]:
-        """All deciders, as published."""
-        listed = [row.physician for each in self.published.decisions for row in each.rows]
-        return sorted(set(listed))
-
-    @property
-    def with_figure(self) -> list[str]:
-        """Those who have a figure or a range."""
-        if self.published.joint is not None:
-            rows = rows_of(self.published.joint.physicians, JointRow)
-            return [row.physician for row in rows if row.reportable or row.band]
-        return [row.physician for row in self.published.first.rows if has_figure(row)]
-
-    def surprising(self, path: Path, shown: str) -> Sequence[Block]:
-        """Return the surprising decisions of a decider."""
-        return surprising(path, shown, self.published.first.decision, self.words)
-
-    def sheet(
-        self,
-        shown: str,
-        *,
-        called: str,
-        cases: Sequence[Block],
-        private: str | None,
-        exact: Mapping[str, Any] | None,
-    ) -> Document:
-        """Return the sheet of a decider."""
-        joint = self.published.joint
-        if joint is not None:
-            return joint_sheet(self.published, joint, shown, called=called, private=private)
-        return sheet(
-            self.published, shown, called=called, cases=cases, private=private, exact=exact
-        )
 
 
 def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path:
@@ -219,12 +177,6 @@ def _stem(called: str, made: Mapping[str, bytes]) -> str:
         number += 1
         stem = f"{plain}-{number}"
     return stem
-
-
-def _made(document: Document, form: str, paper: str, words: Words) -> bytes:
-    if form == "pdf":
-        return as_pdf(document, paper)
-    return as_html(document, words, width="sheet").encode()
 
 
 def _written(target: Path, made: Mapping[str, bytes], *, private: bool) -> list[Path]:

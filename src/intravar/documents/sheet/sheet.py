@@ -1,26 +1,36 @@
-"""The sheet of one decider: the same blocks as the report, in another outline."""
+"""The sheet of one decider, for one decision or several: the report's blocks in another outline."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
-from intravar.documents.caveats import not_meant
+from intravar.documents.measurement.first import not_meant
 from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
-from intravar.documents.sheet.figures import Own, SheetRow, among_peers, rows_figure
+from intravar.documents.sheet.figures import AXIS, Own, SheetRow, among_peers, rows_figure
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.results import Decision, PhysicianRow, Published, Strata
+from intravar.publication.results import (
+    Decision,
+    DecisionRow,
+    Joint,
+    JointRow,
+    PhysicianRow,
+    Published,
+    Strata,
+    rows_of,
+)
 from intravar.publication.scores import Band
 from intravar.request import MATTERS
+from intravar.tables import hundred, hundreds
 from intravar.wording import Words
 
 TITLE = "How consistently do you decide?"
 COMMENT = "Is there a reason that is not in the record? What would you change?"
-NOT_COMPARED = "The others' figures are not shown: they cannot be compared with yours."
+JOINT_AXIS = "of 100 pairs, decided differently in at least one decision"
 #: Nats a case from which on an own rule is worth a word.
 WORTH = 0.005
 HOW = {
@@ -34,6 +44,16 @@ HOW = {
 MOST_ROWS = 8
 
 
+class Content(NamedTuple):
+    """What a sheet says of one decider: decisions, the figure, peers, facts, further sections."""
+
+    decisions: str
+    figure: tuple[str, str]
+    peers: Sequence[Block]
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Block]
+
+
 def sheet(
     published: Published,
     physician: str,
@@ -45,43 +65,26 @@ def sheet(
 ) -> Document:
     """Return the sheet of a decider, in the words of whoever asked for the measurement.
 
-    Parameters
-    ----------
-    published
-        What may be handed on; but for name, cases and exact figures the sheet holds nothing else.
-    physician
-        As called in what was handed on.
-    called
-        What to call the decider instead.
-    cases
-        Surprising decisions, as blocks.
-    private
-        Why the sheet must not be handed on.
-    exact
-        The exact figures of this decider, which are not published.
+    It holds what may be handed on, and nothing else but for what is given: what to call the decider
+    instead, surprising decisions as blocks, and exact figures, which are not published. `private`
+    says why such a sheet must not be handed on.
     """
-    words, decision = published.words, published.first
-    (row,) = [each for each in decision.rows if each.physician == physician]
-    if exact is not None:
-        row = replace(row, **exact, band=None, reason=None)
-    figure, sentence = own_figure(row, decision, words)
-    told = words.decision or words.label(decision.decision)
-    about = words.fill(
-        "For {who} alone · decision: {told} · {n} measured · intravar {version}",
-        who=called or physician,
-        told=told,
-        n=words.counted(decision.n_physicians),
-        version=published.version,
+    words, joint = published.words, published.joint
+    if joint is None:
+        content = _of_one(published, physician, exact)
+    else:
+        content = _of_several(published, joint, physician)
+    about = (
+        f"For {called or physician} alone · {content.decisions} · "
+        f"{words.counted(published.first.n_physicians)} measured · intravar {published.version}"
     )
     blocks: list[Block] = [
         *([Note("Private.", private, "alarm")] if private else []),
         Heading("Your figure", 1, "figure", "Your figure"),
-        Note(figure, sentence, "figure"),
-        *_peers(row, decision, words),
-        KeyFigures(facts(row, decision, words)),
-        *_strata(published, decision, physician),
-        *_own_rule(row, decision, words),
-        *_noise(decision, words),
+        Note(*content.figure, "figure"),
+        *content.peers,
+        KeyFigures(content.facts),
+        *content.sections,
         Heading("What the figure does not mean", 1, "meaning", "Not meant"),
         Bullets(not_meant(words)),
         Heading("Your comment", 1, "comment", "Comment"),
@@ -91,35 +94,116 @@ def sheet(
     return Document(words.title or TITLE, about, blocks)
 
 
+def with_figure(published: Published) -> list[str]:
+    """Return those who have a figure or a range, and so a sheet."""
+    if published.joint is not None:
+        rows = rows_of(published.joint.physicians, JointRow)
+        return [row.physician for row in rows if row.reportable or row.band]
+    return [
+        row.physician
+        for row in published.first.rows
+        if (row.discordance, row.band, row.identified_low, row.shrunken) != (None,) * 4
+    ]
+
+
+def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | None) -> Content:
+    """Return what is said of a decider in one decision."""
+    words, decision = published.words, published.first
+    (row,) = [each for each in decision.rows if each.physician == physician]
+    if exact is not None:
+        row = replace(row, **exact, band=None, reason=None)
+    others = decision.physicians.filter(
+        (pl.col("physician") != physician) & pl.col("rank").is_not_null()
+    )
+    unknown = "" if row.rank is not None else "too little is known of you to compare"
+    ends = (row.discordance, row.low, row.high)
+    sections: list[Block] = []
+    if decision.verdict != NOTHING:
+        sections += _strata(published, decision, physician)
+        sections += [*_own_rule(row, decision, words), *_noise(decision, words)]
+    return Content(
+        f"decision: {words.decision or words.label(decision.decision)}",
+        own_figure(row, decision, words),
+        _peers(ends, others["discordance"], published, AXIS, unknown),
+        facts(row, decision, words),
+        sections,
+    )
+
+
+def _of_several(published: Published, joint: Joint, physician: str) -> Content:
+    """Return what is said of a decider in several decisions together."""
+    words = published.words
+    row = _joint_row(joint, physician)
+    others = joint.physicians.filter(pl.col("physician") != physician)
+    number = row.n_differences
+    known = [
+        ("the figure of all together", _hundred(joint.differ)),
+        ("your figure if the decisions were independent of each other", _hundred(row.differ_apart)),
+        ("decisions that differ, expected", "" if number is None else f"{number:.2f}"),
+    ]
+    title = "Each of your decisions"
+    line = "Each decision by itself; upper limits, made without the other decisions."
+    own = _own_decisions(words, joint, physician)
+    return Content(
+        f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}",
+        _joint_figure(row, len(published.decisions), words),
+        _peers(
+            (row.differ, row.differ_low, row.differ_high), others["differ"], published, JOINT_AXIS
+        ),
+        [(name, value) for name, value in known if value],
+        [Heading(title), rows_figure(own, "own-decisions", title, line)],
+    )
+
+
+def _peers(
+    ends: Sequence[float | None],
+    others: pl.Series,
+    published: Published,
+    axis: str,
+    unknown: str = "",
+) -> list[Block]:
+    """Return the figure among those of the others, or why it is not shown."""
+    own = _own(ends)
+    if own is None:
+        return []
+    if any(each.verdict in UNRANKED for each in published.decisions):
+        unknown = "they cannot be compared with yours"
+    if unknown:
+        return [Paragraph(f"The others' figures are not shown: {unknown}.", quiet=True)]
+    peers = (100 * others.drop_nulls()).to_list()
+    return [among_peers(own, peers, published.words, axis)]
+
+
+def _own(ends: Sequence[float | None]) -> Own | None:
+    """Return a figure and the ends of its interval of a hundred; None where one is not known."""
+    known = [100 * each for each in ends if each is not None]
+    return Own(*known) if len(known) == 3 else None
+
+
 def own_figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, str]:
     """Return a decider's figure in large letters, and the sentence that goes with it."""
     claim = decision.claim
     if decision.verdict == NOTHING:
         return "no figure", "The data do not support one: there is a problem to fix first."
-    if row.discordance is not None and row.low is not None and row.high is not None:
-        value, low, high = (round(100 * each) for each in (row.discordance, row.low, row.high))
+    if (own := _own((row.discordance, row.low, row.high))) is not None:
+        value, low, high = map(round, own)
         sure = (
             f"the 95 % interval goes from {low} to {high}"
             if claim == "about"
             else f"an upper limit, with 95 % confidence at most {high}"
         )
         why = f" You have no rank: {row.reason}." if row.reason else ""
-        return f"{claim} {value} of 100", words.fill(
-            "Of 100 {compared}, all among your {cases}, {claim} {value} get different decisions; "
-            "{sure}.{why}",
-            compared=decision.compared,
-            claim=claim,
-            value=value,
-            sure=sure,
-            why=why,
+        return f"{claim} {value} of 100", (
+            f"Of 100 {decision.compared}, all among your {words.cases}, {claim} {value} get "
+            f"different decisions; {sure}.{why}"
         )
     if row.identified_low is not None and row.identified_high is not None:
-        low, high = round(100 * row.identified_low), round(100 * row.identified_high)
-        return f"{low} to {high} of 100", "Every value in this range fits the data equally well."
+        ends = hundreds(row.identified_low, row.identified_high)
+        return f"{ends} of 100", "Every value in this range fits the data equally well."
     if row.band:
-        return f"{Band.of_text(row.band).of_hundred} of 100", words.fill(
+        return f"{Band.of_text(row.band).of_hundred} of 100", (
             "Your figure is shown as a range, because an exact value could reveal small numbers of "
-            "{cases}."
+            f"{words.cases}."
         )
     if row.shrunken is not None:
         return f"{claim} {100 * row.shrunken:.0f} of 100", (
@@ -129,43 +213,65 @@ def own_figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str
     return "no figure", f"There is no figure for you: {row.reason}."
 
 
-def has_figure(row: PhysicianRow) -> bool:
-    """Tell whether a decider has a figure or a range, and so a sheet."""
-    known = (row.discordance, row.band, row.identified_low, row.shrunken)
-    return any(each is not None for each in known)
+def _joint_row(joint: Joint, physician: str) -> JointRow:
+    """Return the row of a decider; beyond the sample of a large table there is none."""
+    rows = rows_of(joint.physicians.filter(pl.col("physician") == physician), JointRow)
+    if rows:
+        return rows[0]
+    why = "you were not among those that a large table is learned from"
+    return JointRow(physician, None, None, None, None, None, None, None, None, False, why)
 
 
-def _peers(row: PhysicianRow, decision: Decision, words: Words) -> list[Block]:
-    """Return the figure among those of the others, or why it is not shown."""
-    if row.discordance is None or row.low is None or row.high is None:
-        return []
-    if decision.verdict in UNRANKED:
-        return [Paragraph(NOT_COMPARED, quiet=True)]
-    if row.rank is None:
-        told = "The others' figures are not shown: too little is known of you to compare."
-        return [Paragraph(told, quiet=True)]
-    others = decision.physicians.filter(
-        (pl.col("physician") != row.physician) & pl.col("rank").is_not_null()
-    )
-    peers = [100 * value for value in others["discordance"].drop_nulls().to_list()]
-    own = Own(100 * row.discordance, 100 * row.low, 100 * row.high)
-    return [among_peers(own, peers, words)]
+def _joint_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
+    """Return the joint figure in large letters, and the sentence that goes with it."""
+    pairs = f"Of 100 pairs of comparable {words.cases} of yours"
+    differ = f"get different decisions in at least one of {n_decisions}"
+    if row.differ is not None:
+        value = f"at most about {hundred(row.differ)}"
+        return f"{value} of 100", (
+            f"{pairs}, {value} {differ}; the 95 % interval goes from {hundred(row.differ_low)} to "
+            f"{hundred(row.differ_high)}."
+        )
+    if row.band:
+        return f"{Band.of_text(row.band).of_hundred} of 100", (
+            f"{pairs}, so many {differ}. It is shown as a range, because an exact value could "
+            f"reveal small numbers of {words.cases}, or too little is known."
+        )
+    return "no figure", f"There is no figure for all decisions together: {row.reason}."
+
+
+def _own_decisions(words: Words, joint: Joint, physician: str) -> list[SheetRow]:
+    """Return every decision of a decider, in the order in which they are taken."""
+    own = joint.by_physician.filter(pl.col("physician") == physician)
+    mine = {row.decision: row for row in rows_of(own, DecisionRow)}
+    rows = []
+    for whole in joint.decisions:
+        row = mine.get(whole.decision)
+        rows.append(
+            SheetRow(
+                words.label(whole.decision),
+                None if row is None else _own((row.discordance, row.low, row.high)),
+                None if whole.discordance is None else 100 * whole.discordance,
+                Band.of_text(row.band).of_hundred if row and row.band else "not shown",
+            )
+        )
+    return rows
 
 
 def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str, str]]:
     """Return the numbers that stand beside the figure, each with what it is."""
     group, share = decision.group, decision.check.decision_share
-    rate = "" if row.rate is None else f"{100 * row.rate:.0f} %"
+    rate = _percent(row.rate)
     ranked = row.rank is not None and decision.verdict not in UNRANKED
     review = decision.review
     own = None if review is None else review.physicians.get(row.physician)
     reviewed = own if own is not None else review
     whose = "yours" if own is not None else "all together"
-    found = [
-        ("your {cases}", "" if row.n_patients is None else f"{row.n_patients:,}"),
+    known = [
+        (f"your {words.cases}", "" if row.n_patients is None else f"{row.n_patients:,}"),
         (
-            "your {rate_of_yes}",
-            rate if share is None or not rate else f"{rate} (all: {100 * share:.0f} %)",
+            f"your {words.rate_of_yes}",
+            f"{rate} (all: {_percent(share)})" if rate and share is not None else rate,
         ),
         ("the figure of all together", _hundred(None if group is None else group.discordance)),
         (
@@ -174,9 +280,12 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
         ),
         ("share of how your decisions vary that the record explains", _percent(row.explained)),
         ("share of your figure in close calls", _percent(row.in_close_calls)),
-        ("what the average colleague would have on your {cases}", _hundred(row.expected)),
+        (
+            f"what the average colleague would have on your {words.cases}",
+            _hundred(row.expected),
+        ),
         ("your figure, pulled towards the average", _hundred(row.shrunken)),
-        ("{cases} seen twice that you decided differently", _hundred(row.contradiction)),
+        (f"{words.cases} seen twice that you decided differently", _hundred(row.contradiction)),
         (
             "your rank (1 is the most consistent)",
             f"{row.rank:.0f}, from {row.rank_low} to {row.rank_high}" if ranked else "",
@@ -186,7 +295,7 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
             "" if row.reliability is None else f"{row.reliability:.2f}",
         ),
     ]
-    return [(words.fill(name), value) for name, value in found if value]
+    return [(name, value) for name, value in known if value]
 
 
 def _hundred(value: float | None) -> str:
@@ -200,7 +309,7 @@ def _percent(value: float | None) -> str:
 def _strata(published: Published, decision: Decision, physician: str) -> list[Block]:
     """Return a decider in subgroups and over time, as far as these were asked for."""
     words = published.words
-    found: list[Block] = []
+    blocks: list[Block] = []
     for part, dealt, heading in (
         (decision.by, "by", f"You by {words.label(str(published.request.by))}"),
         (decision.course, "period", "You over time"),
@@ -208,19 +317,19 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
         if part is None:
             continue
         mine = _of(decision.strata, dealt, physician)
-        found.append(Heading(heading))
+        blocks.append(Heading(heading))
         if not mine:
             told = (
-                "Your figures are not shown: few of your {cases} were decided one way in one of "
-                "them, or too little is known of you."
+                f"Your figures are not shown: few of your {words.cases} were decided one way in "
+                "one of them, or too little is known of you."
             )
-            found.append(Paragraph(words.fill(told), quiet=True))
+            blocks.append(Paragraph(told, quiet=True))
             continue
         line = _changed(_of(decision.changes, dealt, physician), words) if dealt == "period" else ""
         if len(mine) > MOST_ROWS:
             line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
-        found.append(rows_figure(_rows(mine, part), f"own-{dealt}", heading, line, words))
-    return found
+        blocks.append(rows_figure(_rows(mine, part), f"own-{dealt}", heading, line))
+    return blocks
 
 
 def _of(table: pl.DataFrame | None, dealt: str, physician: str) -> list[dict[str, Any]]:
@@ -246,20 +355,12 @@ def _changed(rows: Sequence[Mapping[str, Any]], words: Words) -> str:
     """Say by how much a decider changed, and how sure that is."""
     if not rows:
         return ""
-    change, low, high, pulled = (
-        round(100 * rows[0][name]) for name in ("change", "low", "high", "shrunken")
-    )
-    sure = round(100 * rows[0]["probability"])
-    return words.fill(
-        "From the first period to the last, on similar {cases}: {change:+d} [{low:+d}, {high:+d}] "
-        "of 100. Pulled towards the change of all it is {pulled:+d}; that it is more than "
-        "{matters:.0f} is then {sure} % probable.",
-        change=change,
-        low=low,
-        high=high,
-        pulled=pulled,
-        matters=100 * MATTERS,
-        sure=sure,
+    row = {name: round(100 * value) for name, value in rows[0].items() if isinstance(value, float)}
+    return (
+        f"From the first period to the last, on similar {words.cases}: {row['change']:+d} "
+        f"[{row['low']:+d}, {row['high']:+d}] of 100. Pulled towards the change of all it is "
+        f"{row['shrunken']:+d}; that it is more than {100 * MATTERS:.0f} is then "
+        f"{row['probability']} % probable."
     )
 
 

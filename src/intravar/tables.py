@@ -1,0 +1,121 @@
+"""Tables as people read them, wherever they stand: a page, paper, a workbook, a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+#: From what a row is made of.
+Made = TypeVar("Made")
+#: Rows up to which a table on paper has all its columns.
+MOST_WIDE = 60
+
+
+class Column(NamedTuple):
+    """A column of a table: its name in files, its heading and its meaning in a line.
+
+    `words` begin on the left; `digits` are those of its numbers in a workbook; `share` is its width
+    beside the others on paper. `where` are the formats that show it: "page", "paper", "workbook",
+    "terminal", "whole" (the page of the table alone), and "dense" (on paper, where a table is long
+    and stands in two columns). Its `kind` is "minor" where a telephone does without, "least" where
+    a small screen does.
+    """
+
+    name: str
+    heading: str
+    meaning: str = ""
+    words: bool = False
+    digits: int | None = None
+    share: float = 1.0
+    where: tuple[str, ...] = ("page", "paper", "workbook", "whole", "terminal")
+    kind: str = ""
+
+
+class Cell(NamedTuple):
+    """A value as text and as what it is; `order` where it is sorted by something else."""
+
+    text: str
+    value: Any = None
+    order: Any = None
+
+
+class Row(NamedTuple):
+    """A row: its cells, its place among all, and whether it has something to show on paper."""
+
+    cells: Sequence[Cell]
+    p: int | None = None
+    shown: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; each row has a cell per column.
+
+    `name` is that of its sheet in a workbook and its anchor in a page. A page lets an interactive
+    one be sorted and searched.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    interactive: bool = False
+
+    def on(self, where: str) -> Table:
+        """Return the columns that a format shows; on paper the rows that have something to show."""
+        rows = [row for row in self.rows if row.shown or where != "paper"]
+        dense = where == "paper" and len(rows) > MOST_WIDE
+        if dense and any("dense" in column.where for column in self.columns):
+            where = "dense"
+        chosen = [at for at, column in enumerate(self.columns) if where in column.where]
+        columns = [self.columns[at] for at in chosen]
+        rows = [row._replace(cells=[row.cells[at] for at in chosen]) for row in rows]
+        return replace(self, columns=columns, rows=rows)
+
+
+def table_of(
+    name: str,
+    caption: str,
+    rows: Sequence[Made],
+    columns: Sequence[tuple[str, float, Callable[[Made], object]]],
+    *,
+    words: Sequence[int] = (0,),
+    where: tuple[str, ...] = Column("", "").where,
+) -> Table:
+    """Return a table of texts: every column is its heading, its share, and what reads its cell.
+
+    Examples
+    --------
+    >>> ages = [("who", 2, lambda row: row[0]), ("age", 1, lambda row: row[1])]
+    >>> table_of("Ages", "How old", [("Ada", 36)], ages).rows[0].cells[1].text
+    '36'
+    """
+    made = [
+        Column(heading, heading, words=at in words, digits=3, share=share, where=where)
+        for at, (heading, share, _) in enumerate(columns)
+    ]
+    cells = [Row([Cell(str(read(row))) for _, _, read in columns]) for row in rows]
+    return Table(name, caption, made, cells)
+
+
+def hundred(value: float | None, missing: str = "–") -> str:
+    """Write a share as a number of 100.
+
+    Examples
+    --------
+    >>> hundred(0.214), hundred(None)
+    ('21', '–')
+    """
+    return missing if value is None else f"{100 * value:.0f}"
+
+
+def hundreds(low: float | None, high: float | None) -> str:
+    """Write the ends of an interval as numbers of 100.
+
+    Examples
+    --------
+    >>> hundreds(0.1, 0.25)
+    '10 to 25'
+    """
+    return "–" if low is None or high is None else f"{hundred(low)} to {hundred(high)}"
