@@ -15,7 +15,14 @@ from intravar.inference.group import Group, group_of
 from intravar.measurement.measure import beside_bound
 from intravar.measurement.scores import Scores, result_table
 from intravar.measurement.sentences import differences_sentence
-from intravar.publication.group import SPREAD, published_noise, spread_steps, told_spread
+from intravar.publication.group import (
+    FINE,
+    SPREAD,
+    published_noise,
+    shown_group,
+    spread_steps,
+    told_spread,
+)
 from intravar.publication.scores import ShownScores, shown_scores
 
 
@@ -101,13 +108,13 @@ def groups(draw: st.DrawFn) -> tuple[Group, float]:
     return found, matters
 
 
-@given(groups(), st.sampled_from([0.001, 0.005, 0.02, 0.1]), st.floats(0.0, 0.999))
+@given(groups(), groups(), st.sampled_from([0.001, 0.005, 0.01, 0.1]), st.floats(0.0, 0.999))
 @settings(max_examples=60, deadline=None)
 def test_spread_word_test_and_sentence_never_contradict_each_other(
-    drawn: tuple[Group, float], step: float, phase: float
+    drawn: tuple[Group, float], other: tuple[Group, float], step: float, phase: float
 ) -> None:
     found, matters = drawn
-    told = told_spread(found, (step, step, 2 * step), phase, matters)
+    told = told_spread(found, other[0], (step, step, 2 * step), phase, matters)
     spread, low, high = (float(told[name] or 0.0) for name in SPREAD)
     assert 0 <= low <= spread <= high
     assert (low > 0) == (found.p_value < 0.05)
@@ -116,7 +123,8 @@ def test_spread_word_test_and_sentence_never_contradict_each_other(
     else:
         assert (found.differences == "differ") == (low > 0)
         assert high >= matters
-    assert abs(spread - found.spread) <= step + 1e-9
+    if 2 * step <= FINE:
+        assert abs(spread - found.spread) <= step + 1e-9
     assert found.differences is not None
     said = differences_sentence(found.differences, spread, low, high, matters=matters)
     if "standard deviation" in said:
@@ -138,17 +146,19 @@ def test_the_spread_of_everybody_tells_no_hidden_count(
     """The attacker knows everybody else, and tries all small counts and secret points."""
 
     @cache
-    def measured(guess: int) -> tuple[Group, tuple[float, ...]]:
+    def measured(guess: int) -> tuple[Group, Group, tuple[float, ...]]:
         scores = counted([n, *(size for size, _ in others)], [guess, *(few for _, few in others)])
         found = group_of(scores.discordance, scores.interval.standard_error, scores.n_patients)
         assert found is not None
         with pytest.MonkeyPatch.context() as patch:  # nobody looks at ranks here
             patch.setattr(profiles, "rank_normal", partial(rank_normal, n_draws=2))
-            return found, spread_steps(scores, Decisions(), shown(scores), 11)
+            told = shown(scores)
+        steps = spread_steps(scores, Decisions(), told, 11)
+        return found, shown_group(scores, Decisions(), told, 11, 0.5) or found, steps
 
     def published(guess: int, point: float) -> object:
-        found, steps = measured(guess)
-        return found.differences, told_spread(found, steps, point, 0.02)
+        found, known, steps = measured(guess)
+        return found.differences, told_spread(found, known, steps, point, 0.02)
 
     seen = published(k, phase)
     near = [guess for guess in (k - 1, k + 1, k - 2, k + 2) if guess >= 0]

@@ -80,8 +80,8 @@ def location_lines(location: Location | None, words: Words = USUAL) -> list[str]
     >>> kind = KindOfPatients("age > 80", 0.2, 0.4, 0.36)
     >>> for line in location_lines(Location(0.27, 0.84, (kind,))):
     ...     print(line)
-    84 % of the discordance lies in close calls, the 27 % of patients who could be decided either \
-way.
+    84 % of the discordance lies in close calls, the 27 % of patients that could be decided \
+either way.
     Most of it lies where age > 80: 20 % of patients, 40 % of the discordance.
     """
     if location is None or location.close_patients is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from scipy.stats import norm
@@ -139,7 +140,7 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     mean = _mean(measurement, group, whole, digits, phase)
     return Group(
         **mean,
-        **_spread(measurement, whole, published, phase),
+        **_spread(measurement, group, whole, published, phase),
         differences=whole.differences,
         matters=measurement.request.matters,
         needed=None if whole.needed is None else two_digits(whole.needed),
@@ -172,14 +173,18 @@ TRACE = 0.001
 
 
 def _spread(
-    measurement: Measurement, whole: MeasuredGroup, published: ShownScores, phase: float
+    measurement: Measurement,
+    group: MeasuredGroup,
+    whole: MeasuredGroup,
+    published: ShownScores,
+    phase: float,
 ) -> dict[str, float | None]:
-    """Return the spread of everybody, rounded so that it never contradicts the word beside it."""
+    """Return the spread of everybody, or as far as it may be told."""
     if whole.differences is None:
         return dict.fromkeys(SPREAD)
     main, request = measurement.main, measurement.request
     steps = spread_steps(main.scores, main.evidence, published, request.smallest_cell)
-    return told_spread(whole, steps, phase, request.matters)
+    return told_spread(whole, group, steps, phase, request.matters)
 
 
 def spread_steps(
@@ -196,11 +201,12 @@ def spread_steps(
     if not lost.any():
         return (TRACE,) * len(SPREAD)
     one = int(np.argmax(np.where(lost, known.size * (high - low) ** 2, -1.0)))
-    error = np.where(lost, MOST / np.sqrt(np.maximum(known.size, 1)), known.error)
+    widest = np.where(lost, MOST / np.sqrt(np.maximum(known.size, 1)), known.error)
     found = []
-    for share in (0.0, 0.5, 1.0):
-        value = known.value.copy()
+    for share, sure in product((0.0, 0.5, 1.0), (1.0, 0.25)):
+        value, error = known.value.copy(), widest.copy()
         value[one] = (1 - share) * low[one] + share * high[one]
+        error[one] *= sure  # whoever nearly always decides alike has a small error
         group = group_of(value, error, known.size)
         found.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
     moved = np.nan_to_num(np.ptp(np.array(found), axis=0), nan=MOST)
@@ -211,7 +217,11 @@ def spread_steps(
 
 
 def told_spread(
-    whole: MeasuredGroup, steps: tuple[float, ...], phase: float, matters: float
+    whole: MeasuredGroup,
+    group: MeasuredGroup,
+    steps: tuple[float, ...],
+    phase: float,
+    matters: float,
 ) -> dict[str, float | None]:
     """Round the spread and its ends; what the word over all says stays true of them.
 
@@ -220,15 +230,21 @@ def told_spread(
 
     Parameters
     ----------
-    whole
-        Everybody together; two physicians or more.
+    whole, group
+        Everybody together, two physicians or more; and as far as it follows from what may be told
+        of each. The second is told where the first would have to be rounded to coarse steps.
     steps, phase
-        To which the three figures are rounded, and the secret point from which.
+        To which the three figures of everybody are rounded, and the secret point from which.
     matters
         Spread below which differences do not matter.
     """
+    known = whole
+    if max(steps) > FINE:
+        known, steps, phase = group, (TRACE,) * len(SPREAD), 0.5
+    if not math.isfinite(known.spread):
+        return dict.fromkeys(SPREAD)
     spread, low, high = (
-        max(coarse(getattr(whole, name), step, phase) or 0.0, 0.0)
+        max(coarse(getattr(known, name), step, phase) or 0.0, 0.0)
         for name, step in zip(SPREAD, steps, strict=True)
     )
     little = whole.differences == "less than matters"
