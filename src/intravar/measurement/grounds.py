@@ -34,7 +34,7 @@ from intravar.request import MATTERS
 DIFFER_P = 0.05
 #: What a limit lies above the truth usually falls with this power of the number of patients.
 USUAL_FALL = 0.5
-#: Limits are not taken to lie closer together than by this factor.
+#: Scores are not taken to lie closer together than by this factor.
 NARROWEST = 0.4
 _TINY = 1e-9
 
@@ -124,7 +124,7 @@ def concluded(
         fall=falls(scores.discordance, pull + closer),
         doubt=doubt,
         raw=raw,
-        narrowed=1.0 if halves is None or not predicts else _narrowed(halves),
+        narrowed=_narrowed(scores, evidence, halves),
         matters=matters,
     )
     if group is not None and predicts:
@@ -145,12 +145,20 @@ def concluded(
     return Appraisal(scores, halves, group, judge(grounds))
 
 
-def _narrowed(halves: Halves) -> float:
-    """Return by which factor upper limits may lie closer together than true values do.
+def _narrowed(scores: Scores, evidence: Evidence, halves: Halves | None) -> float:
+    """Return by which factor scores may lie closer together than true values do.
 
-    Predictions that are unsure draw every limit towards one half by the same factor.
+    Predictions that are unsure draw every limit towards one half by the same factor. Rates of
+    eligible patients are drawn towards those of all, the more the less is known of each.
     """
-    return max(1 - halves.pull / (2**USUAL_FALL - 1), NARROWEST)
+    factor = 1.0
+    if evidence.predicted() is not None and halves is not None:
+        factor = 1 - halves.pull / (2**USUAL_FALL - 1)
+    elif evidence.of_eligible and np.isfinite(scores.discordance).sum() > 1:
+        apart = float(np.nanvar(scores.discordance, ddof=1))
+        unsure = float(np.nanmean(scores.interval.standard_error**2))
+        factor = apart / max(apart + unsure, _TINY)
+    return max(factor, NARROWEST)
 
 
 def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: float) -> Scores:
