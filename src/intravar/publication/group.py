@@ -30,7 +30,7 @@ from intravar.measurement.sentences import (
     explained_sentence,
     rates_in_words,
 )
-from intravar.publication.hiding import STEPS, coarse, coarse_step, fraction, two_digits
+from intravar.publication.hiding import coarse, coarse_step, fraction, step_over, two_digits
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, MOST, ShownScores
 from intravar.wording import USUAL, Sentence, Words
@@ -210,10 +210,7 @@ def spread_steps(
         group = group_of(value, error, known.size)
         found.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
     moved = np.nan_to_num(np.ptp(np.array(found), axis=0), nan=MOST)
-    return tuple(
-        next((step for step in STEPS if step >= each), 0.1 * math.ceil(10 * each))
-        for each in moved.tolist()
-    )
+    return tuple(step_over(each) for each in moved.tolist())
 
 
 def told_spread(

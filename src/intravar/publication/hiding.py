@@ -187,9 +187,13 @@ def coarse_step(
     >>> coarse_step(1200), coarse_step(60_000), coarse_step(60_000, finest=0.01)
     (0.02, 0.001, 0.01)
     """
-    least = weight * moved(n, smallest)
-    step = next((step for step in STEPS if step >= least), STEPS[-1])
+    step = step_over(weight * moved(n, smallest))
     return max(step, finest) if smallest > 1 else 1e-6
+
+
+def step_over(least: float) -> float:
+    """Return the finest step that is no finer than this, or the coarsest there is."""
+    return next((step for step in STEPS if step >= least), STEPS[-1])
 
 
 @dataclass(frozen=True)
