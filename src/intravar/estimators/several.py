@@ -51,7 +51,7 @@ class Several:
     physicians
         One row per physician: physician, n_patients (all decisions known), differ (two comparable
         patients differ in at least one decision), differ_low, differ_high, differ_error (its
-        standard error), differ_apart (the same as if decisions did not look at each other),
+        standard error), differ_apart (the same if decisions were independent of each other),
         n_differences (the expected number of decisions in which they differ),
         n_differences_low, n_differences_high.
     by_decision

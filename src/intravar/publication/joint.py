@@ -260,7 +260,7 @@ def _together(joint: Joint, words: Words) -> list[str]:
             n=len(joint.decisions),
         ),
         f"expected number of differences: at most about {number} [{fewest}, {most}]",
-        f"as if decisions did not look at each other: {apart} of 100",
+        f"if decisions were independent of each other: {apart} of 100",
     ]
 
 

@@ -703,9 +703,9 @@ class Joint:
     """What several decisions say together.
 
     `differ` is the probability that two comparable patients differ in at least one decision,
-    `differ_apart` the same as if decisions did not look at each other, `n_differences` the expected
-    number of decisions in which they differ. `n_reportable` deciders have joint figures, `n_banded`
-    a range. `decisions` and `pairs` are over all patients. `physicians` is a table of
+    `differ_apart` the same if decisions were independent of each other, `n_differences` the
+    expected number of decisions in which they differ. `n_reportable` deciders have joint figures,
+    `n_banded` a range. `decisions` and `pairs` are over all patients. `physicians` is a table of
     :class:`JointRow`, `pairs_by_physician` of :class:`PairRow` and `by_physician` of
     :class:`DecisionRow`: what the decision publishes, with `across` (pulled together across
     decisions) and `given` (see :class:`JointDecision`).

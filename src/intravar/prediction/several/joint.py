@@ -109,7 +109,7 @@ def _weights(features: FloatArray, offset: FloatArray, y: FloatArray) -> FloatAr
 
 
 def apart(predicted: FloatArray) -> list[FloatArray]:
-    """Return the same as if decisions did not look at each other.
+    """Return the same if decisions were independent of each other.
 
     Examples
     --------

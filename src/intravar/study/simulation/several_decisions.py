@@ -79,7 +79,7 @@ class SeveralDecisions(Scenario):
         Rules of the second decision and of those after it.
     less
         What P(yes) of each of them is multiplied by where the decision before it was a yes; empty
-        where decisions do not look at each other.
+        where decisions are independent of each other.
 
     Examples
     --------
