@@ -98,13 +98,8 @@ def test_many_rows_and_a_trace_of_a_rule_bear_no_ranks() -> None:
 def test_scores_as_they_are_are_known_of_everybody() -> None:
     """How much physicians differ is read off scores in which chance is not held back."""
     none = np.empty(0)
-    sampled = Predictions(none, none, np.zeros(2), np.zeros(2), (None, None), raw=np.ones(2))
-    table = pl.DataFrame(
-        {
-            name: pl.Series(list(values), dtype=dtype)
-            for name, (values, dtype) in sampled.by_physician().items()
-        }
-    )
+    sampled = Predictions(none, none, np.zeros(2), np.zeros(2), raw=np.ones(2))
+    table = pl.DataFrame(sampled.by_physician())
     read = sampled.with_physicians(table.with_columns(raw=pl.Series([0.3, 0.4])))
     assert read.raw is not None
     assert read.raw.tolist() == [0.3, 0.4]

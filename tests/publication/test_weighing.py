@@ -28,7 +28,7 @@ def measured(columns: dict[str, list[float]], rows: list[tuple[str, str, str]]) 
     differences = with_n_apart(said, observed)
     none = np.zeros(0)
     return SimpleNamespace(
-        main=SimpleNamespace(evidence=Predictions(none, none, none, none, (), differences)),
+        main=SimpleNamespace(evidence=Predictions(none, none, none, none, differences)),
         check=SimpleNamespace(prepared=SimpleNamespace(observed=observed)),
         request=SimpleNamespace(smallest_cell=11),
     )

@@ -6,14 +6,12 @@ nothing else of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-from polars._typing import PolarsDataType
 from scipy.special import logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
@@ -22,9 +20,6 @@ from intravar.latent.anchors import Anchors as Anchors
 from intravar.observed import Observed
 from intravar.panels import PanelDecisions
 from intravar.wording import Sentence
-
-#: Values of every physician by name, and their type.
-ByPhysician: TypeAlias = dict[str, tuple[Sequence[Any] | npt.NDArray[Any], PolarsDataType]]
 
 #: What a score aims at; see docs/glossary.md. "order" ranks physicians on a scale of its own.
 Estimand = Literal["comparable", "eligible", "repeated", "order"]
@@ -85,9 +80,8 @@ class Evidence:
     #: Of pairs: the largest distance, and why patients are in no pair.
     caliper: FloatArray | None = None
     attrition: pl.DataFrame | None = None
-    #: Which covariates each physician weighs otherwise, None where nobody looked, and in words.
+    #: Which covariates each physician weighs otherwise, None where nobody looked.
     differences: pl.DataFrame | None = None
-    words: tuple[str | None, ...] = ()
     #: Per physician: scores as they are, where others hold chance back.
     raw: FloatArray | None = None
 
@@ -95,26 +89,18 @@ class Evidence:
         """Return the result columns that this evidence fills, one entry per physician."""
         return {name: np.asarray(getattr(self, name), dtype=np.float64) for name in self.shown}
 
-    def by_physician(self) -> ByPhysician:
+    def by_physician(self) -> Mapping[str, FloatArray]:
         """Return all that is known of every physician."""
         values = {name: getattr(self, name) for name in self.known}
         size = max((len(each) for each in values.values() if each is not None), default=0)
         return {
-            name: (
-                np.full(size, np.nan) if each is None else each,
-                pl.String() if name == "words" else pl.Float64(),
-            )
+            name: np.full(size, np.nan) if each is None else np.asarray(each, dtype=np.float64)
             for name, each in values.items()
         }
 
     def with_physicians(self, known: pl.DataFrame) -> Self:
         """Return the same about other physicians; patients stay those that were learned from."""
-        return self._with(
-            **{
-                name: tuple(known[name]) if name == "words" else known[name].to_numpy()
-                for name in self.known
-            }
-        )
+        return self._with(**{name: known[name].to_numpy() for name in self.known})
 
     def with_differences(self, differences: pl.DataFrame) -> Self:
         """Return the same with another table of what physicians weigh otherwise."""
@@ -246,10 +232,9 @@ class EligibleRates(Evidence):
         """See :class:`Evidence`."""
         return {**super().columns(), **self._ranges()}
 
-    def by_physician(self) -> ByPhysician:
+    def by_physician(self) -> Mapping[str, FloatArray]:
         """See :class:`Evidence`."""
-        ranges = {name: (values, pl.Float64()) for name, values in self._ranges().items()}
-        return {**super().by_physician(), **ranges}
+        return {**super().by_physician(), **self._ranges()}
 
     def with_physicians(self, known: pl.DataFrame) -> Self:
         """See :class:`Evidence`."""
@@ -304,22 +289,20 @@ class Predictions(Evidence):
 
     Per patient: predicted of this physician, and of the physicians on the whole. Per physician:
     what the average colleague would score on the same patients, how much better, in nats a patient,
-    the personal prediction is, in what way the physician's rule differs (in words, and as a table,
-    the surest first), and the score as it is, chance not held back: how much physicians differ is
-    read off it.
+    the personal prediction is, in what way the physician's rule differs (a table, the surest
+    first), and the score as it is, chance not held back: how much physicians differ is read off it.
     """
 
     probability: FloatArray
     pooled: FloatArray
     expected: FloatArray
     gain: FloatArray
-    words: tuple[str | None, ...] = ()
     differences: pl.DataFrame = field(default_factory=no_differences)
     raw: FloatArray | None = None
 
     compared = Sentence("pairs of {cases} alike in what is recorded")
     upper_limit = True
-    known, shown = ("expected", "gain", "words", "raw"), ("expected", "gain")
+    known, shown = ("expected", "gain", "raw"), ("expected", "gain")
 
     def predicted(self) -> tuple[FloatArray, FloatArray]:
         """See :class:`Evidence`."""

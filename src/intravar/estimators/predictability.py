@@ -152,7 +152,6 @@ class Predictability(CommonEstimator):
             self.pooled_,
             self.expected_,
             self.gain_,
-            tuple(self.words_),
             self.differences_,
             self._bound.raw,
         )

@@ -203,8 +203,7 @@ def panel_table(
     }
     table = pl.DataFrame(columns).cast(SCHEMA)  # type: ignore[arg-type]
     return table.with_columns(
-        pl.Series(name, list(values), dtype=dtype)
-        for name, (values, dtype) in evidence.by_physician().items()
+        pl.Series(name, values) for name, values in evidence.by_physician().items()
     )
 
 
