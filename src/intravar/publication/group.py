@@ -23,17 +23,11 @@ from intravar.inference.group import Group as MeasuredGroup
 from intravar.inference.group import group_of
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
-from intravar.measurement.scores import COMPARABLE, Scores, with_rates
-from intravar.measurement.sentences import (
-    about,
-    differences_sentence,
-    explained_sentence,
-    rates_in_words,
-)
+from intravar.measurement.scores import Scores, with_rates
+from intravar.measurement.sentences import differences_sentence
 from intravar.publication.hiding import coarse, coarse_step, fraction, step_over, two_digits
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, MOST, ShownScores
-from intravar.wording import USUAL, Sentence, Words
 
 #: The common number of small panels is rounded to this, or coarser.
 STEP = 0.05
@@ -306,45 +300,6 @@ def _repeats(measurement: Measurement, digits: int) -> SelfContradiction | None:
     )
 
 
-def group_lines(
-    group: Group | None,
-    n_physicians: int,
-    claim: str = "about",
-    words: Words = USUAL,
-    compared: str | None = None,
-) -> list[str]:
-    """Say the group's figures in words that need no statistics.
-
-    `claim` tells whether they are read as they are or as upper limits; `compared` is in the words
-    of whoever asked already.
-
-    Examples
-    --------
-    >>> told = Group(0.2, 0.17, 0.23, *[None] * 11)
-    >>> group_lines(told, 7)[0].split(": ")[1]
-    'of 100 pairs of comparable patients, about 20 [17, 23] get different decisions.'
-    """
-    if group is None:
-        return []
-    ends = (each or 0.0 for each in (group.discordance, group.low, group.high))
-    who = "The one {decider}" if n_physicians == 1 else "All {n:,} {deciders} together"
-    explained = None if group.explained is None else group.explained.value
-    lines = [
-        Sentence(
-            f"{who}: of 100 {{compared}}, {{told}} get different decisions.",
-            n=n_physicians,
-            compared=COMPARABLE if compared is None else compared,
-            told=about(*ends, limit=claim != "about"),
-        ),
-        None if explained is None else explained_sentence(explained),
-        differences_line(group),
-        None if group.noise is None else _noise_line(group.noise),
-        None if group.repeats is None else _repeats_line(group.repeats),
-        rates_in_words(group.with_rate, group.with_half),
-    ]
-    return [words.said(line) for line in lines if line]
-
-
 def differences_line(group: Group) -> str | None:
     """Say whether physicians differ; None where that is not asked."""
     if group.differences is None or group.spread is None:
@@ -352,36 +307,4 @@ def differences_line(group: Group) -> str | None:
     ends = (group.spread_low or 0.0, group.spread_high or 0.0)
     return differences_sentence(
         group.differences, group.spread, *ends, needed=group.needed, matters=group.matters
-    )
-
-
-def _noise_line(noise: Noise) -> str:
-    each = (noise.level, noise.pattern, noise.occasion)
-    parts = [round(200 * (part.value or 0.0)) for part in each]
-    level, pattern, occasion = (f"{part or 'fewer than 1'}" for part in parts)
-    return Sentence(
-        "Of 100 {cases} seen by two of them, about {whole} would be decided "
-        "differently: {level} because some {say_yes} more often, {pattern} "
-        "because they weigh {cases} differently, {occasion} because the same {decider} "
-        "would decide differently on another occasion, or for reasons not recorded.",
-        whole=sum(parts),
-        level=level,
-        pattern=pattern,
-        occasion=occasion,
-    )
-
-
-def _repeats_line(repeats: SelfContradiction) -> str | None:
-    if repeats.contradiction is None:
-        return None
-    line = (
-        f"On cases seen twice they contradicted themselves in {100 * repeats.contradiction:.0f} of "
-        "100."
-    )
-    if repeats.share_not_inconsistency is None:
-        return line
-    return (
-        f"{line} So up to about {100 * repeats.share_not_inconsistency:.0f} % of the figure above "
-        "may be reasons that are not recorded, or what could not be predicted, and not "
-        "inconsistency."
     )
