@@ -99,6 +99,17 @@ def table_of(
     return Table(name, caption, made, cells)
 
 
+def number(value: float | None) -> str:
+    """Write a figure with two digits.
+
+    Examples
+    --------
+    >>> number(0.214), number(None)
+    ('0.21', '–')
+    """
+    return "–" if value is None else f"{value:.2f}"
+
+
 def hundred(value: float | None, missing: str = "–") -> str:
     """Write a share as a number of 100.
 

@@ -1,7 +1,4 @@
-"""What a source must satisfy before anyone looks at its columns, and texts as they are meant.
-
-And texts from others, made safe to print: a terminal obeys some of the characters it is sent.
-"""
+"""What a source must satisfy before anyone looks at its columns, and texts as they are meant."""
 
 from __future__ import annotations
 
@@ -125,26 +122,3 @@ def first_line(error: BaseException) -> str:
     """
     lines = str(error).strip().splitlines()
     return shortened(lines[0] if lines else type(error).__name__, 160)
-
-
-#: What a terminal obeys or what turns a line round, other than newline and tab: the control
-#: characters (escape sequences begin with one), and the marks that change the direction of text.
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
-
-def printable(text: str) -> str:
-    r"""Return a text with everything visible that a terminal would obey instead of showing.
-
-    Examples
-    --------
-    >>> print(printable("Ada\x1b[2J"))
-    Ada\x1b[2J
-    >>> printable("Müller-Lüdenscheidt, 上田")
-    'Müller-Lüdenscheidt, 上田'
-    """
-    return _OBEYED.sub(_visible, text)
-
-
-def _visible(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

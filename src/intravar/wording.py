@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intravar.errors import InputError, option
-from intravar.text import printable
+from intravar.printable import printable
 
 #: Letters of a word, of a label and of a title at the most.
 LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 40, 80, 120

@@ -293,11 +293,11 @@ def test_among_very_many_anybody_gets_a_mark(browser: Any, large: dict[int, Path
     with Visit(browser, large[20_000]) as visit:
         page = visit.page
         page.locator("#physicians td button").nth(20).click()
-        assert page.locator("#physicians-picture svg.wide circle.lit").count() == 1
+        assert page.locator("#dots svg.wide circle.lit").count() == 1
         page.get_by_label("Find a physician or a reason").fill("p-17123-x")
         page.locator("#physicians td button").click()
         assert page.locator("#picked").text_content() == "P-17123-XYZ"
-        for figure in ("physicians-picture", "funnel"):
+        for figure in ("dots", "funnel"):
             assert page.locator(f"#{figure} svg.wide circle.lit").count() == 1
         page.locator("#funnel svg.wide circle.lit").hover()
         assert "P-17123-XYZ: " in (page.locator("#tip").text_content() or "")

@@ -17,15 +17,16 @@ import pypdf
 import pytest
 
 import intravar
-from intravar.documents.blocks import Document, Figure, KeyFigures, Note, walk
+from intravar.documents.blocks import Document, Figure, KeyFigures, Note, Paragraph, walk
 from intravar.documents.measurement.handover import write_measurement
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
-from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers, surprising
-from intravar.documents.sheet.files import write_sheets
+from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers
+from intravar.documents.sheet.files import _surprising, write_sheets
 from intravar.documents.sheet.sheet import sheet
 from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
+from intravar.publication.explain import NOBODY_ALIKE
 from intravar.publication.files import read_published
 from intravar.publication.results import (
     Change,
@@ -281,7 +282,7 @@ def test_names_and_cases_are_for_the_owner_alone(folder: Path, tmp_path: Path) -
     page = written.files[0].read_text("utf-8")
     assert "Dr. Secret P01" in page
     assert "shows single patients" in page
-    assert "Two similar patients, decided differently: data row" in page
+    assert "two patients alike, distance" in page
 
 
 def test_exact_figures_go_to_the_private_folder_alone(folder: Path, tmp_path: Path) -> None:
@@ -338,17 +339,20 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
         {"case": 1, "row": 5, "pair": 2, "predicted": 0.9, "row_for": 8, "row_against": 5},
         {"case": 2, "row": 6, "pair": 3, "predicted": 0.1, "row_for": 6, "row_against": None},
     ]
-    cells = {"covariate": "age", "decided_for": "70", "difference": None}
-    table = pl.DataFrame([row | cells | {"decided_against": None} for row in rows])
-    name = "intravar.documents.sheet.figures.explain"
+    cells = {"kind": "surprise", "covariate": "age", "decided_for": "70", "decided_against": "61"}
+    table = pl.DataFrame([row | cells | {"difference": "+9"} for row in rows])
+    name = "intravar.documents.sheet.files.explain"
     monkeypatch.setattr(name, lambda *_args, **_most: table)
-    made = [each for each in surprising(Path(), "P-1", "statin", USUAL) if isinstance(each, Table)]
+    blocks = _surprising(Path(), "P-1", "statin", USUAL)
+    made = [each for each in blocks if isinstance(each, Table)]
     assert [case.caption for case in made] == [
-        "You decided against data row 5; a yes was expected in 90 of 100 such patients: data row 7 "
-        "and row 5",
-        "You decided for data row 6; a yes was expected in 10 of 100 such patients: data row 6",
+        "1. Data row 5, statin: no; predicted was yes, with 90 of 100.",
+        "2. Data row 6, statin: yes; predicted was no, with 90 of 100.",
     ]
-    assert [cell.text for cell in made[1].rows[0].cells] == ["age", "70", "–", "–"]
+    assert [column.heading for column in made[0].columns] == ["", "row 5: no", "row 7: yes"]
+    assert [cell.text for cell in made[0].rows[0].cells] == ["age", "61", "70 (+9)"]
+    assert [cell.text for cell in made[1].rows[0].cells] == ["age", "70"]
+    assert blocks[-1] == Paragraph(NOBODY_ALIKE, quiet=True)
 
 
 def test_whoever_has_no_rank_is_told_so_and_is_no_peer(told: Published) -> None:

@@ -5,12 +5,12 @@ import polars as pl
 import pytest
 
 import intravar
+from intravar import documents
 from intravar.estimators.evidence import RepeatedCases
 from intravar.inference import Interval
 from intravar.measurement.scores import FEWEST_TOGETHER, Scores, with_rates
 from intravar.measurement.sentences import TOGETHER, rates_in_words
 from intravar.measurement.verdict import RULE_FOUND, Verdict, compared_in
-from intravar.publication import group_lines
 from intravar.publication.disclosure import published_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -72,7 +72,7 @@ def test_without_a_rule_any_two_patients_are_compared() -> None:
     decision = published_of(found, {name: name for name in "abc"}).first
     told = "pairs of any two patients of a judge, since nothing recorded tells them apart"
     assert decision.compared == told
-    lines = group_lines(decision.group, 3, decision.claim, found.request.words, told)
-    assert f"All 3 judges together: of 100 {told}, at most" in lines[0]
+    lines = documents.summary_lines(decision, found.request.words)
+    assert f"Of 100 {told}, at most" in lines[0]
     no_rule = Verdict("group only", (), 0.0)
     assert compared_in(RepeatedCases(*np.ones((2, 3), int)), no_rule) == "cases seen twice"

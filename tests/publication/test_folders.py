@@ -77,7 +77,7 @@ class Killed(BaseException):
     """Stands for kill -9: nothing is cleaned up after it."""
 
 
-@pytest.mark.parametrize("step", range(12))
+@pytest.mark.parametrize("step", range(20))
 def test_killed_at_any_moment_both_folders_are_old_or_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -96,8 +96,8 @@ def test_killed_at_any_moment_both_folders_are_old_or_new(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", dying(os.replace))
-        patch.setattr(folders, "_write_part", dying(folders._write_part))
-        patch.setattr(folders, "_take_away", dying(folders._take_away))
+        patch.setattr(folders, "_put", dying(folders._put))
+        patch.setattr(folders, "_foreign", dying(folders._foreign))
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)
         try:
             write_folders(tmp_path / "res", *content("new"))

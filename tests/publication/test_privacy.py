@@ -19,10 +19,11 @@ from intravar.inference import share_interval
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import Verdict
+from intravar.publication import hiding
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import read_published
 from intravar.publication.findings import without_small_bins
-from intravar.publication.hiding import is_small, part_is_safe, safe_total, shown_part
+from intravar.publication.hiding import is_small, part_is_safe, safe_total
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.publication.scores import ShownScores, shown_scores
 
@@ -306,7 +307,7 @@ def test_few_discordant_pairs_hide_the_score() -> None:
 @given(st.integers(0, 400), st.integers(0, 400), st.sampled_from([1, *range(3, 21)]))
 def test_parts(part: int, rest: int, smallest: int) -> None:
     whole = part + rest
-    text = shown_part(part, whole, smallest)
+    text = hiding.shown(part, smallest, whole)
     assert (text == f"{part:,}") == part_is_safe(part, whole, smallest)
 
 

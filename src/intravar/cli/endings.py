@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from intravar import cli
 from intravar.defects import defect_lines
 from intravar.errors import InputError, machine_fault
-from intravar.text import printable
+from intravar.printable import printable
 from intravar.version import __version__
 
 BAD_INPUT, DEFECT = 2, 1

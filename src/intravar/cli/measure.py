@@ -143,14 +143,7 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
             console.say(f"{decision.banded}.")
     _print_reasons(console, table, words)
     console.print()
-    console.say(
-        *publication.group_lines(
-            decision.group, decision.n_physicians, decision.claim, words, decision.compared
-        ),
-        *publication.location_lines(decision.location, words),
-    )
-    if decision.unrecorded is not None:
-        console.say(decision.unrecorded.words)
+    console.say(*documents.summary_lines(decision, words))
     for part in (decision.by, decision.course):
         console.say(*(() if part is None else part.lines))
     if not told:

@@ -21,7 +21,7 @@ from rich.segment import Segment
 from rich.table import Table as Table
 from rich.text import Text as Text
 
-from intravar.text import printable
+from intravar.printable import printable
 
 
 def table(

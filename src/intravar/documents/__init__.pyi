@@ -1,4 +1,5 @@
 from .files import MEASUREMENT_FORMATS, write_files
+from .measurement.first import summary_lines
 from .measurement.handover import write_measurement
 from .measurement.joint import together_table
 from .measurement.table import decider_table
@@ -13,6 +14,7 @@ __all__ = [
     "decider_table",
     "lacking",
     "parse_formats",
+    "summary_lines",
     "together_table",
     "write_files",
     "write_measurement",

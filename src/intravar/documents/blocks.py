@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from intravar.documents.charts.plot import NARROW, WIDE, Drawing
+from intravar.documents.charts.rows import Labelled, row_plot
 from intravar.tables import Table
 
 #: What a mark stands for: class of the style sheet, and words.
@@ -99,6 +100,23 @@ def charted(
     svgs = [plot(width).svg(title, told) for width in (WIDE, NARROW)]
     over = title if heading is None else heading
     return Figure(name, over, told, told if reading is None else reading, svgs, key, half)
+
+
+def row_figure(
+    name: str,
+    title: str,
+    rows: Sequence[Labelled],
+    axis: str = "decided differently, of 100 pairs",
+    *,
+    most: float | None = None,
+    reading: str = "",
+    key: Key = (),
+    heading: str | None = None,
+) -> Figure:
+    """Return a chart with a labelled row per name, which says in words what its marks say."""
+    told = f"{'; '.join(row.told for row in rows)}."
+    plot = row_plot(rows, axis, most=most)
+    return charted(name, title, told, plot, reading=reading, key=key, heading=heading)
 
 
 @dataclass(frozen=True)

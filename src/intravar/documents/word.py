@@ -23,8 +23,8 @@ from intravar.documents.blocks import (
 from intravar.documents.charts.paper import on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.typesetting import drawn
+from intravar.printable import printable
 from intravar.tables import Table
-from intravar.text import printable
 
 #: Fixed timestamp: the same measurement gives the same file.
 CREATED = datetime.datetime(2000, 1, 1)

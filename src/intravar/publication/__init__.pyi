@@ -11,7 +11,6 @@ from .explain import (
 from .files import is_published, plain, read_published, safe_csv, tables_of
 from .findings import location_lines
 from .folders import checked_out, private_folder, unfinished_folder
-from .group import group_lines
 from .hiding import shown
 from .joint import NOT_SHOWN, joint_lines
 from .pseudonyms import Pseudonyms, read_key
@@ -34,7 +33,6 @@ __all__ = [
     "chosen_decision",
     "column_rows",
     "decisions_in_both",
-    "group_lines",
     "is_published",
     "joint_lines",
     "location_lines",

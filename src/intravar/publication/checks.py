@@ -9,7 +9,7 @@ import polars as pl
 
 from intravar.preparation.check import Check
 from intravar.preparation.prepare import ColumnReport
-from intravar.publication.hiding import is_small, part_is_safe, safe_total, shown, shown_part
+from intravar.publication.hiding import is_small, part_is_safe, safe_total, shown
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn, Leak
 
@@ -131,7 +131,7 @@ def _counted(check: Check, count: int, *, several: bool, whole: int | None = Non
     smallest = check.request.smallest_cell
     if several and count and smallest > 1:
         return SOME
-    return shown(count, smallest) if whole is None else shown_part(count, whole, smallest)
+    return shown(count, smallest, whole)
 
 
 def _rounded_total(check: Check) -> tuple[int, int]:

@@ -120,19 +120,23 @@ def compare(
             f"measure both with {option('method', methods[0])}"
         )
     words, notes = stored[1].words, []
+    keys = [private_folder(folder.resolve()) / KEY_FILE for folder in folders]
+    by_name = not exact and all(readable(key) for key in keys)
     if exact:
         remedy = f"compare where both were measured, or leave {option('exact')} out"
         tables = [
-            private_table(folder, file_of(FIGURES_FILE, at), "exact figures", remedy).with_columns(
-                who="physician"
-            )
+            private_table(folder, file_of(FIGURES_FILE, at), "exact figures", remedy)
             for folder, at in zip(folders, places, strict=True)
         ]
         notes.append("exact figures and names from both private folders; do not hand this on")
     else:
-        tables, by_name = _meeting(chosen, folders)
-        if by_name:
-            notes.append(f"{words.deciders} were matched by the names in both private folders")
+        tables = [each.physicians for each in chosen]
+    if by_name and read_key(keys[0]) != read_key(keys[1]):
+        notes.append(f"{words.deciders} were matched by the names in both private folders")
+    tables = [
+        table.with_columns(who=pl.col("physician").replace(read_names(key) if by_name else {}))
+        for table, key in zip(tables, keys, strict=True)
+    ]
     both = tables[0].join(tables[1], on="who", suffix="_second", how="inner").sort("physician")
     if not both.height:
         raise InputError(
@@ -143,7 +147,17 @@ def compare(
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     notes = [*_notes(tables, both, known, stored), *notes]
-    return Comparison(_physicians(known), _group(chosen), _noise(chosen), tuple(notes), words)
+    value, low, high = (
+        known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
+    )
+    change, change_low, change_high = _difference(value, low, high)
+    error = (change_high - change_low) / (2 * float(norm.ppf(0.5 + LEVEL / 2)))
+    figures = {"first": value[:, 0], "second": value[:, 1], "change": change}
+    figures |= {"low": change_low, "high": change_high}
+    figures["probability"] = changes_together(change, error, MATTERS).probability
+    physicians = pl.DataFrame({"physician": known["physician"], **figures})
+    rounded = physicians.with_columns(pl.col(pl.Float64).round(3))
+    return Comparison(rounded, _group(chosen), _noise(chosen), tuple(notes), words)
 
 
 def decisions_in_both(
@@ -163,34 +177,6 @@ def decisions_in_both(
             f"{', '.join(named[1])} in the second; measure the same decision twice"
         )
     return shared
-
-
-def _meeting(
-    chosen: tuple[Decision, ...], folders: tuple[Path, ...]
-) -> tuple[list[pl.DataFrame], bool]:
-    """Return both tables with a column `who` by which physicians meet, and whether it is a name."""
-    keys = [private_folder(folder.resolve()) / KEY_FILE for folder in folders]
-    by_name = all(readable(key) for key in keys)
-    tables = []
-    for decision, key in zip(chosen, keys, strict=True):
-        names = read_names(key) if by_name else {}
-        who = pl.col("physician").replace(names).alias("who")
-        tables.append(decision.physicians.with_columns(who))
-    return tables, by_name and read_key(keys[0]) != read_key(keys[1])
-
-
-def _physicians(known: pl.DataFrame) -> pl.DataFrame:
-    value, low, high = (
-        known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
-    )
-    change, change_low, change_high = _difference(value, low, high)
-    error = (change_high - change_low) / (2 * float(norm.ppf(0.5 + LEVEL / 2)))
-    moved = changes_together(change, error, MATTERS)
-    figures = {"first": value[:, 0], "second": value[:, 1], "change": change}
-    figures |= {"low": change_low, "high": change_high, "probability": moved.probability}
-    return pl.DataFrame({"physician": known["physician"], **figures}).with_columns(
-        pl.col(pl.Float64).round(3)
-    )
 
 
 def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, ...]:

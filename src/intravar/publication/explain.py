@@ -122,16 +122,12 @@ def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFra
 
 def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None) -> None:
     """Say that nothing is kept of a physician beyond the sample."""
+    told = (
+        "no cases of '{value}' are kept: of a large table they are kept of the {deciders} who were "
+        "learned from; {sample} says how many {cases} these have"
+    )
     if not (patients["physician"] == name).any():
-        raise InputError(
-            Sentence(
-                "no cases of '{value}' are kept: of a large table they are kept of the "
-                "{deciders} who were learned from; {sample} says how many {cases} these "
-                "have",
-                value=called or name,
-                sample=option("sample"),
-            )
-        )
+        raise InputError(Sentence(told, value=called or name, sample=option("sample")))
 
 
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -174,7 +170,8 @@ def cases_shown(table: pl.DataFrame, decision: str, words: Words, most: int) -> 
 
 def _case(pairs: list[list[dict[str, Any]]], decision: str, words: Words) -> CaseShown:
     first = pairs[0][0]
-    own, other = ("for", "against") if first["row"] == first["row_for"] else ("against", "for")
+    yes = first["row"] == first["row_for"]
+    own, other = ("for", "against") if yes else ("against", "for")
     alone = first[f"row_{other}"] is None
     said = {"for": "yes", "against": "no"}
     heads = ["", f"row {first['row']:,}: {said[own]}"]
@@ -184,33 +181,22 @@ def _case(pairs: list[list[dict[str, Any]]], decision: str, words: Words) -> Cas
         label, value = words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]
         if all(line["difference"] == "same" for line in lines):
             same.append(f"{label} {value}")
-        else:
-            beside = [_beside(line, other) for line in lines if not alone]
-            shown.append([label, str(value), *beside])
-    heading = _heading(first, decision, words, yes=own == "for")
+            continue
+        cells = [label, str(value)]
+        for line in lines[: 0 if alone else None]:
+            sign, far = line["difference"][0], line["difference"][1:]
+            if other == "against":  # the difference is that of "for" from "against"
+                sign = {"+": "-", "-": "+"}.get(sign, sign)
+            told = f" ({sign}{far})" if sign in "+-" else ""
+            cells.append(f"{line[f'decided_{other}']}{told}")
+        shown.append(cells)
+    row = f"{first['case']}. Data row {first['row']:,}, {decision}: {said[own]}"
+    if first["kind"] == "pair":
+        far = f"{first['distance']:.3g}"
+        heading = f"pair {first['case']}: two {words.cases} alike, distance {far}"
+    elif first["kind"] == "surprise":
+        likely = round(100 * (1 - first["predicted"] if yes else first["predicted"]))
+        heading = f"{row}; predicted was {said[other]}, with {likely} of 100."
+    else:
+        heading = f"{row}, though surely {'not ' * yes}eligible by the rule."
     return CaseShown(heading, heads, shown, same, alone)
-
-
-def _heading(case: dict[str, Any], decision: str, words: Words, *, yes: bool) -> str:
-    said = f"{decision}: {'yes' if yes else 'no'}"
-    if case["kind"] == "pair":
-        return f"pair {case['case']}: two {words.cases} alike, distance {case['distance']:.3g}"
-    if case["kind"] == "surprise":
-        likely = round(100 * (1 - case["predicted"] if yes else case["predicted"]))
-        otherwise = "no" if yes else "yes"
-        return (
-            f"{case['case']}. Data row {case['row']:,}, {said}; predicted was {otherwise}, with "
-            f"{likely} of 100."
-        )
-    rule = "surely not eligible" if yes else "surely eligible"
-    return f"{case['case']}. Data row {case['row']:,}, {said}, though {rule} by the rule."
-
-
-def _beside(line: dict[str, Any], side: str) -> str:
-    """Return the value of the other patient, and by how much it lies above the first one's."""
-    value, apart = str(line[f"decided_{side}"]), line["difference"]
-    if apart[0] not in "+-":
-        return value
-    if side == "against":
-        apart = ("-" if apart[0] == "+" else "+") + apart[1:]
-    return f"{value} ({apart})"

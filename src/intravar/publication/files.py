@@ -11,6 +11,7 @@ import io
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -20,20 +21,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.publication.results import (
-    ChangeRow,
-    Check,
-    Decision,
-    DecisionRow,
-    Diagnostics,
-    Joint,
-    JointRow,
-    MethodRow,
-    PairRow,
-    PhysicianRow,
-    Published,
-    StratumRow,
-)
+from intravar.publication import results
+from intravar.publication.results import Decision, Published
 from intravar.request import Request, request_of
 
 #: Raised whenever a field of the files is added, renamed or taken away.
@@ -45,19 +34,19 @@ TABLES = {name: name for name in ("physicians", "methods", "strata", "changes")}
 JOINT_TABLES = {"physicians": "joint", "by_physician": "decisions", "pairs_by_physician": "pairs"}
 #: What a row of each file is.
 KINDS: dict[str, type] = {
-    "physicians": PhysicianRow,
-    "methods": MethodRow,
-    "strata": StratumRow,
-    "changes": ChangeRow,
-    "joint": JointRow,
-    "decisions": DecisionRow,
-    "pairs": PairRow,
+    "physicians": results.PhysicianRow,
+    "methods": results.MethodRow,
+    "strata": results.StratumRow,
+    "changes": results.ChangeRow,
+    "joint": results.JointRow,
+    "decisions": results.DecisionRow,
+    "pairs": results.PairRow,
 }
 _DTYPES = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 #: Fields of a decision that have a file of their own.
 _APART: dict[str, tuple[str, type]] = {
-    "check": (CHECKS, Check),
-    "diagnostics": (DIAGNOSTICS, Diagnostics),
+    "check": (CHECKS, results.Check),
+    "diagnostics": (DIAGNOSTICS, results.Diagnostics),
 }
 #: A cell that begins like this is a formula to a spreadsheet.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -108,12 +97,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, Request):
         return value.as_dict()
     if is_dataclass(value):
-        named = {each.name: getattr(value, each.name) for each in fields(value)}
-        apart = tuple(_APART) if isinstance(value, Decision) else ()
+        kind: type = type(value)
+        apart = tuple(_APART) if kind is Decision else ()
         return {
-            name: plain(each)
-            for name, each in named.items()
-            if name not in apart and not _is_table(type(value), name)
+            each.name: plain(getattr(value, each.name))
+            for each in fields(value)
+            if each.name not in apart and pl.DataFrame not in _kinds(_hints(kind)[each.name])
         }
     if isinstance(value, tuple):
         return [plain(each) for each in value]
@@ -127,9 +116,10 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _is_table(kind: type, name: str) -> bool:
-    hint = _hints(kind)[name]
-    return hint is pl.DataFrame or pl.DataFrame in get_args(hint)
+def _kinds(hint: Any) -> list[Any]:
+    """Return the types that a field may have, but for None."""
+    union = get_origin(hint) in (Union, UnionType)
+    return [each for each in (get_args(hint) if union else [hint]) if each is not NoneType]
 
 
 def is_published(folder: str | os.PathLike[str]) -> bool:
@@ -147,12 +137,12 @@ def read_asked(folder: Path) -> tuple[str, Mapping[str, Any]] | None:
 
 
 def _content(file: Path) -> dict[str, Any] | None:
-    try:
+    with suppress(InputError):
         content = _loaded(file)
-    except InputError:
-        return None
-    # A study has a summary as well, and measurements of several decisions once had another name.
-    return content if isinstance(content, dict) and content.get("what") == WHAT else None
+        # A study has a summary as well, and several decisions were once measured into another file.
+        if isinstance(content, dict) and content.get("what") == WHAT:
+            return content
+    return None
 
 
 def _loaded(file: Path) -> Any:
@@ -183,35 +173,35 @@ def read_published(folder: str | os.PathLike[str]) -> Published:
     listed = summary.get("decisions")
     if not isinstance(listed, list) or not listed:
         raise _unfit(path / SUMMARY, "decisions", "is not a list of decisions")
-    apart = {
-        field: _read_apart(path / name, kind, len(listed)) for field, (name, kind) in _APART.items()
-    }
+    apart = {}
+    for field, (name, kind) in _APART.items():
+        stored = _known_schema(path / name).get("decisions")
+        if not isinstance(stored, list) or len(stored) != len(listed):
+            raise _unfit(path / name, "decisions", f"has not {len(listed)} entries")
+        apart[field] = [
+            _parsed(kind, each, path / name, f"decisions[{at}]") for at, each in enumerate(stored)
+        ]
     tables = _read_tables(path)
     decisions = []
     for at, content in enumerate(listed):
         called = content.get("decision") if isinstance(content, dict) else None
-        own = {field: each[at] for field, each in apart.items()}
+        own: dict[str, Any] = {field: each[at] for field, each in apart.items()}
         for field, file in TABLES.items():
-            own[field] = _of(tables.get(file), called, len(listed) > 1)
+            own[field] = table = tables.get(file)
+            if table is not None and len(listed) > 1 and "decision" in table.columns:
+                own[field] = table.filter(pl.col("decision") == str(called)).drop("decision")
         decisions.append(_parsed(Decision, content, path / SUMMARY, f"decisions[{at}]", own))
     joint = {field: tables[file] for field, file in JOINT_TABLES.items() if file in tables}
+    together = summary.get("joint")
     given = {
         "decisions": tuple(decisions),
-        "joint": _parsed(Joint | None, summary.get("joint"), path / SUMMARY, "joint", joint),
+        "joint": _parsed(results.Joint | None, together, path / SUMMARY, "joint", joint),
     }
     known = {name: value for name, value in summary.items() if name not in ("schema", "what")}
     published: Published = _parsed(
         Published, known | dict.fromkeys(given), path / SUMMARY, "", given
     )
     return published
-
-
-def _read_apart(file: Path, kind: type, n_decisions: int) -> list[Any]:
-    """Return what a file of its own holds of every decision."""
-    listed = _known_schema(file).get("decisions")
-    if not isinstance(listed, list) or len(listed) != n_decisions:
-        raise _unfit(file, "decisions", f"has not {n_decisions} entries")
-    return [_parsed(kind, each, file, f"decisions[{at}]") for at, each in enumerate(listed)]
 
 
 def _known_schema(file: Path) -> dict[str, Any]:
@@ -224,51 +214,35 @@ def _known_schema(file: Path) -> dict[str, Any]:
 
 
 def _read_tables(path: Path) -> dict[str, pl.DataFrame]:
+    """Return the tables; one with other columns than its rows have, or other types, is refused."""
     tables = {}
     for name, kind in KINDS.items():
         file = path / f"{name}.parquet"
         if not file.is_file() and name != "physicians":
             continue
         try:
-            tables[name] = pl.read_parquet(file)
+            tables[name] = table = pl.read_parquet(file)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"'{file}' cannot be read; {_REMEDY}") from error
-        _refuse_columns(file, tables[name], kind)
+        declared = {field: _DTYPES[_kinds(hint)[0]] for field, hint in _hints(kind).items()}
+        marked = "decision" in table.columns and "decision" not in declared
+        present = table.drop("decision").schema if marked else table.schema
+        for field in [*declared, *present]:
+            if field not in declared:
+                raise _unfit(file, field, "is not known")
+            if field not in present:
+                raise _unfit(file, field, "is missing")
+            if present[field] not in (declared[field], pl.Null):
+                raise _unfit(file, field, f"is of type {present[field]}")
     return tables
-
-
-def _refuse_columns(file: Path, table: pl.DataFrame, kind: type) -> None:
-    """Refuse a table with other columns than its rows have, or of other types."""
-    declared = {name: _DTYPES[_one(hint)] for name, hint in _hints(kind).items()}
-    marked = "decision" in table.columns and "decision" not in declared
-    present = table.drop("decision").schema if marked else table.schema
-    for name in [*declared, *present]:
-        if name not in declared:
-            raise _unfit(file, name, "is not known")
-        if name not in present:
-            raise _unfit(file, name, "is missing")
-        if present[name] not in (declared[name], pl.Null):
-            raise _unfit(file, name, f"is of type {present[name]}")
-
-
-def _one(hint: Any) -> type:
-    """Return the type of a field that may be missing."""
-    found: type = next((each for each in get_args(hint) if each is not NoneType), hint)
-    return found
-
-
-def _of(table: pl.DataFrame | None, decision: Any, several: bool) -> pl.DataFrame | None:
-    if table is None or not several or "decision" not in table.columns:
-        return table
-    return table.filter(pl.col("decision") == str(decision)).drop("decision")
 
 
 def _parsed(
     kind: Any, value: Any, file: Path, where: str, given: Mapping[str, Any] | None = None
 ) -> Any:
     """Return a stored value as a type, or say which field of which file does not fit."""
-    if get_origin(kind) in (Union, UnionType):
-        kinds = [each for each in get_args(kind) if each is not NoneType]
+    kinds = _kinds(kind)
+    if kinds != [kind]:
         if value is None and len(kinds) < len(get_args(kind)):
             return None
         if len(kinds) == 1:

@@ -1,11 +1,9 @@
 """What else is told of a measurement: findings, diagnostics and cases seen twice.
 
-Findings are where the discordance lies, how far unrecorded reasons could go, and what reviewers
-found. Of diagnostics and cases seen twice no small count is told. Beside the size of a panel, an
-exact number of cases seen twice tells how many were seen once; beside that number, an exact share
-tells how many were decided differently. So both are rounded, for everybody alike: the number to
-tens, and so far below the panel's size that few cases seen once cannot be told from none; the share
-to two digits, with ends that follow from the rounded figures and carry nothing else.
+Beside the size of a panel, an exact number of cases seen twice tells how many were seen once;
+beside that number, an exact share tells how many were decided differently. So both are rounded, for
+everybody alike: the number to tens, and so far below the panel's size that few cases seen once
+cannot be told from none; the share to two digits, with ends that follow from the rounded figures.
 """
 
 from __future__ import annotations
@@ -17,10 +15,11 @@ import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import share_interval
-from intravar.measurement.diagnostics import OfPairs, agreement, of_pairs
+from intravar.measurement.diagnostics import agreement, of_pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import SeenTwice
 from intravar.measurement.sentences import close_calls_sentence
+from intravar.publication import results as told
 from intravar.publication.group import group_digits, step_over_all
 from intravar.publication.hiding import (
     coarse,
@@ -31,25 +30,9 @@ from intravar.publication.hiding import (
     part_is_safe,
     rounded_rows,
 )
-from intravar.publication.results import (
-    Agreement,
-    Anchors,
-    Attrition,
-    Balance,
-    Calibration,
-    Diagnostics,
-    Difference,
-    Distances,
-    Group,
-    KindOfPatients,
-    LeftOut,
-    Location,
-    Overlap,
-    Review,
-    SweepStep,
-    Unrecorded,
-)
+from intravar.publication.results import KindOfPatients, LeftOut, Location, Review
 from intravar.publication.scores import ShownScores
+from intravar.tables import hundred
 from intravar.wording import USUAL, Words
 
 
@@ -104,27 +87,24 @@ either way.
 MOST_NAMED = 3
 
 
-def published_unrecorded(measurement: Measurement, group: Group | None) -> Unrecorded | None:
-    """Return it as it may be handed on: in proportion to the figure that is told of all together.
-
-    None where it was not looked at.
-    """
+def published_unrecorded(
+    measurement: Measurement, group: told.Group | None
+) -> told.Unrecorded | None:
+    """Return it in proportion to the figure of all; None where it was not looked at."""
     found = measurement.unrecorded
-    told = None if group is None else group.discordance
-    if found is None or told is None or not found.discordance > 0:
+    level = None if group is None else group.discordance
+    if found is None or level is None or not found.discordance > 0:
         return None
-    digits = group_digits(measurement.request.smallest_cell)
-    scale = told / found.discordance
+    digits, scale = group_digits(measurement.request.smallest_cell), level / found.discordance
     reasons = tuple(
         LeftOut(
-            reason.covariate,
-            fraction(scale * reason.without, digits),
-            fraction(scale * reason.lowered, digits),
+            each.covariate,
+            *(fraction(scale * value, digits) for value in (each.without, each.lowered)),
         )
-        for reason in found.reasons
+        for each in found.reasons
     )
-    words = unrecorded_line(told, reasons, found.n_tried, measurement.request.words)
-    return Unrecorded(words, reasons, found.n_tried)
+    words = unrecorded_line(level, reasons, found.n_tried, measurement.request.words)
+    return told.Unrecorded(words, reasons, found.n_tried)
 
 
 def unrecorded_line(
@@ -144,23 +124,20 @@ def unrecorded_line(
             f"How far an unrecorded reason could go cannot be said: without {tried}, decisions are "
             "predicted as well as with it."
         )
-    told, so_far = "", ""
+    parts: list[str] = []
+    brings = f" would bring {now} of 100 down"  # is said once
     for reason in reasons[:MOST_NAMED]:
-        who = "An unrecorded reason" if not told else "; one"
-        does = _does(round(100 * (reason.lowered or 0.0)), now)
-        brings = f" would bring {now} of 100 down"  # is said once
-        short = does.replace(brings, ",") if so_far.startswith(brings) else does
-        told += f"{who} as strong as {words.label(reason.covariate)}{short}"
-        so_far = does
-    return f"{told}."
-
-
-def _does(lowered: int, now: int) -> str:
-    if lowered >= now:
-        return f" would hardly lower {now} of 100"
-    if lowered == 0:
-        return f" could explain all {now} of 100"
-    return f" would bring {now} of 100 down to about {lowered}"
+        lowered = round(100 * (reason.lowered or 0.0))
+        does = f"{brings} to about {lowered}"
+        if lowered >= now:
+            does = f" would hardly lower {now} of 100"
+        elif lowered == 0:
+            does = f" could explain all {now} of 100"
+        elif parts and (brings in parts[-1] or ", to about" in parts[-1]):
+            does = f", to about {lowered}"
+        who = "one" if parts else "An unrecorded reason"
+        parts.append(f"{who} as strong as {words.label(reason.covariate)}{does}")
+    return f"{'; '.join(parts)}."
 
 
 #: Figures that are rounded to this or less need no word about it.
@@ -172,8 +149,8 @@ def review_sentence(review: Review, words: Words = USUAL) -> str:
 
     Examples
     --------
-    >>> told = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
-    >>> review_sentence(told).split("; ")[1]
+    >>> found = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
+    >>> review_sentence(found).split("; ")[1]
     'on the record alone it was at most 21.'
     """
     middle, low, high, record = (
@@ -198,24 +175,22 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
         f"by reviewers who saw neither the decision nor the {words.decider}{left}."
     ]
     if review.step > FINE:
-        step = round(100 * review.step)
         lines.append(
-            f"Figures of the review are rounded to {step} of 100, because an exact value could "
-            "reveal small numbers of pairs; with more pairs they are sharper."
+            f"Figures of the review are rounded to {hundred(review.step)} of 100, because an exact "
+            "value could reveal small numbers of pairs; with more pairs they are sharper."
         )
     if review.explained is not None:
         lines.append(
-            f"Of 100 pairs that were decided differently, about {round(100 * review.explained)} "
-            "differ in something that matters."
+            f"Of 100 pairs that were decided differently, about {hundred(review.explained)} differ "
+            "in something that matters."
         )
     if review.reasons:
-        shares = (f"{each.reason} ({round(100 * (each.share or 0))} %)" for each in review.reasons)
+        shares = (f"{each.reason} ({hundred(each.share or 0)} %)" for each in review.reasons)
         lines.append(f"Reasons: {', '.join(shares)}.")
     if review.unsure is not None:
-        low, high = round(100 * review.unsure.low), round(100 * review.unsure.high)
         lines.append(
-            f"Counting unsure pairs as comparable or as different, it lies between {low} and "
-            f"{high} of 100."
+            "Counting unsure pairs as comparable or as different, it lies between "
+            f"{hundred(review.unsure.low)} and {hundred(review.unsure.high)} of 100."
         )
     if review.agreement is not None and review.agreement.kappa is not None:
         lines.append(
@@ -227,48 +202,50 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
 
 def shown_diagnostics(
     measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
-) -> Diagnostics:
+) -> told.Diagnostics:
     """Return the diagnostics that may be handed on; `published` is what methods show of scores.
 
-    Rows are in the order of the pseudonyms: the order of the names would tell who is who.
+    Pairs of physicians whose scores are hidden do not count, parts of a panel are told where none
+    is small, bins where events are neither few nor nearly all. Rows are in the order of the
+    pseudonyms: the order of the names would tell who is who.
     """
     tables, smallest = measurement.diagnostics, measurement.request.smallest_cell
-    main = published[measurement.method]
-    pairs = _pairs_of_shown(measurement, main)
+    main, pairs = published[measurement.method], tables.pairs
+    if smallest > 1 and len(main.measured) < main.table.height:
+        shown = measurement.among_learned(main.measured)
+        prepared, evidence = measurement.check.prepared, measurement.main.evidence
+        pairs = of_pairs(prepared, evidence, measurement.pairs, tables.loose, shown)
     compared = {
         name: (measurement.fitted[name].scores.discordance, each.measured)
         for name, each in published.items()
     }
-    anchors = tables.anchors
     with_size = measurement.among_learned(main.with_size)
     bins = without_small_bins(pairs.distances, smallest).rename({"from": "lower", "to": "upper"})
+    n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
+    safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
+    calibration = tables.calibration.filter(safe).select("predicted", "observed")
     overlap = named(tables.overlap[with_size], names).sort("physician")
-    return Diagnostics(
-        love=rounded_rows(pairs.love, Difference),
-        distances=rounded_rows(bins, Distances),
-        attrition=_attrition(tables.attrition, with_size, names, smallest),
-        sweep=rounded_rows(_safe_sweep(pairs.sweep, smallest), SweepStep, 2),
-        agreement=rounded_rows(agreement(compared), Agreement, 2),
-        balance=rounded_rows(tables.balance.select("covariate", "between_physicians"), Balance),
-        overlap=rounded_rows(overlap.select("physician", "overlap"), Overlap, 2),
-        calibration=rounded_rows(_safe_calibration(tables.calibration, smallest), Calibration),
+    attrition = []
+    if tables.attrition is not None:
+        rows = named(tables.attrition[with_size].drop("n_patients"), names).sort("physician")
+        attrition = [(row.pop("physician"), row) for row in rows.to_dicts()]
+    sure = tables.anchors and (tables.anchors.sure_eligible, tables.anchors.sure_others)
+    balance = tables.balance.select("covariate", "between_physicians")
+    return told.Diagnostics(
+        love=rounded_rows(pairs.love, told.Difference),
+        distances=rounded_rows(bins, told.Distances),
+        attrition=tuple(
+            told.Attrition(name, parts)
+            for name, parts in attrition
+            if not any(is_small(count, smallest) for count in parts.values())
+        ),
+        sweep=rounded_rows(_safe_sweep(pairs.sweep, smallest), told.SweepStep, 2),
+        agreement=rounded_rows(agreement(compared), told.Agreement, 2),
+        balance=rounded_rows(balance, told.Balance),
+        overlap=rounded_rows(overlap.select("physician", "overlap"), told.Overlap, 2),
+        calibration=rounded_rows(calibration, told.Calibration),
         split_half_reliability=fraction(pairs.split_half),
-        anchor_mass=None
-        if anchors is None
-        else Anchors(round(float(anchors.sure_eligible), 2), round(float(anchors.sure_others), 2)),
-    )
-
-
-def _pairs_of_shown(measurement: Measurement, main: ShownScores) -> OfPairs:
-    """Return what the pairs tell, without those of physicians whose scores are hidden."""
-    if measurement.request.smallest_cell <= 1 or len(main.measured) == main.table.height:
-        return measurement.diagnostics.pairs
-    return of_pairs(
-        measurement.check.prepared,
-        measurement.main.evidence,
-        measurement.pairs,
-        measurement.diagnostics.loose,
-        measurement.among_learned(main.measured),
+        anchor_mass=told.Anchors(*(round(float(each), 2) for each in sure)) if sure else None,
     )
 
 
@@ -281,31 +258,25 @@ def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
     >>> without_small_bins(pl.DataFrame(bins), 11).rows()
     [(0.0, 1.0, 0.625), (1.0, 4.0, 0.375)]
     """
-    edges = np.array([*distances["from"], *distances["to"].tail(1)])
-    counts, edges = _merged(distances["n_pairs"].to_numpy(), edges, smallest)
-    if not counts.sum() or is_small(int(counts.sum()), smallest):
-        counts, edges = np.zeros(0, dtype=np.int64), np.zeros(1)
-    return pl.DataFrame(
-        {"from": edges[:-1], "to": edges[1:], "share": counts / max(1, counts.sum())}
-    )
-
-
-def _merged(counts: IntArray, edges: FloatArray, smallest: int) -> tuple[IntArray, FloatArray]:
-    merged, kept, gathered = [], [float(edges[0])], 0
-    for count, edge in zip(counts.tolist(), edges[1:].tolist(), strict=True):
+    merged, edges, gathered = [], distances["from"].head(1).to_list(), 0
+    for count, edge in distances.select("n_pairs", "to").iter_rows():
         gathered += count
         if not is_small(gathered, smallest):
             merged.append(gathered)
-            kept.append(edge)
+            edges.append(edge)
             gathered = 0
     if gathered:  # what is left over joins the bins before it
         merged.append(gathered)
-        kept.append(float(edges[-1]))
+        edges.append(distances["to"][-1])
         while len(merged) > 1 and is_small(merged[-1], smallest):
             last = merged.pop()
             merged[-1] += last
-            kept.pop(-2)
-    return np.array(merged, dtype=np.int64), np.array(kept)
+            edges.pop(-2)
+    whole = sum(merged)
+    if not whole or is_small(whole, smallest):
+        merged, edges = [], [0.0]
+    share = np.array(merged, dtype=np.float64) / max(1, whole)
+    return pl.DataFrame({"from": edges[:-1], "to": edges[1:], "share": share}).cast(pl.Float64)
 
 
 def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:
@@ -317,28 +288,6 @@ def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:
             kept.append(position)
             before = counts
     return sweep[kept].select("fraction", "share_paired", "mean_discordance")
-
-
-def _safe_calibration(table: pl.DataFrame, smallest: int) -> pl.DataFrame:
-    """Keep the bins whose events are neither few nor nearly all."""
-    n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
-    safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
-    return table.filter(safe).select("predicted", "observed")
-
-
-def _attrition(
-    table: pl.DataFrame | None, with_size: IntArray, names: Mapping[str, str], smallest: int
-) -> tuple[Attrition, ...]:
-    """Keep the physicians none of whose parts is small; the parts add up to the panel."""
-    if table is None:
-        return ()
-    rows = named(table[with_size].drop("n_patients"), names).sort("physician")
-    parts = ((row.pop("physician"), row) for row in rows.to_dicts())
-    return tuple(
-        Attrition(name, own)
-        for name, own in parts
-        if not any(is_small(count, smallest) for count in own.values())
-    )
 
 
 #: Numbers of cases are rounded to this.

@@ -84,7 +84,15 @@ def checked_out(
     with _alone(path):
         pass
     if request is not None and not replace:
-        _refuse_other_request(path, request, source)
+        before, asked = read_asked(path) or ("", None)
+        other = [] if asked is None else [option(name) for name in request.differences(asked)]
+        if asked is not None and source and before != shown_source(source):
+            other = ["source", *other]
+        if other:
+            raise InputError(
+                f"'{path}' holds the result of another request (other {', '.join(other)}); name "
+                f"another folder with {option('out')}, or overwrite it with {option('replace')}"
+            )
         if (private_folder(path) / REVIEW_FILE).exists():
             raise InputError(
                 f"pairs of '{path}' were drawn for a review, which would be lost; name another "
@@ -114,21 +122,6 @@ def _foreign(folder: Path, kind: Kind) -> list[str]:
     ) or ([] if listed or not (folder / LISTING).exists() else [LISTING])
 
 
-def _refuse_other_request(path: Path, request: Request, source: str) -> None:
-    stored = read_asked(path)
-    if stored is None:
-        return
-    before, asked = stored
-    other = [option(name) for name in request.differences(asked)]
-    if source and before != shown_source(source):
-        other = ["source", *other]
-    if other:
-        raise InputError(
-            f"'{path}' holds the result of another request (other {', '.join(other)}); name "
-            f"another folder with {option('out')}, or overwrite it with {option('replace')}"
-        )
-
-
 def shown_source(source: str) -> str:
     """Return what may be told of a source: the name of a file without its folders.
 
@@ -147,7 +140,11 @@ def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, 
         places = _places(out, token)
         try:
             for place, files in zip(places, (public, private), strict=True):
-                _write_part(place, files)
+                place.part.mkdir(mode=0o700 if place.kind == "private" else 0o755)
+                listed = {name: [digest(content)] for name, content in files.items()}
+                listing = {LISTING: _listed(place.kind, listed).encode()}
+                for name, content in {**files, **listing}.items():
+                    _put(place.part / name, content, place.kind)
             with whole_file(_beside(out, "commit")) as commit:
                 commit.write_text(token, "ascii")
         except BaseException:
@@ -212,8 +209,12 @@ def recover(out: Path) -> None:
                 if place.target.is_dir():
                     os.replace(place.target, place.old)
                 os.replace(place.part, place.target)
-            if place.old.is_dir():
-                _take_away(place)
+            if place.old.is_dir():  # what was put beside it in the meantime moves to the new one
+                foreign = {*_foreign(place.old, place.kind), *LITTER} & set(os.listdir(place.old))
+                for name in foreign - {LISTING}:
+                    if not (place.target / name).exists():
+                        os.replace(place.old / name, place.target / name)
+                shutil.rmtree(place.old, ignore_errors=True)
         commit.unlink()
     for left in commit.parent.glob(f".{_plain(commit.name)}.????????.part"):
         left.unlink(missing_ok=True)
@@ -228,15 +229,6 @@ def _plain(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
-def _take_away(place: Place) -> None:
-    """Remove an old result; what was put beside it in the meantime moves to the new one."""
-    foreign = set(_foreign(place.old, place.kind)) | (set(LITTER) & set(os.listdir(place.old)))
-    for name in foreign - {LISTING}:
-        if not (place.target / name).exists():
-            os.replace(place.old / name, place.target / name)
-    shutil.rmtree(place.old, ignore_errors=True)
-
-
 def _beside(out: Path, suffix: str) -> Path:
     absolute = out.absolute()
     return absolute.with_name(f".{absolute.name}.{suffix}")
@@ -249,13 +241,6 @@ def _places(out: Path, token: str) -> tuple[Place, Place]:
         return Place(kind, target, part, old)
 
     return place("measurement", out.absolute()), place("private", private_folder(out))
-
-
-def _write_part(place: Place, files: Mapping[str, bytes]) -> None:
-    place.part.mkdir(mode=0o700 if place.kind == "private" else 0o755)
-    listed = {name: [digest(content)] for name, content in files.items()}
-    for name, content in {**files, LISTING: _listed(place.kind, listed).encode()}.items():
-        _put(place.part / name, content, place.kind)
 
 
 def _listed(kind: Kind, files: Mapping[str, list[str]]) -> str:

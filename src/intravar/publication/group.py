@@ -23,17 +23,11 @@ from intravar.inference.group import Group as MeasuredGroup
 from intravar.inference.group import group_of
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
-from intravar.measurement.scores import COMPARABLE, Scores, with_rates
-from intravar.measurement.sentences import (
-    about,
-    differences_sentence,
-    explained_sentence,
-    rates_in_words,
-)
+from intravar.measurement.scores import Scores, with_rates
+from intravar.measurement.sentences import differences_sentence
 from intravar.publication.hiding import coarse, coarse_step, fraction, step_over, two_digits
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, MOST, ShownScores
-from intravar.wording import USUAL, Sentence, Words
 
 #: The common number of small panels is rounded to this, or coarser.
 STEP = 0.05
@@ -57,19 +51,28 @@ def shown_group(
 ) -> MeasuredGroup | None:
     """Return the group as far as it follows from what may be told of its members.
 
-    The secret `phase` between 0 and 1 is from where the common number of small panels is rounded.
+    Small panels, of which one number is known, are added to the mean and its interval. The secret
+    `phase` between 0 and 1 is from where that number is rounded.
     """
     known = _known(scores, evidence, published, smallest)
     found = group_of(known.value, known.error, known.size, (known.low, known.high))
     rest = np.flatnonzero(np.isfinite(scores.discordance) & ~np.isfinite(known.value))
     n = scores.n_patients[rest]
-    if not n.sum():
+    step = max(STEP, STEP * math.ceil(2 * (smallest + 1) / float(n.sum() or 1) / STEP))
+    if not n.sum() or step > COARSEST:
         return found
-    step = max(STEP, STEP * math.ceil(2 * (smallest + 1) / float(n.sum()) / STEP))
-    if step > COARSEST:
-        return found
-    common = coarse(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
-    return _joined(found, known, min(common, MOST), step, float(known.size[rest].sum()))
+    rounded = coarse(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
+    common, patients = min(rounded, MOST), float(known.size[rest].sum())
+    chance = float(norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(MOST * MOST / patients)
+    ends = common, max(common - step - chance, 0.0), min(common + step + chance, MOST)
+    if found is None:
+        return MeasuredGroup(*ends, *(float("nan"),) * 4, 0)
+    share = patients / (patients + float(known.size[np.isfinite(known.value)].sum()))
+    own = found.discordance, found.low, found.high
+    mean, low, high = (
+        (1 - share) * mine + share * theirs for mine, theirs in zip(own, ends, strict=True)
+    )
+    return replace(found, discordance=mean, low=low, high=high)
 
 
 def _known(scores: Scores, evidence: Evidence, published: ShownScores, smallest: int) -> _Known:
@@ -78,8 +81,7 @@ def _known(scores: Scores, evidence: Evidence, published: ShownScores, smallest:
     if evidence.caliper is not None:
         in_pairs = 2 * evidence.trials(scores.n_patients)
         size = np.where(hidden.size & ~hidden.score, in_pairs, size)
-    few = hidden.size & (hidden.least == 0)
-    size = np.where(few, (smallest + 1) // 2, size)
+    size = np.where(hidden.size & (hidden.least == 0), (smallest + 1) // 2, size)
     value = np.where(hidden.score, np.nan, scores.discordance)
     error = np.where(hidden.score, np.nan, scores.interval.standard_error)
     ends = scores.identified or (value, value)
@@ -89,24 +91,6 @@ def _known(scores: Scores, evidence: Evidence, published: ShownScores, smallest:
             value[at], low[at], high[at] = band.middle, band.low, band.high
             error[at] = band.error(float(size[at]))
     return _Known(value, error, low, high, size)
-
-
-def _joined(
-    found: MeasuredGroup | None, known: _Known, common: float, step: float, patients: float
-) -> MeasuredGroup:
-    """Add the small panels, of which one number is known, to the mean and its interval."""
-    chance = float(norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(MOST * MOST / patients)
-    low, high = max(common - step - chance, 0.0), min(common + step + chance, MOST)
-    if found is None:
-        nan = float("nan")
-        return MeasuredGroup(common, low, high, nan, nan, nan, nan, 0)
-    share = patients / (patients + float(known.size[np.isfinite(known.value)].sum()))
-    return replace(
-        found,
-        discordance=(1 - share) * found.discordance + share * common,
-        low=(1 - share) * found.low + share * low,
-        high=(1 - share) * found.high + share * high,
-    )
 
 
 #: Digits of what is told of everybody, hidden physicians included.
@@ -126,65 +110,56 @@ def group_digits(smallest_cell: int) -> int:
 def published_group(measurement: Measurement, published: ShownScores, phase: float) -> Group | None:
     """Return the group's figures as they may be handed on; None where there are none.
 
-    Figures over everybody are rounded from the secret `phase`.
+    Figures over everybody are rounded from the secret `phase`; the mean and the spread are told as
+    far as they follow from what is shown of each where their steps would be too coarse.
     """
-    smallest, main = measurement.request.smallest_cell, measurement.main
-    group = measurement.group
+    request, main = measurement.request, measurement.main
+    smallest, group = request.smallest_cell, measurement.group
     if smallest > 1:
         group = shown_group(main.scores, main.evidence, published, smallest, phase)
     if group is None:
         return None
-    digits = group_digits(smallest)
+    digits, step = group_digits(smallest), step_over_all(measurement)
     alike = with_rates(main.scores.take(published.measured))
     whole = group if measurement.group is None else measurement.group
-    mean = _mean(measurement, group, whole, digits, phase)
+    names = ("discordance", "low", "high")
+    if step > FINE:
+        mean = {name: fraction(getattr(group, name), digits) for name in names}
+    else:
+        by = max(step, 10.0**-digits)
+        mean = {name: coarse(getattr(whole, name), by, phase) for name in names}
+    spread: dict[str, float | None] = dict.fromkeys(SPREAD)
+    if whole.differences is not None:
+        steps = spread_steps(main.scores, main.evidence, published, smallest)
+        spread = told_spread(whole, group, steps, phase, request.matters)
+    explained, noise, repeats = whole.explained, measurement.components, measurement.repeats
+    shares = () if explained is None else (explained.share, explained.low, explained.high)
+    bound = mean["discordance"] if main.evidence.upper_limit else None
     return Group(
         **mean,
-        **_spread(measurement, group, whole, published, phase),
+        **spread,
         differences=whole.differences,
-        matters=measurement.request.matters,
+        matters=request.matters,
         needed=None if whole.needed is None else two_digits(whole.needed),
-        explained=_explained(measurement, whole, phase),
-        noise=_noise(measurement, mean["discordance"]),
-        repeats=_repeats(measurement, digits),
+        explained=Figure(
+            *(coarse(min(max(each, 0.0), 1.0), max(step, 0.01), phase) for each in shares)
+        )
+        if shares
+        else None,
+        noise=None if noise is None else published_noise(noise, step, bound),
+        repeats=None
+        if repeats is None
+        else SelfContradiction(
+            fraction(repeats.model.overall_, digits),
+            fraction(repeats.unexplained(main.scores.discordance, main.scores.n_patients), digits),
+        ),
         with_rate=None if alike is None else fraction(alike[0], 1),
         with_half=None if alike is None else fraction(alike[1], 1),
     )
 
 
-def _mean(
-    measurement: Measurement,
-    group: MeasuredGroup,
-    whole: MeasuredGroup,
-    digits: int,
-    phase: float,
-) -> dict[str, float | None]:
-    """Return the mean over everybody with its interval, or as far as it may be told."""
-    names = ("discordance", "low", "high")
-    step = step_over_all(measurement)
-    if step > FINE:
-        return {name: fraction(getattr(group, name), digits) for name in names}
-    step = max(step, 10.0**-digits)
-    return {name: coarse(getattr(whole, name), step, phase) for name in names}
-
-
 #: The finest step of a published spread.
 TRACE = 0.001
-
-
-def _spread(
-    measurement: Measurement,
-    group: MeasuredGroup,
-    whole: MeasuredGroup,
-    published: ShownScores,
-    phase: float,
-) -> dict[str, float | None]:
-    """Return the spread of everybody, or as far as it may be told."""
-    if whole.differences is None:
-        return dict.fromkeys(SPREAD)
-    main, request = measurement.main, measurement.request
-    steps = spread_steps(main.scores, main.evidence, published, request.smallest_cell)
-    return told_spread(whole, group, steps, phase, request.matters)
 
 
 def spread_steps(
@@ -223,17 +198,8 @@ def told_spread(
     """Round the spread and its ends; what the word over all says stays true of them.
 
     Who differ have a lower end above 0, and an upper one that matters; what differs by less than
-    matters ends there.
-
-    Parameters
-    ----------
-    whole, group
-        Everybody together, two physicians or more; and as far as it follows from what may be told
-        of each. The second is told where the first would have to be rounded to coarse steps.
-    steps, phase
-        To which the three figures of everybody are rounded, and the secret point from which.
-    matters
-        Spread below which differences do not matter.
+    matters ends there. `group` follows from what may be told of each; it is told in place of
+    `whole`, which has two physicians or more, where the `steps` of that would be coarse.
     """
     known = whole
     if max(steps) > FINE:
@@ -256,21 +222,6 @@ def step_over_all(measurement: Measurement) -> float:
     """Return the step to which figures over all patients are rounded."""
     n = int(measurement.main.scores.n_patients.sum())
     return coarse_step(n, measurement.request.smallest_cell)
-
-
-def _explained(measurement: Measurement, whole: MeasuredGroup, phase: float) -> Figure | None:
-    if whole.explained is None:
-        return None
-    found, step = whole.explained, max(step_over_all(measurement), 0.01)
-    ends = (found.share, found.low, found.high)
-    return Figure(*(coarse(min(max(end, 0.0), 1.0), step, phase) for end in ends))
-
-
-def _noise(measurement: Measurement, bound: float | None) -> Noise | None:
-    if measurement.components is None:
-        return None
-    bound = bound if measurement.main.evidence.upper_limit else None
-    return published_noise(measurement.components, step_over_all(measurement), bound)
 
 
 def published_noise(noise: MeasuredNoise, step: float, bound: float | None = None) -> Noise:
@@ -306,45 +257,6 @@ def _repeats(measurement: Measurement, digits: int) -> SelfContradiction | None:
     )
 
 
-def group_lines(
-    group: Group | None,
-    n_physicians: int,
-    claim: str = "about",
-    words: Words = USUAL,
-    compared: str | None = None,
-) -> list[str]:
-    """Say the group's figures in words that need no statistics.
-
-    `claim` tells whether they are read as they are or as upper limits; `compared` is in the words
-    of whoever asked already.
-
-    Examples
-    --------
-    >>> told = Group(0.2, 0.17, 0.23, *[None] * 11)
-    >>> group_lines(told, 7)[0].split(": ")[1]
-    'of 100 pairs of comparable patients, about 20 [17, 23] get different decisions.'
-    """
-    if group is None:
-        return []
-    ends = (each or 0.0 for each in (group.discordance, group.low, group.high))
-    who = "The one {decider}" if n_physicians == 1 else "All {n:,} {deciders} together"
-    explained = None if group.explained is None else group.explained.value
-    lines = [
-        Sentence(
-            f"{who}: of 100 {{compared}}, {{told}} get different decisions.",
-            n=n_physicians,
-            compared=COMPARABLE if compared is None else compared,
-            told=about(*ends, limit=claim != "about"),
-        ),
-        None if explained is None else explained_sentence(explained),
-        differences_line(group),
-        None if group.noise is None else _noise_line(group.noise),
-        None if group.repeats is None else _repeats_line(group.repeats),
-        rates_in_words(group.with_rate, group.with_half),
-    ]
-    return [words.said(line) for line in lines if line]
-
-
 def differences_line(group: Group) -> str | None:
     """Say whether physicians differ; None where that is not asked."""
     if group.differences is None or group.spread is None:
@@ -352,36 +264,4 @@ def differences_line(group: Group) -> str | None:
     ends = (group.spread_low or 0.0, group.spread_high or 0.0)
     return differences_sentence(
         group.differences, group.spread, *ends, needed=group.needed, matters=group.matters
-    )
-
-
-def _noise_line(noise: Noise) -> str:
-    each = (noise.level, noise.pattern, noise.occasion)
-    parts = [round(200 * (part.value or 0.0)) for part in each]
-    level, pattern, occasion = (f"{part or 'fewer than 1'}" for part in parts)
-    return Sentence(
-        "Of 100 {cases} seen by two of them, about {whole} would be decided "
-        "differently: {level} because some {say_yes} more often, {pattern} "
-        "because they weigh {cases} differently, {occasion} because the same {decider} "
-        "would decide differently on another occasion, or for reasons not recorded.",
-        whole=sum(parts),
-        level=level,
-        pattern=pattern,
-        occasion=occasion,
-    )
-
-
-def _repeats_line(repeats: SelfContradiction) -> str | None:
-    if repeats.contradiction is None:
-        return None
-    line = (
-        f"On cases seen twice they contradicted themselves in {100 * repeats.contradiction:.0f} of "
-        "100."
-    )
-    if repeats.share_not_inconsistency is None:
-        return line
-    return (
-        f"{line} So up to about {100 * repeats.share_not_inconsistency:.0f} % of the figure above "
-        "may be reasons that are not recorded, or what could not be predicted, and not "
-        "inconsistency."
     )

@@ -3,11 +3,10 @@
 A count of 1 to `smallest - 1` patients or events can point at a person. Zero points at nobody and
 is shown; so is everything from `smallest` on.
 
-Several decisions of the same patients tell more side by side. A patient whose decision is missing
-counts in one decision and not in another: two panel sizes that differ by few tell how many these
-are. A size that one decision hides must not stand in another whose panel is the same, or differs
-by few. Where nobody got two decisions together, or everybody did, rates tell how many patients got
-each combination. What follows from two decisions is hidden in both.
+Several decisions of the same patients tell more side by side. Two panel sizes that differ by few
+tell how many miss a decision. A size that one decision hides must not stand in another whose panel
+is the same, or differs by few. Where nobody got two decisions together, or everybody did, rates
+tell how many patients got each combination. What follows from two decisions is hidden in both.
 """
 
 from __future__ import annotations
@@ -61,17 +60,19 @@ def is_few(count: float, smallest: int = SMALLEST_CELL) -> bool:
     return smallest > 1 and count < smallest + 1
 
 
-def shown(count: int, smallest: int = SMALLEST_CELL) -> str:
-    """Write a count, or the range in which it lies.
+def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -> str:
+    """Write a count, or the range in which it lies; that of a `whole` also where the rest is small.
 
     Examples
     --------
-    >>> shown(1234), shown(3), shown(0)
-    ('1,234', '1 to 10', '0')
+    >>> shown(1234), shown(3), shown(0), shown(98, whole=100)
+    ('1,234', '1 to 10', '0', 'all but 1 to 10')
     """
-    if not is_small(count, smallest):
-        return f"{count:,}"
-    return f"1 to {smallest - 1}" if smallest > 2 else "1"
+    if is_small(count, smallest):
+        return f"1 to {smallest - 1}" if smallest > 2 else "1"
+    if whole is not None and is_small(whole - count, smallest):
+        return f"all but {shown(whole - count, smallest)}"
+    return f"{count:,}"
 
 
 def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
@@ -85,30 +86,10 @@ def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
     return not is_small(part, smallest) and not is_small(whole - part, smallest)
 
 
-def shown_part(part: int, whole: int, smallest: int = SMALLEST_CELL) -> str:
-    """Write a part of a known whole, or the range in which it lies.
-
-    Examples
-    --------
-    >>> shown_part(3, 100), shown_part(98, 100), shown_part(40, 100)
-    ('1 to 10', 'all but 1 to 10', '40')
-    """
-    if is_small(part, smallest):
-        return shown(part, smallest)
-    if is_small(whole - part, smallest):
-        return f"all but {shown(whole - part, smallest)}"
-    return f"{part:,}"
-
-
 def safe_total(parts: list[int], smallest: int = SMALLEST_CELL) -> tuple[int, int]:
     """Return the sum of the parts that may be shown, and how many may not.
 
     A total over everything would give a hidden part away by subtraction, so it is never formed.
-
-    Examples
-    --------
-    >>> safe_total([200, 4, 30])
-    (230, 1)
     """
     visible = [part for part in parts if not is_small(part, smallest)]
     return sum(visible), len(parts) - len(visible)
@@ -274,16 +255,6 @@ class HiddenAcross:
     strata: Mapping[str, set[str]]
 
 
-@dataclass(eq=False)
-class _Panel:
-    """A physician's panel in one decision, as far as it would be shown."""
-
-    n: int
-    in_pairs: tuple[int, ...]
-    least: int
-    hidden: bool
-
-
 def hidden_across(found: Together) -> dict[str, HiddenAcross]:
     """Tell for every decision what it must hide because of the others."""
     smallest, listed = found.request.smallest_cell, found.decisions
@@ -293,24 +264,49 @@ def hidden_across(found: Together) -> dict[str, HiddenAcross]:
     no_rate = _telling_rates(found, smallest) if smallest > 1 else set()
     asked = [asked_strata(each) for each in listed.values()]
     strata = {
-        dealt: _differing([_cells(each[dealt]) for each in asked if dealt in each], smallest)
+        dealt: _differing(
+            [
+                {
+                    (str(who), str(stratum)): n
+                    for who, stratum, n in each[dealt].cells.select(CELL).iter_rows()
+                }
+                for each in asked
+                if dealt in each
+            ],
+            smallest,
+        )
         for dealt in ("by", "period")
     }
-    seen = _differing([_repeats(each) for each in listed.values()], smallest)
+    twice = _differing(
+        [
+            {
+                (who, ""): int(n)
+                for who, n in zip(names_of(each.main.scores), each.repeats.n_repeats, strict=True)
+            }
+            for each in listed.values()
+            if each.repeats is not None
+        ],
+        smallest,
+    )
 
-    def parts(own: Mapping[str, _Panel]) -> HiddenParts:
+    def hidden(own: Mapping[str, _Panel]) -> HiddenAcross:
         nobody = np.zeros(len(own), dtype=np.bool_)
         size = np.array([panel.hidden for panel in own.values()], dtype=np.bool_)
         least = np.array([panel.least for panel in own.values()], dtype=np.int64)
-        return HiddenParts(size, least, nobody, nobody, _among(no_rate, own))
+        rate, seen = (np.array([who in each for who in own], np.bool_) for each in (no_rate, twice))
+        return HiddenAcross(HiddenParts(size, least, nobody, nobody, rate), seen, strata)
 
-    return {
-        name: HiddenAcross(parts(own), _among(seen, own), strata) for name, own in panels.items()
-    }
+    return {name: hidden(own) for name, own in panels.items()}
 
 
-def _among(chosen: set[str], physicians: Iterable[str]) -> BoolArray:
-    return np.array([each in chosen for each in physicians], dtype=np.bool_)
+@dataclass(eq=False)
+class _Panel:
+    """A physician's panel in one decision, as far as it would be shown."""
+
+    n: int
+    in_pairs: tuple[int, ...]
+    least: int
+    hidden: bool
 
 
 def _panels(measurement: Measurement, smallest: int) -> dict[str, _Panel]:
@@ -336,12 +332,10 @@ def _hide_sizes(panels: list[_Panel], smallest: int) -> None:
     for a, b in permutations(panels, 2):
         few_apart = a.n != b.n and is_few(abs(a.n - b.n), smallest)
         without_pair = any(is_few(abs(b.n - paired), smallest) for paired in a.in_pairs)
-        if few_apart or without_pair:
-            b.hidden = True
+        b.hidden = b.hidden or few_apart or without_pair
     for _ in panels:  # what one hides may have to be hidden in another, and so on
         for a, b in permutations(panels, 2):
-            if a.hidden and is_few(abs(a.n - b.n), smallest):
-                b.hidden = True
+            b.hidden = b.hidden or (a.hidden and is_few(abs(a.n - b.n), smallest))
     hidden = [each for each in panels if each.hidden]
     for each in hidden:
         each.least = min(panel.least for panel in hidden)
@@ -372,28 +366,14 @@ def pair_counts(predicted: PredictedDecisions, a: int, b: int) -> IntArray:
     return counts.reshape(-1, 4)
 
 
-#: How many patients of a physician, and of a stratum of theirs, a decision has.
-_Counts = Mapping[tuple[str, str], int]
+#: What a stratum's count is of, and the count.
+CELL = ("physician", "stratum", "n_patients")
 
 
-def _cells(strata: Strata) -> _Counts:
-    rows = strata.cells.select(pl.col("physician", "stratum").cast(pl.String), "n_patients")
-    return {(name, level): n for name, level, n in rows.iter_rows()}
-
-
-def _repeats(measurement: Measurement) -> _Counts | None:
-    """Return how many cases every physician saw twice; None where nobody did."""
-    if measurement.repeats is None:
-        return None
-    seen = measurement.repeats.n_repeats.tolist()
-    counts = zip(names_of(measurement.main.scores), seen, strict=True)
-    return {(name, ""): int(n) for name, n in counts}
-
-
-def _differing(counts: Iterable[_Counts | None], smallest: int) -> set[str]:
-    """Return whose counts differ by few from one decision to another."""
+def _differing(counts: Iterable[Mapping[tuple[str, str], int]], smallest: int) -> set[str]:
+    """Return whose counts, by stratum, differ by few from one decision to another."""
     telling = set()
-    for a, b in combinations([each for each in counts if each is not None], 2):
+    for a, b in combinations(counts, 2):
         for who in {*a, *b}:
             apart = abs(a.get(who, 0) - b.get(who, 0))
             if apart and is_few(apart, smallest):

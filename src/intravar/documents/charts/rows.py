@@ -26,24 +26,33 @@ BESIDE = 180, 110
 
 
 class Labelled(NamedTuple):
-    """A row: its label, its dots, lines from low to high with their kinds, or a bar from zero."""
+    """A row: its label, its dots, lines from low to high with their kinds, or a bar from zero.
+
+    What dots say follows the label; `instead` is said where a dot is missing.
+    """
 
     label: str
     dots: Sequence[Dot] = ()
     lines: Sequence[tuple[str, float, float]] = ()
     bar: Dot | None = None
+    instead: str = ""
+
+    @property
+    def marks(self) -> list[Dot]:
+        """The dots and the bar."""
+        return [*self.dots, *([] if self.bar is None else [self.bar])]
 
     @property
     def most(self) -> float:
         """The largest value in it."""
-        return max(
-            (
-                0.0,
-                *(dot.value for dot in self.dots),
-                *(high for _, _, high in self.lines),
-                *([] if self.bar is None else [self.bar.value]),
-            )
-        )
+        ends = (high for _, _, high in self.lines)
+        return max((0.0, *(mark.value for mark in self.marks), *ends))
+
+    @property
+    def told(self) -> str:
+        """The row in words."""
+        said = filter(None, (self.instead, *(mark.hint for mark in self.marks)))
+        return f"{self.label}: {', '.join(said)}"
 
 
 def row_plot(
@@ -56,7 +65,7 @@ def row_plot(
 
     Examples
     --------
-    >>> plot = row_plot([Labelled("Ada", [Dot(3, "Ada: 3")], [("interval", 1, 5)])], "of 10")
+    >>> plot = row_plot([Labelled("Ada", [Dot(3, "3")], [("interval", 1, 5)])], "of 10")
     >>> plot(350).height
     84
     """
@@ -82,12 +91,13 @@ def row_plot(
             at = position if beside else position + 0.5 - ROW / 2 / height
             if row.bar is not None:
                 ends = at + 8 / height, at - 8 / height
-                drawn.bar((0, max(row.bar.value, 0.0)), ends, row.bar.hint, "fill")
+                hint = f"{row.label}: {row.bar.hint}"
+                drawn.bar((0, max(row.bar.value, 0.0)), ends, hint, "fill")
             for kind, low, high in row.lines:
                 drawn.interval(at, low, high, upright=False, kind=kind)
             for dot in row.dots:
                 look = {"who": dot.who, "radius": dot.radius}
-                drawn.point((dot.value, at), dot.hint, dot.kind, **look)
+                drawn.point((dot.value, at), f"{row.label}: {dot.hint}", dot.kind, **look)
         return drawn
 
     return plot
@@ -113,7 +123,7 @@ def bar_plot(
     """Return what plots a bar per labelled row."""
     end = max((value for _, value in rows), default=0.0) if most is None else most
     bars = [
-        Labelled(name, bar=Dot(value, f"{name}: {value:{'.0f' if unit else '.3g'}}{unit}"))
+        Labelled(name, bar=Dot(value, f"{value:{'.0f' if unit else '.3g'}}{unit}"))
         for name, value in rows
     ]
     return row_plot(bars, axis, most=end)

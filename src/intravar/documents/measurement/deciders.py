@@ -10,18 +10,11 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
-from intravar.documents.charts.bins import (
-    MOST_SINGLE,
-    PlaneBin,
-    add_plane,
-    histogram,
-    on_plane,
-    shades_key,
-)
+from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted, row_figure
+from intravar.documents.charts.bins import MOST_SINGLE, histogram
 from intravar.documents.charts.dots import dot_plot
 from intravar.documents.charts.plot import NARROW, Dot, Plot
-from intravar.documents.charts.rows import Labelled, row_plot
+from intravar.documents.charts.rows import Labelled
 from intravar.inference.ranking import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision
@@ -98,10 +91,14 @@ def everyone(decision: Decision) -> Everyone | None:
 
 def hint(row: dict[str, Any]) -> str:
     """Say one decider's figure in a few words."""
+    return f"{row['physician']}: {_of_hundred(row)}"
+
+
+def _of_hundred(row: dict[str, Any]) -> str:
     low, high = (round(100 * row[end]) for end in ("low", "high"))
     if row["discordance"] is None:
-        return f"{row['physician']}: between {low} and {high} of 100"
-    return f"{row['physician']}: {round(100 * row['discordance'])} of 100 [{low}, {high}]"
+        return f"between {low} and {high} of 100"
+    return f"{round(100 * row['discordance'])} of 100 [{low}, {high}]"
 
 
 def dots(decision: Decision, words: Words) -> Figure | None:
@@ -117,7 +114,7 @@ def dots(decision: Decision, words: Words) -> Figure | None:
         f"{levels.max():.0f}."
     )
     if data.binned:
-        return _counts(data, "dots", f"How many {words.deciders} have which figure", told, words)
+        return _counts(data, told, words, decision.physicians.height - n)
     funnel = funnel_of(decision)
     outside = [row["p"] for row in funnel.outside] if funnel and data.ranked else []
     named = outside[:MOST_NAMED]
@@ -146,34 +143,20 @@ def dots(decision: Decision, words: Words) -> Figure | None:
 def intervals(decision: Decision, words: Words) -> Figure | None:
     """Return estimate, interval and shrunken value of every decider, or the range of levels."""
     data = everyone(decision)
-    if data is None:
+    if data is None or data.binned:  # the first screen counts them
         return None
-    name, n = "physicians-picture", words.counted(len(data.rows))
     missing = decision.physicians.height - len(data.rows)
     left_out = f" {missing:,} without a figure are not in it." if missing else ""
-    if data.binned:
-        middle, low, high = data.typical()
-        told = (
-            f"{n} counted by discordance: the median is {middle:.0f} of 100, and a 95 % interval "
-            f"typically spans {high - low:.0f}."
-        )
-        reading = (
-            f"Each bar counts the {words.deciders} in a step of 1 of 100. The line above is as "
-            f"long as a typical 95 % interval: {words.deciders} who lie closer together are hard "
-            f"to tell apart.{left_out}"
-        )
-        title = f"How many {words.deciders} have which discordance"
-        return _counts(data, name, title, told, words, reading)
     order = "the most consistent first" if data.ranked else "in the order of names"
     why = "" if data.ranked else " Too little is known of each to rank them."
     if decision.verdict in UNRANKED:
         why = " The data do not support a ranking."
     told = (
-        f"{n}, {order}, each with the estimate, its 95 % interval and the value pulled towards "
-        "the average. The table holds the numbers."
+        f"{words.counted(len(data.rows))}, {order}, each with the estimate, its 95 % interval and "
+        "the value pulled towards the average. The table holds the numbers."
     )
     return charted(
-        name,
+        "physicians-picture",
         f"Every {words.decider} with the 95 % interval",
         told,
         lambda width: _each(data, width, words),
@@ -222,9 +205,7 @@ def _each(data: Everyone, width: int, words: Words) -> Plot:
     return plot
 
 
-def _counts(
-    data: Everyone, name: str, title: str, told: str, words: Words, reading: str = ""
-) -> Figure:
+def _counts(data: Everyone, told: str, words: Words, missing: int) -> Figure:
     """Return how many have which score, and how long an interval typically is."""
     axis = f"{DISCORDANCE}{', middle of the range' if data.ranges else ''}"
     middle, low, high = data.typical()
@@ -240,8 +221,11 @@ def _counts(
         drawn.finder("discordance", 0.05 * drawn.y[1])
         return drawn
 
+    left_out = f" {missing:,} without a figure are not in it." if missing else ""
+    reading = f"{words.Deciders} closer together than the line are hard to tell apart.{left_out}"
     key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
-    return charted(name, title, told, plot, reading=reading, key=key)
+    title = f"How many {words.deciders} have which figure"
+    return charted("dots", title, told, plot, reading=reading, key=key)
 
 
 def order_ends(decision: Decision, words: Words) -> Figure | None:
@@ -257,16 +241,15 @@ def order_ends(decision: Decision, words: Words) -> Figure | None:
         if row["discordance"] is None:
             lines.append(("range", 100 * row["identified_low"], 100 * row["identified_high"]))
         else:
-            marks.append(Dot(100 * row["discordance"], hint(row), who=row["p"]))
-        labelled.append(Labelled(str(row["physician"]), marks, lines))
+            marks.append(Dot(100 * row["discordance"], _of_hundred(row), who=row["p"]))
+        instead = "" if marks else _of_hundred(row)
+        labelled.append(Labelled(str(row["physician"]), marks, lines, instead=instead))
     reading = (
         "The most and the least consistent, each with the 95 % interval. Where intervals overlap, "
         "who comes first is a guess."
     )
-    told = f"The most consistent first: {'; '.join(map(hint, rows))}."
-    plot = row_plot(labelled, DISCORDANCE)
     key = (("interval", "95 % interval"),)
-    return charted("ends", "The ends of the order", told, plot, reading=reading, key=key)
+    return row_figure("ends", "The ends of the order", labelled, reading=reading, key=key)
 
 
 class Funnel(NamedTuple):
@@ -289,25 +272,18 @@ class Funnel(NamedTuple):
         return len(self.rows) > MOST_SINGLE
 
     @property
-    def alone(self) -> set[int]:
-        """The rows of the table that have a mark of their own: of very many the farthest."""
-        marked = self.outside[:MOST_MARKS] if self.binned else self.rows
-        return {row["p"] for row in marked}
+    def alone(self) -> list[dict[str, Any]]:
+        """Those who have a mark of their own: of very many the farthest."""
+        return self.outside[:MOST_MARKS] if self.binned else self.rows
 
-    @property
-    def sizes(self) -> list[int]:
-        """How much is known of each: pairs, or patients."""
-        return [row[f"n_{self.by}"] for row in self.rows]
-
-    def bins(self) -> list[PlaneBin]:
-        """Count those without a mark of their own."""
-        alone = self.alone
-        rest = [row for row in self.rows if row["p"] not in alone]
-        sizes, scores = (
-            np.array([row[name] for row in rest], dtype=float)
-            for name in (f"n_{self.by}", "discordance")
-        )
-        return on_plane(sizes, scores)
+    def usual(self) -> list[tuple[float, float, float]]:
+        """Return between which figures nine of ten lie, from the smallest panels to the largest."""
+        pairs = sorted((row[f"n_{self.by}"], 100 * row["discordance"]) for row in self.rows)
+        parts = np.array_split(np.array(pairs, dtype=float), BAND_STEPS)
+        return [
+            (float(part[:, 0].mean()), *np.quantile(part[:, 1], (0.05, 0.95)).tolist())
+            for part in parts
+        ]
 
 
 def funnel_of(decision: Decision) -> Funnel | None:
@@ -350,16 +326,17 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         f"Does any {words.decider} differ by more than chance and the usual spread allow? By "
         f"limits that 2 of 1,000 would cross by chance, {who}."
     )
-    if len(data.rows) < FUNNEL_FROM or max(data.sizes) < FUNNEL_SIZES * min(data.sizes):
+    sizes = [row[f"n_{data.by}"] for row in data.rows]
+    if len(sizes) < FUNNEL_FROM or max(sizes) < FUNNEL_SIZES * min(sizes):
         return Paragraph(told)
     if data.binned and n > MOST_MARKS:
-        told += f" The {MOST_MARKS} farthest have a mark each; squares count the others."
+        told += f" The {MOST_MARKS} farthest have a mark each."
     key: Key = (
         ("line", "average"),
         ("limit", "95 % limits"),
         ("outer", "99.8 % limits"),
         *([("point out", "beyond them")] if n else []),
-        *(shades_key(data.bins(), words.deciders) if data.binned else ()),
+        *([("band", f"nine of ten {words.deciders}")] if data.binned else ()),
     )
     title = "Who differs by more than chance?"
     return charted("funnel", title, told, lambda width: _plot_funnel(data, width, words), key=key)
@@ -368,31 +345,30 @@ def funnel(decision: Decision, words: Words) -> Block | None:
 def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
     """Plot discordance against pairs or patients, with what chance and usual spread allow."""
     size, unit = f"n_{data.by}", words.cases if data.by == "patients" else data.by
-    smallest, largest = min(data.sizes), 1.05 * max(data.sizes)
+    sizes = [row[size] for row in data.rows]
+    smallest, largest = min(sizes), 1.05 * max(sizes)
     first = 0.0 if smallest < 0.4 * largest else 0.8 * smallest
-    sizes = np.linspace(max(first, 4.0, 0.6 * smallest), largest, 60)
-    half = 100 * data.limits.width(sizes)
+    along = np.linspace(max(first, 4.0, 0.6 * smallest), largest, 60)
+    half = 100 * data.limits.width(along)
     middle = 100 * data.limits.middle
     highest = max(*(100 * row["discordance"] for row in data.rows), middle + OUTER * half[-1])
     plot = Plot(width, x=(first, largest), y=(0, min(100.0, float(highest) * 1.15)))
     plot.axes(f"{unit} of {words.a_decider}", "of 100 pairs")
     if data.binned:
-        add_plane(plot, data.bins(), unit, words.counted, scale=100)
+        plot.band(data.usual())
     for kind, z in (("limit", INNER), ("outer", OUTER)):
         for sign in (-1, 1):
             edge = middle + sign * z * half
             inside = (edge >= 0) & (edge <= plot.y[1])
-            plot.line(list(zip(sizes[inside], edge[inside], strict=True)), kind)
+            plot.line(list(zip(along[inside], edge[inside], strict=True)), kind)
     plot.line([(first, middle), (largest, middle)], "line")
     radius = 4 if len(data.rows) <= MOST_INTERVALS else 2 if width == NARROW else 2.5
     hinted = data.binned or len(data.rows) <= MOST_HINTS
-    alone = data.alone
-    for row, distance in zip(data.rows, data.distance.tolist(), strict=True):
-        if row["p"] in alone:
-            shown = f"{hint(row)}, {row[size]:,} {unit}" if hinted else ""
-            kind = "point out" if abs(distance) > OUTER else "point"
-            at = row[size], 100 * row["discordance"]
-            plot.point(at, shown, kind, who=row["p"], radius=radius)
+    out = {row["p"] for row in data.outside}
+    for row in data.alone:
+        shown = f"{hint(row)}, {row[size]:,} {unit}" if hinted else ""
+        kind = "point out" if row["p"] in out else "point"
+        plot.point((row[size], 100 * row["discordance"]), shown, kind, who=row["p"], radius=radius)
     if data.binned:
         plot.finder(size, "discordance")
     return plot

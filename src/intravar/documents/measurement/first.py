@@ -106,6 +106,22 @@ def _by_record(decision: Decision, words: Words) -> tuple[str, str]:
     return told, f"95 % interval {hundred(group.low)} to {hundred(group.high)}. {same}"
 
 
+def summary_lines(decision: Decision, words: Words) -> list[str]:
+    """Return what the first screen says of all together, line by line: for a terminal."""
+    group = decision.group
+    if decision.verdict == NOTHING or group is None:
+        return []
+    bar = noise_bar(decision, words)
+    lines = [
+        f"{'. '.join(filter(None, headline(decision, words)))}",
+        *caveats(decision, words),
+        words.said(differences_line(group) or ""),
+        "" if bar is None else bar.alternative,
+        *location_lines(decision.location, words),
+    ]
+    return [line for line in lines if line]
+
+
 def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
     group = decision.group
@@ -119,14 +135,18 @@ def caveats(decision: Decision, words: Words) -> list[str]:
             f"What could not be predicted counts as different, even where the {words.decider} was "
             "consistent: the true figure lies at or below the limit."
         )
-    lines += [capital(line) + "." for line in decision.verdict_reasons[1:3]]
     if told := rates_in_words(group.with_rate, group.with_half):
         lines.append(words.said(told))
     if decision.unrecorded is not None:
         lines.append(decision.unrecorded.words)
     if group.repeats is not None and group.repeats.contradiction is not None:
-        share = hundred(group.repeats.contradiction)
+        share, rest = hundred(group.repeats.contradiction), group.repeats.share_not_inconsistency
         lines.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
+        if rest is not None:
+            lines.append(
+                f"So up to about {hundred(rest)} % of the figure may be reasons that are not "
+                "recorded, or what could not be predicted, and not inconsistency."
+            )
     return lines
 
 
@@ -135,7 +155,9 @@ def _figure_card(decision: Decision, words: Words) -> Card:
     picture = hundred_pairs(decision, words)
     blocks: list[Block] = [Paragraph(interval)] if interval else []
     blocks += [picture] if picture else []
-    return Card(title, [*blocks, *(Paragraph(line) for line in caveats(decision, words))])
+    lines = caveats(decision, words)
+    reasons = [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
+    return Card(title, [*blocks, *map(Paragraph, [*lines[:2], *reasons, *lines[2:]])])
 
 
 def with_figure(decision: Decision, words: Words) -> str:
@@ -194,8 +216,7 @@ def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[
 def _named(row: dict[str, Any], funnel: Funnel | None) -> str:
     """Return what is said of one who is named."""
     if row["discordance"] is None or funnel is None:
-        low, high = hundred(row["low"]), hundred(row["high"])
-        return f"{row['physician']}: between {low} and {high} of 100"
+        return hint(row)
     away = round(100 * (row["discordance"] - funnel.limits.middle))
     apart = f"{abs(away)} {'more' if away > 0 else 'fewer'} than the average" if away else "average"
     return f"{hint(row)}, {apart}"

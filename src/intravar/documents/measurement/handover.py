@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -22,6 +21,8 @@ from intravar.publication.explain import (
     FIGURES_FILE,
     PAIRS_FILE,
     PATIENTS_FILE,
+    CaseShown,
+    cases_shown,
     file_of,
 )
 from intravar.publication.files import files_of, parquet_bytes
@@ -146,7 +147,9 @@ def key_files(pseudonyms: Pseudonyms) -> dict[str, bytes]:
     return files
 
 
-def pages(published: Published, pairs: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+def pages(
+    published: Published, pairs: Mapping[str, list[CaseShown]] | None = None
+) -> dict[str, bytes]:
     """Return the page of a measurement and that of its table alone, by their names.
 
     `pairs` are those of :func:`~intravar.documents.measurement.report.report`.
@@ -161,16 +164,17 @@ def pages(published: Published, pairs: Mapping[str, Any] | None = None) -> dict[
 
 def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
-) -> dict[str, Any]:
+) -> dict[str, list[CaseShown]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
     found = {}
     for decision in published.decisions:
         measured = measurement.decisions[decision.decision]
         cases, patients = cases_of(measured), patients_of(measured)
         reportable = {row.physician for row in decision.rows if row.reportable}
-        told = "" if published.joint is None else f", {published.words.label(decision.decision)}"
+        label = published.words.label(decision.decision)
+        told = "" if published.joint is None else f", {label}"
         for name, shown in sorted(names.items(), key=lambda item: item[1]):
             if shown in reportable:
                 rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
-                found[f"{shown}{told}"] = rows.to_dicts()
+                found[f"{shown}{told}"] = cases_shown(rows, label, published.words, 1)
     return found

@@ -12,15 +12,15 @@ from intravar.documents.blocks import (
     Heading,
     Note,
     Paragraph,
-    charted,
+    row_figure,
 )
 from intravar.documents.charts.plot import Dot
-from intravar.documents.charts.rows import Labelled, row_plot
+from intravar.documents.charts.rows import Labelled
 from intravar.documents.measurement.first import not_meant
 from intravar.publication.joint import NOT_SHOWN, joint_lines
 from intravar.publication.results import DecisionRow, Joint, JointRow, Published, rows_of
 from intravar.publication.scores import Band
-from intravar.tables import Table, hundred, hundreds, table_of
+from intravar.tables import Table, hundred, hundreds, number, table_of
 from intravar.wording import Words, capital
 
 #: Rows of deciders and decisions up to which they are printed.
@@ -74,10 +74,6 @@ def _of_hundred(value: float | None, band: str | None) -> str:
     return Band.of_text(band).of_hundred if value is None and band else hundred(value)
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
 def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
     caption = (
@@ -96,7 +92,7 @@ def together_table(words: Words, joint: Joint) -> Table:
             ("differ", 1.3, lambda row: _of_hundred(row.differ, row.band)),
             ("95 % interval", 1.2, lambda row: hundreds(row.differ_low, row.differ_high)),
             ("apart", 1, lambda row: hundred(row.differ_apart)),
-            ("differences", 1.1, lambda row: _number(row.n_differences)),
+            ("differences", 1.1, lambda row: number(row.n_differences)),
         ],
     )
     known = [bool(row.reportable or row.band) for row in listed]
@@ -144,48 +140,40 @@ def _pairs(words: Words, joint: Joint) -> Table:
         joint.pairs,
         [
             ("decisions", 2.5, lambda row: f"{words.label(row.first)}, {words.label(row.second)}"),
-            ("together", 1, lambda row: _number(row.together)),
-            ("expected", 1, lambda row: _number(row.expected)),
-            ("correlation", 1.1, lambda row: _number(row.correlation)),
-            ("95 % interval", 1.4, lambda row: f"{_number(row.low)} to {_number(row.high)}"),
-            ("steadiness", 1.1, lambda row: _number(row.steadiness)),
+            ("together", 1, lambda row: number(row.together)),
+            ("expected", 1, lambda row: number(row.expected)),
+            ("correlation", 1.1, lambda row: number(row.correlation)),
+            ("95 % interval", 1.4, lambda row: f"{number(row.low)} to {number(row.high)}"),
+            ("steadiness", 1.1, lambda row: number(row.steadiness)),
         ],
     )
 
 
 def _decisions_figure(words: Words, joint: Joint) -> list[Figure]:
     """Return every decision over all: by itself, and given those before it."""
-    rows, told = [], []
+    rows = []
     for row in joint.decisions:
         if row.discordance is None:
             continue
-        name, line = words.label(row.decision), hundred(row.discordance)
-        dots = [Dot(100 * row.discordance, f"{name}: by itself")]
+        dots = [Dot(100 * row.discordance, hundred(row.discordance))]
         if row.given is not None:
-            dots.append(Dot(100 * row.given, "given those before it", "hollow"))
-            line += f", given those before it {hundred(row.given)}"
-        rows.append(Labelled(name, dots))
-        told.append(f"{name}: {line}")
-    if not rows:
-        return []
+            told = f"given those before it {hundred(row.given)}"
+            dots.append(Dot(100 * row.given, told, "hollow"))
+        rows.append(Labelled(words.label(row.decision), dots))
     title = f"How consistent all {words.deciders} together are in each decision"
     key = (("point", "by itself"), ("hollow", "given the decisions before it"))
-    plot = row_plot(rows, "decided differently, of 100 pairs")
-    return [charted("order", title, f"{'; '.join(told)}.", plot, reading="", key=key)]
+    return [row_figure("order", title, rows, key=key)] if rows else []
 
 
 def _pairs_figure(words: Words, joint: Joint) -> list[Figure]:
     """Return which decisions are taken together more, or less, than the record explains."""
-    rows, told = [], []
+    rows = []
     for row in joint.pairs:
-        if row.correlation is None:
-            continue
-        name = f"{words.label(row.first)}, {words.label(row.second)}"
-        low, high, value = (max(end or 0.0, 0.0) for end in (row.low, row.high, row.correlation))
-        told.append(f"{name}: {_number(row.correlation)}")
-        rows.append(Labelled(name, [Dot(value, told[-1])], [("interval", low, high)]))
-    if len(rows) < 2:
-        return []
+        if row.correlation is not None:
+            low, high, value = (max(end or 0, 0) for end in (row.low, row.high, row.correlation))
+            dot = Dot(value, number(row.correlation))
+            name = f"{words.label(row.first)}, {words.label(row.second)}"
+            rows.append(Labelled(name, [dot], [("interval", low, high)]))
     title = "Which decisions go together more than the record explains"
-    plot = row_plot(rows, "correlation of what is left unexplained", most=1.0)
-    return [charted("pairs-picture", title, f"{'; '.join(told)}.", plot, reading="")]
+    axis = "correlation of what is left unexplained"
+    return [row_figure("pairs-picture", title, rows, axis, most=1.0)] if len(rows) > 1 else []

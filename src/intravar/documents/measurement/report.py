@@ -8,9 +8,10 @@ add a column, declare it in :data:`intravar.measurement.columns.COLUMNS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import NamedTuple
 
 from intravar.documents.blocks import (
     Annex,
@@ -37,6 +38,7 @@ from intravar.documents.measurement.strata import strata_section
 from intravar.documents.measurement.table import decider_table
 from intravar.estimators.registry import described
 from intravar.measurement.verdict import NOTHING
+from intravar.publication.explain import NO_CASES, NOBODY_ALIKE, CaseShown
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
 from intravar.tables import Table, table_of
@@ -101,7 +103,9 @@ def _made(decision: Decision, words: Words, *names: str) -> tuple[list[Block], l
     return figures, [block for block in made if not (block is None or isinstance(block, Figure))]
 
 
-def report(published: Published, pairs: Mapping[str, Any] | None = None) -> Document:
+def report(
+    published: Published, pairs: Mapping[str, Sequence[CaseShown]] | None = None
+) -> Document:
     """Return a measurement as a document, in the words of whoever asked for it.
 
     `pairs` are cases behind the scores per decider, for whoever asked; they make it patient-level.
@@ -138,20 +142,25 @@ def table_document(published: Published) -> Document:
     return Document(f"All {words.counted(decision.n_physicians)}", told_of, blocks)
 
 
-def _pairs(pairs: Mapping[str, Any], words: Words) -> list[Block]:
+def _pairs(pairs: Mapping[str, Sequence[CaseShown]], words: Words) -> list[Block]:
     """Return decisions behind the scores, beside the cases most alike decided otherwise."""
-    columns = [
-        ("pair", 1, lambda row: row["pair"]),
-        ("item", 1, lambda row: words.label(row["covariate"])),
-        (words.decided_for, 1, lambda row: row["decided_for"] or "nobody alike"),
-        (words.decided_against, 1, lambda row: row["decided_against"] or "nobody alike"),
-        ("difference", 1, lambda row: row["difference"] or ""),
-    ]
     title = f"Decisions behind the scores (single {words.cases})"
     blocks: list[Block] = [Heading(title, 1, "pairs", "Pairs")]
-    for who, rows in pairs.items():
-        table = table_of(who, "", rows, columns, words=(0, 1, 2, 3, 4))
-        blocks.append(Annex(who, [table if rows else Paragraph("No such decision.")]))
+    for who, cases in pairs.items():
+        blocks.append(Annex(who, case_blocks(cases, who) or [Paragraph(NO_CASES)]))
+    return blocks
+
+
+def case_blocks(cases: Sequence[CaseShown], name: str) -> list[Block]:
+    """Return a table for each case, beside those alike that were decided otherwise."""
+    blocks: list[Block] = []
+    for number, case in enumerate(cases, 1):
+        columns = [(head, 1, itemgetter(at)) for at, head in enumerate(case.heads)]
+        words = range(len(columns))
+        blocks.append(table_of(f"{name} {number}", case.heading, case.rows, columns, words=words))
+        same = [f"The same: {', '.join(case.same)}."] if case.same else []
+        told = " ".join([NOBODY_ALIKE] * case.alone + same)
+        blocks += [Paragraph(told, quiet=True)] if told else []
     return blocks
 
 

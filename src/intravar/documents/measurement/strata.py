@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from intravar.documents.blocks import Block, Bullets, Figure, Heading, charted
+from intravar.documents.blocks import Block, Bullets, Figure, Heading, row_figure
 from intravar.documents.charts.plot import Dot
-from intravar.documents.charts.rows import Labelled, row_plot
+from intravar.documents.charts.rows import Labelled
 from intravar.publication.results import Decision, Published, Strata
 from intravar.tables import Table, hundred, hundreds, table_of
 from intravar.wording import Words
@@ -30,30 +30,30 @@ def strata_section(published: Published, decision: Decision) -> list[Block]:
 
 def _figure(part: Strata, name: str, title: str, words: Words) -> Figure:
     """Draw a row per stratum: hollow as it is, filled on similar cases, with intervals."""
-    rows, told = [], []
-    for row in part.strata:
-        as_it_is = "" if row.discordance is None else f"{hundred(row.discordance)} as it is"
-        similar = "" if row.alike is None else f"{hundred(row.alike)} on similar {words.cases}"
-        dots, lines = [], []
-        if row.discordance is not None:
-            dots.append(Dot(100 * row.discordance, f"{row.stratum}: {as_it_is}", "hollow"))
-            told.append(f"{row.stratum}: " + ", ".join(filter(None, (as_it_is, similar))))
-        if row.alike is not None and row.alike_low is not None and row.alike_high is not None:
-            lines.append(("interval", 100 * row.alike_low, 100 * row.alike_high))
-            dots.append(Dot(100 * row.alike, f"{row.stratum}: {similar}"))
-        rows.append(Labelled(row.stratum, dots, lines))
-    return charted(
-        f"strata-{name}",
-        title,
-        f"Of 100 pairs, decided differently. {'; '.join(told)}.",
-        row_plot(rows, "decided differently, of 100 pairs"),
-        reading=f"On similar {words.cases}: as if as many were indicated everywhere, and "
-        f"{words.deciders} compared with themselves.",
-        key=(
-            ("hollow", "as it is"),
-            ("point", f"on similar {words.cases}, with its 95 % interval"),
-        ),
+    similar = f"on similar {words.cases}"
+    rows = [
+        Labelled(
+            row.stratum,
+            [
+                Dot(100 * value, f"{hundred(value)} {what}", kind)
+                for value, what, kind in (
+                    (row.discordance, "as it is", "hollow"),
+                    (row.alike, similar, "point"),
+                )
+                if value is not None
+            ],
+            [("interval", 100 * row.alike_low, 100 * row.alike_high)]
+            if row.alike_low is not None and row.alike_high is not None
+            else [],
+        )
+        for row in part.strata
+    ]
+    reading = (
+        f"On similar {words.cases}: as if as many were indicated everywhere, and {words.deciders} "
+        "compared with themselves."
     )
+    key = (("hollow", "as it is"), ("point", f"{similar}, with its 95 % interval"))
+    return row_figure(f"strata-{name}", title, rows, reading=reading, key=key)
 
 
 def _table(part: Strata, sheet: str, column: str, words: Words) -> Table:

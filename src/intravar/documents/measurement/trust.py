@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from intravar.documents.blocks import Block, Figure, Paragraph, charted
-from intravar.documents.charts.bins import MOST_SINGLE, PLANE_STEP, histogram
-from intravar.documents.charts.plot import BOTTOM, TOP, WIDE, Dot, Plot
+from intravar.documents.charts.bins import MOST_SINGLE, histogram
+from intravar.documents.charts.dots import dot_plot
+from intravar.documents.charts.plot import Dot, Plot
 from intravar.documents.charts.rows import Labelled, bar_plot, row_plot
-from intravar.documents.measurement.deciders import MOST_HINTS, MOST_INTERVALS
+from intravar.documents.measurement.deciders import MOST_INTERVALS
 from intravar.publication.results import Attrition, Decision
+from intravar.tables import Table, number, table_of
 from intravar.wording import Words
 
 #: Covariates shown at most.
@@ -18,6 +22,8 @@ MOST_BALANCE = 15
 BALANCED = 0.03
 #: Overlap above which deciders are said to see similar cases.
 OVERLAPS = 0.8
+#: In steps of which overlaps are drawn.
+OVERLAP_STEP = 0.02
 #: A caliper that moves the result by less than this share of 1 does not matter.
 STEADY = 0.02
 _KINDS = ("fill", "second", "third", "fourth")
@@ -36,8 +42,8 @@ def love(decision: Decision, words: Words) -> Figure | None:
             continue
         name = words.label(row.covariate)
         dots = [
-            Dot(row.at_random, f"{name}: {row.at_random:.3f} at random", "hollow"),
-            Dot(row.within_pairs, f"{name}: {row.within_pairs:.3f} within pairs"),
+            Dot(row.at_random, f"{row.at_random:.3f} at random", "hollow"),
+            Dot(row.within_pairs, f"{row.within_pairs:.3f} within pairs"),
         ]
         rows.append(Labelled(name, dots, [("interval", row.within_pairs, row.at_random)]))
     if not rows:
@@ -146,33 +152,22 @@ def sweep(decision: Decision, words: Words) -> Block | None:
     return charted("sweep", "Another caliper", told, plot, reading=reading, key=key, half=True)
 
 
-def agreement(decision: Decision, words: Words) -> Figure | None:
-    """Return the rank correlation of every two methods as a square of cells."""
+def agreement(decision: Decision, words: Words) -> Table | None:
+    """Return the rank correlation of every two methods."""
     rows = decision.diagnostics.agreement
     names = list(dict.fromkeys(row.method for row in rows))
     if len(names) < 2:
         return None
+    told = {(row.method, row.other): row.spearman for row in rows}
 
-    def plot(width: int) -> Plot:
-        left = 190 if width == WIDE else 150
-        height = 34 * len(names) + TOP + BOTTOM
-        drawn = Plot(width, height, x=(0, len(names)), y=(len(names) + 0.5, 0.5), left=left)
-        for position, name in enumerate(names, 1):
-            a, b = drawn.place(0, position)
-            drawn.write(f"{position} {name}", (a - 8, b), "label", "end")
-            a, _ = drawn.place(position - 0.5, 1)
-            drawn.write(f"{position}", (a, drawn.height - BOTTOM + 12), "tick")
-        for row in rows:
-            x, y = names.index(row.other), names.index(row.method) + 1
-            text = "–" if row.spearman is None else f"{row.spearman:.2f}"
-            hint, shade = f"{row.method} and {row.other}: {text}", round(4 * abs(row.spearman or 0))
-            drawn.bar((x + 0.04, x + 0.96), (y + 0.45, y - 0.45), hint, f"cell c{shade}")
-            drawn.write(text, drawn.place(x + 0.5, y), "cell-text")
-        return drawn
+    def beside(at: int) -> tuple[str, float, Callable[[int], str]]:
+        return f"{at + 1}", 1, lambda row: number(told.get((names[row], names[at])))
 
-    told = "Rank correlation of every two methods; 1 is the same order."
     title = f"Do other methods rank the {words.deciders} alike?"
-    return charted("agreement", title, told, plot, half=True)
+    caption = f"{title} Rank correlation of every two methods; 1 is the same order."
+    first = ("method", 4, lambda row: f"{row + 1} {names[row]}")
+    places = range(len(names))
+    return table_of("Agreement", caption, places, [first, *map(beside, places)])
 
 
 def balance(decision: Decision, words: Words) -> Block | None:
@@ -202,7 +197,6 @@ def balance(decision: Decision, words: Words) -> Block | None:
 
 def overlap(decision: Decision, words: Words) -> Block | None:
     """Return how much every decider's cases are like those of all; a sentence where they are."""
-    place = {name: n for n, name in enumerate(decision.physicians["physician"].to_list())}
     rows = sorted(decision.diagnostics.overlap, key=lambda row: (row.overlap, row.physician))
     if not rows:
         return None
@@ -215,18 +209,17 @@ def overlap(decision: Decision, words: Words) -> Block | None:
     if values.min() >= OVERLAPS:
         return Paragraph(told)
 
+    place = {name: n for n, name in enumerate(decision.physicians["physician"].to_list())}
+    dots = [
+        Dot(row.overlap, f"{row.physician}: {row.overlap:.2f}", who=place.get(row.physician))
+        for row in rows
+    ]
+
     def plot(width: int) -> Plot:
         if len(rows) > MOST_SINGLE:
-            names = "overlap", f"{words.deciders} per {PLANE_STEP:g}"
-            return histogram(values, width, names, words.counted, step=PLANE_STEP)
-        drawn = Plot(width, x=(0, len(rows) + 1), y=(0, 1))
-        drawn.axes(f"{words.deciders}, least overlap first", "overlap", count=len(rows))
-        radius = max(1.5, min(4.0, 0.35 * width / len(rows)))
-        for position, row in enumerate(rows, 1):
-            hint = f"{row.physician}: {row.overlap:.2f}" if len(rows) <= MOST_HINTS else ""
-            who = place.get(row.physician)
-            drawn.point((position, row.overlap), hint, who=who, radius=radius)
-        return drawn
+            names = "overlap", f"{words.deciders} per {OVERLAP_STEP:g}"
+            return histogram(values, width, names, words.counted, step=OVERLAP_STEP)
+        return dot_plot(dots, width, "overlap", ends=(0, 1), step=OVERLAP_STEP)
 
     title = f"Does each {words.decider} see {words.cases} like the others'?"
     return charted("overlap", title, told, plot, half=True)

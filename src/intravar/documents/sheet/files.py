@@ -10,22 +10,32 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from intravar.documents.blocks import Block, Heading
+from intravar.documents.measurement.report import case_blocks
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
-from intravar.documents.sheet.figures import surprising
 from intravar.documents.sheet.sheet import sheet, with_figure
 from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
 from intravar.ledger import Ledger
-from intravar.publication.explain import FIGURES_FILE, measurement_folders
+from intravar.publication.explain import (
+    FIGURES_FILE,
+    cases_shown,
+    explain,
+    measurement_folders,
+    private_table,
+)
 from intravar.publication.files import read_published, safe_csv
 from intravar.publication.pseudonyms import Addresses
+from intravar.wording import Words
 from intravar.writing import check_writable, make_folder, make_private, write_private
 
 #: What each format gives.
 SHEET_FORMATS = ("html", "pdf")
 #: The list of the sheets, for a mail merge.
 LIST = "sheets.csv"
+#: Surprising decisions that stand on a sheet.
+MOST_CASES = 3
 NAMED = "This sheet names a person. Hand it to nobody else."
 CASES = "This sheet shows single {cases}. Keep it where the data are."
 EXACT = "This sheet shows an exact figure that is not published. Hand it to nobody else."
@@ -93,7 +103,7 @@ def write_sheets(
         )
     everybody = {row.physician for each in published.decisions for row in each.rows}
     known = Addresses.of(sorted(everybody), private, words.decider)
-    figures = _figures(private, path) if exact else {}
+    figures = _figures(path) if exact else {}
     chosen = with_figure(published) if physician is None else [known.found(physician)]
     named = names or known.shows_names
     made: dict[str, bytes] = {}
@@ -105,7 +115,7 @@ def write_sheets(
             published,
             shown,
             called=called,
-            cases=surprising(path, shown, decision, words) if cases else (),
+            cases=_surprising(path, shown, decision, words) if cases else (),
             private=" ".join(why) or None,
             exact=figures.get(known.name_of(shown)) if exact else None,
         )
@@ -144,22 +154,19 @@ def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path
     return out
 
 
-def _figures(private: Path, path: Path) -> dict[str, dict[str, Any]]:
+def _surprising(folder: Path, physician: str, decision: str, words: Words) -> list[Block]:
+    """Return decisions of a decider beside similar cases decided otherwise. Patient-level."""
+    table = explain(folder, physician, most=MOST_CASES)
+    blocks = case_blocks(cases_shown(table, words.label(decision), words, 1), "Case")
+    return [Heading("Decisions of yours that surprised"), *blocks] if blocks else []
+
+
+def _figures(path: Path) -> dict[str, dict[str, Any]]:
     """Return the exact figures by name."""
-    file = private / FIGURES_FILE
-    try:
-        table = pl.read_parquet(file)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"the exact figures of '{path}' are kept in '{file}', which cannot be read; make the "
-            "sheets where it was measured, or measure again"
-        ) from error
+    remedy = "make the sheets where it was measured, or measure again"
     columns = ("discordance", "low", "high")
-    return {
-        str(row["physician"]): {name: row[name] for name in columns}
-        for row in table.iter_rows(named=True)
-        if None not in (row[name] for name in columns)
-    }
+    table = private_table(path, FIGURES_FILE, "exact figures", remedy).drop_nulls(columns)
+    return {row.pop("physician"): row for row in table.select("physician", *columns).to_dicts()}
 
 
 def _stem(called: str, made: Mapping[str, bytes]) -> str:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
+from intravar.documents.charts.rows import Labelled
 from intravar.documents.measurement.first import not_meant
 from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
-from intravar.documents.sheet.figures import AXIS, Own, SheetRow, among_peers, rows_figure
+from intravar.documents.sheet.figures import AXIS, Own, among_peers, own_figure, own_row
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import (
     Decision,
@@ -110,7 +111,7 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
     """Return what is said of a decider in one decision."""
     words, decision = published.words, published.first
     (row,) = [each for each in decision.rows if each.physician == physician]
-    if exact is not None:
+    if exact is not None and decision.verdict != NOTHING:
         row = replace(row, **exact, band=None, reason=None)
     others = decision.physicians.filter(
         (pl.col("physician") != physician) & pl.col("rank").is_not_null()
@@ -123,7 +124,7 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
         sections += [*_own_rule(row, decision, words), *_noise(decision, words)]
     return Content(
         f"decision: {words.decision or words.label(decision.decision)}",
-        own_figure(row, decision, words),
+        _figure(row, decision, words),
         _peers(ends, others["discordance"], published, AXIS, unknown),
         facts(row, decision, words),
         sections,
@@ -151,7 +152,7 @@ def _of_several(published: Published, joint: Joint, physician: str) -> Content:
             (row.differ, row.differ_low, row.differ_high), others["differ"], published, JOINT_AXIS
         ),
         [(name, value) for name, value in known if value],
-        [Heading(title), rows_figure(own, "own-decisions", title, line)],
+        [Heading(title), own_figure(own, "own-decisions", title, line)],
     )
 
 
@@ -180,7 +181,7 @@ def _own(ends: Sequence[float | None]) -> Own | None:
     return Own(*known) if len(known) == 3 else None
 
 
-def own_figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, str]:
+def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, str]:
     """Return a decider's figure in large letters, and the sentence that goes with it."""
     claim = decision.claim
     if decision.verdict == NOTHING:
@@ -240,21 +241,16 @@ def _joint_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, s
     return "no figure", f"There is no figure for all decisions together: {row.reason}."
 
 
-def _own_decisions(words: Words, joint: Joint, physician: str) -> list[SheetRow]:
+def _own_decisions(words: Words, joint: Joint, physician: str) -> list[Labelled]:
     """Return every decision of a decider, in the order in which they are taken."""
     own = joint.by_physician.filter(pl.col("physician") == physician)
     mine = {row.decision: row for row in rows_of(own, DecisionRow)}
     rows = []
     for whole in joint.decisions:
         row = mine.get(whole.decision)
-        rows.append(
-            SheetRow(
-                words.label(whole.decision),
-                None if row is None else _own((row.discordance, row.low, row.high)),
-                None if whole.discordance is None else 100 * whole.discordance,
-                Band.of_text(row.band).of_hundred if row and row.band else "not shown",
-            )
-        )
+        figure = None if row is None else _own((row.discordance, row.low, row.high))
+        band = Band.of_text(row.band).of_hundred if row and row.band else ""
+        rows.append(own_row(words.label(whole.decision), figure, whole.discordance, band))
     return rows
 
 
@@ -328,7 +324,7 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
         line = _changed(_of(decision.changes, dealt, physician), words) if dealt == "period" else ""
         if len(mine) > MOST_ROWS:
             line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
-        blocks.append(rows_figure(_rows(mine, part), f"own-{dealt}", heading, line))
+        blocks.append(own_figure(_rows(mine, part), f"own-{dealt}", heading, line))
     return blocks
 
 
@@ -339,13 +335,13 @@ def _of(table: pl.DataFrame | None, dealt: str, physician: str) -> list[dict[str
     return table.filter(mine & pl.all_horizontal(pl.all().is_not_null())).to_dicts()
 
 
-def _rows(mine: Sequence[Mapping[str, Any]], part: Strata) -> list[SheetRow]:
+def _rows(mine: Sequence[Mapping[str, Any]], part: Strata) -> list[Labelled]:
     group = {row.stratum: row.discordance for row in part.strata}
     return [
-        SheetRow(
+        own_row(
             str(row["stratum"]),
             Own(*(100 * row[name] for name in ("discordance", "low", "high"))),
-            None if (whole := group.get(row["stratum"])) is None else 100 * whole,
+            group.get(row["stratum"]),
         )
         for row in mine[-MOST_ROWS:]
     ]
