@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import joblib
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from compiled_once import compiled_once
 from dask_cluster import Cluster
@@ -31,8 +32,23 @@ def _compiled_once(pytestconfig: pytest.Config) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _learned_on_disk(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Learn the same predictions once for all files and processes, and for the next run."""
-    with kept(pytestconfig.rootpath / ".pytest_cache" / "learned"):
+    """Learn the same once for all files and processes, and for the next run."""
+    # Lines that are counted must be run: then nothing of other runs is used.
+    counted = bool(getattr(pytestconfig.option, "cov_source", None))
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())) if counted else ""
+    with kept(pytestconfig.rootpath / ".pytest_cache" / "learned", run):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _threads_shared(_learned_on_disk: None) -> Iterator[None]:
+    """Give every process that tests its share of the processors.
+
+    Threads of BLAS and OpenMP that outnumber them only wait for each other: small products take
+    six times the processor time.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    with threadpool_limits(max(1, int(joblib.cpu_count()) // processes)):
         yield
 
 

@@ -2,7 +2,9 @@
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from intravar.estimators import CommonEstimator, Estimator
 from intravar.latent.personal import own_rules, weights
 from intravar.latent.personal.chain_kernel import Sweeps
 from intravar.latent.personal.weights import ChainSettings
+from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.learning import bins
 from intravar.observed import Observed
 
@@ -29,39 +32,67 @@ def cohort(n: int, n_physicians: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return x, y, who
 
 
-def plain(patch: pytest.MonkeyPatch) -> None:
-    """Put the Python behind every compiled function in its place, wherever it is used."""
+def plain(patch: pytest.MonkeyPatch) -> Counter[str]:
+    """Put the Python behind every compiled function in its place, wherever it is used.
+
+    Returns how often each is called from now on, 0 for those that are not.
+    """
+    calls: Counter[str] = Counter()
+
+    def counted(work: Callable[..., Any]) -> Callable[..., Any]:
+        name = f"{work.__module__}.{work.__name__}"
+        calls[name] += 0
+
+        def call(*given: Any) -> Any:
+            calls[name] += 1
+            return work(*given)
+
+        return call
+
     for name, module in list(sys.modules.items()):
         if name.startswith("intravar"):
             for attribute, found in list(vars(module).items()):
                 if isinstance(found, CPUDispatcher):
-                    patch.setattr(module, attribute, found.py_func)
+                    patch.setattr(module, attribute, counted(found.py_func))
+    return calls
+
+
+def latent_rule() -> intravar.LatentRule:
+    """Few small trees: every kernel runs, and none longer than it takes to compare it."""
+    learners = [BoostedTrees(trees=12, pilot_trees=6), SplineLogit()]
+    return intravar.LatentRule(n_folds=3, starts=(0.0,), learners=learners)
 
 
 @pytest.mark.parametrize(
-    ("make", "tolerance"),
+    ("make", "n_patients", "tolerance", "all_of"),
     [
         # The draws of its forests come from the compiler's own generator.
-        (lambda: intravar.Predictability(n_folds=3), 0.005),
-        (intravar.LatentRule, 1e-7),
-        (intravar.estimators.RFProximity, 1e-12),
-        (lambda: intravar.estimators.LPAGuided(n_init=1), 1e-12),
+        (lambda: intravar.Predictability(n_folds=3), 48, 0.005, ()),
+        # So many patients that rules of their own compete.
+        (latent_rule, 160, 1e-7, ("intravar.latent.", "intravar.learning.boosted_trees.")),
+        (intravar.estimators.RFProximity, 48, 1e-12, ("intravar.matching.distances.",)),
+        (lambda: intravar.estimators.LPAGuided(n_init=1), 48, 1e-12, ()),
     ],
 )
 def test_scores_do_not_depend_on_the_compiler(
-    make: Callable[[], Estimator], tolerance: float, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[], Estimator],
+    n_patients: int,
+    tolerance: float,
+    all_of: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Chains need not be long to be compared; small panels go every way that large ones go.
     monkeypatch.setattr(own_rules, "SHORT", ChainSettings(8, 4))
     monkeypatch.setattr(own_rules, "LONG", ChainSettings(8, 8))
     monkeypatch.setattr(weights, "SWEEPS", Sweeps(warm=2, burn=2, kept=6, small=8))
-    table = cohort(48, 4)
+    table = cohort(n_patients, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = make().fit(*table).score_
         with monkeypatch.context() as patch:
-            plain(patch)
+            calls = plain(patch)
             interpreted = make().fit(*table).score_
+    assert not [name for name in calls if name.startswith(all_of or "-") and not calls[name]]
     np.testing.assert_allclose(interpreted, compiled, rtol=0, atol=tolerance)
 
 

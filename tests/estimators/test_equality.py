@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 import intravar
 from intravar.estimators import fit_methods, make_estimator
@@ -69,7 +70,8 @@ def test_lpa_guided(cohort):
     model = intravar.estimators.LPAGuided(n_init=3, max_profiles=4, random_state=3).fit(
         *cohort.observed()
     )
-    expected = literal.lpa_guided(*parts(cohort), random_state=3, n_init=3, largest=4)
+    with threadpool_limits(limits=1):  # small products: threads only wait for each other
+        expected = literal.lpa_guided(*parts(cohort), random_state=3, n_init=3, largest=4)
     assert_same(model, expected)
 
 
@@ -124,8 +126,9 @@ def test_one_forest_serves_both(cohort, monkeypatch):
 
     grown = []
     grow = module.grow_forest
-    monkeypatch.setattr(module, "grow_forest", lambda *args: grown.append(1) or grow(*args))
-    together = fit_methods(["learned-weights", "rf-proximity"], *cohort.observed())
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "grow_forest", lambda *args: grown.append(1) or grow(*args))
+        together = fit_methods(["learned-weights", "rf-proximity"], *cohort.observed())
     assert len(grown) == 1
     for name in ("learned-weights", "rf-proximity"):
         alone = make_estimator(name).fit(*cohort.observed())

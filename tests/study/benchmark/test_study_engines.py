@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from polars.testing import assert_frame_equal
+from threadpoolctl import threadpool_limits
 
 import intravar
 from intravar.errors import InputError
@@ -84,7 +85,8 @@ def threads_of_blas(_):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_no_oversubscription(workers):
-    assert set(LocalEngine(workers).run(threads_of_blas, [0, 1])) == {1}
+    with threadpool_limits(2):
+        assert set(LocalEngine(workers).run(threads_of_blas, [0, 1])) == {1}
 
 
 @pytest.mark.parametrize("engine", ["local", "dask", "dask:tcp://1.2.3.4:5"])
