@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
-from intravar.documents.charts.paper import chart_style, colour_of, on_paper
+from intravar.documents.charts.paper import key_colour, on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import template_text
 from intravar.documents.typesetting import portable
@@ -77,16 +77,12 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _figure(figure: Figure, *, narrow: bool = False) -> dict[str, Any]:
-    style = chart_style(LOOKS)
-    key = [
-        {"colour": colour_of(style, kind.split()[-1]), "words": told} for kind, told in figure.key
-    ]
     return {
         "kind": "figure",
         "svg": on_paper(figure.svgs[-1 if figure.half or narrow else 0], LOOKS),
         "title": figure.title,
         "words": figure.alternative,
         "reading": figure.reading,
-        "key": key,
+        "key": [{"colour": key_colour(look), "words": told} for look, told in figure.key],
         "half": figure.half,
     }

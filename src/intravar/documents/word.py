@@ -20,7 +20,7 @@ from intravar.documents.blocks import (
     Note,
     Paragraph,
 )
-from intravar.documents.charts.paper import on_paper
+from intravar.documents.charts.paper import key_colour, on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.typesetting import drawn
 from intravar.printable import printable
@@ -92,6 +92,7 @@ def _add(file: Any, blocks: Sequence[Block]) -> None:
 def _add_table(file: Any, part: Table) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
     from docx.shared import Cm, Pt
 
     if part.caption:
@@ -100,6 +101,10 @@ def _add_table(file: Any, part: Table) -> None:
     table = file.add_table(rows=0, cols=len(part.columns))
     table.style = "Light Shading Accent 1"
     table.autofit = False
+    margins = OxmlElement("w:tblCellMar")  # narrow ones: headings stay whole
+    for side in ("w:left", "w:right"):
+        margins.append(OxmlElement(side, {qn("w:w"): "45", qn("w:type"): "dxa"}))
+    table._tbl.tblPr.append(margins)
     whole = sum(column.share for column in part.columns)
     widths = [Cm(TEXT_WIDTH * column.share / whole) for column in part.columns]
     for across, width in enumerate(widths):
@@ -114,7 +119,7 @@ def _add_table(file: Any, part: Table) -> None:
             cell.width = widths[across]
             paragraph = cell.paragraphs[0]
             run = paragraph.add_run(printable(text))
-            run.font.size, run.font.bold = Pt(8), number == 0
+            run.font.size, run.font.bold = Pt(7 if number == 0 else 8), number == 0
             paragraph.paragraph_format.space_after = Pt(0)
             if not part.columns[across].words:
                 paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
@@ -126,7 +131,7 @@ def _add_table(file: Any, part: Table) -> None:
 
 
 def _add_figure(file: Any, figure: Figure) -> None:
-    from docx.shared import Cm
+    from docx.shared import Cm, RGBColor
 
     share = 0.55 if figure.half else 1.0
     svg = on_paper(figure.svgs[-1 if figure.half else 0], LOOKS)
@@ -135,11 +140,13 @@ def _add_figure(file: Any, figure: Figure) -> None:
     properties.set("descr", printable(figure.alternative))
     properties.set("title", printable(figure.title))
     file.paragraphs[-1].paragraph_format.keep_with_next = True
-    key = "; ".join(words for _, words in figure.key)
-    told = " ".join(part for part in (figure.reading, f"Colours: {key}." if key else "") if part)
     caption = file.add_paragraph(style="Caption")
-    caption.add_run(f"{printable(figure.title)}{' ' if told else ''}").bold = True
-    caption.add_run(printable(told))
+    caption.add_run(f"{printable(figure.title)} ".lstrip()).bold = True
+    for look, words in figure.key:
+        mark = caption.add_run("\u25cf ").font
+        mark.color.rgb = RGBColor.from_string(key_colour(look).lstrip("#").upper())
+        caption.add_run(printable(f"{words}  "))
+    caption.add_run(printable(figure.reading))
 
 
 def _undated(content: bytes) -> bytes:

@@ -168,6 +168,8 @@ class _Writer:
                 sheet.write_string(down, across, text, self.text)
             sheet.set_row(down, _height([(row[2], 90)]))
         sheet.freeze_panes(1, 0)
+        sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)
 
 
 def _height(texts: Sequence[tuple[str, float]]) -> float:

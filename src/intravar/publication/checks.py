@@ -187,7 +187,7 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)
         cost = _counted(check, dropped, several=several)
-        return f"--missing drop cost {cost} {check.request.words.cases}"
+        return f"left out with what is missing, {cost} {check.request.words.cases}"
     if not filled:
         return "none among the covariates"
     few = several or any(is_small(count, smallest) for count in filled.values())
@@ -197,7 +197,7 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
         if policy == "indicator"
         else "filled with the median or the most frequent category, without a mark"
     )
-    return f"--missing {policy}: {count} cells in {len(filled)} covariates {how}"
+    return f"{count} cells in {len(filled)} covariates {how}"
 
 
 def _dropped_lines(check: Check, *, several: bool = False) -> list[str]:

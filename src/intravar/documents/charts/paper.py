@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 
-from intravar.documents.colours import INKS, Look
+from intravar.documents.colours import INKS, LOOKS, Look
 
 #: What comes with typst: the same letters on every machine.
 FONT = "Libertinus Serif"
@@ -75,18 +76,19 @@ def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
     return f"{head}<style>{chart_style(looks)}</style>{_coloured(svg[opening.end() :], looks)}"
 
 
-def colour_of(style: str, name: str) -> str:
-    """Return the colour that a class of the style sheet stands for.
+@cache
+def key_colour(look: str) -> str:
+    """Return the colour on paper of what a key names: that of its last class with one.
 
     Examples
     --------
-    >>> style = ".line,.x .limit{fill: none; stroke: #00f;}rect.bar{fill: #f00;}"
-    >>> [colour_of(style, name) for name in ("bar", "line", "limit")]
-    ['#f00', '#00f', '#00f']
+    >>> key_colour("point out") == LOOKS["four"].light
+    True
     """
+    name = look.split()[-1]
     told = [
         colour
-        for selectors, body in _RULE.findall(style)
+        for selectors, body in _RULE.findall(chart_style(LOOKS))
         if any(each.strip().endswith(f".{name}") for each in selectors.split(","))
         for colour in re.findall(r"(?:stroke|fill|background): (#[0-9a-fA-F]{3,6})", body)
     ]

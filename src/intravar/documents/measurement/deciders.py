@@ -1,9 +1,8 @@
-"""Charts of single deciders: a dot for each, each with its interval, and the funnel."""
+"""Single deciders: their table, a dot for each, each with its interval, and the funnel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +15,11 @@ from intravar.documents.charts.dots import dot_plot
 from intravar.documents.charts.plot import NARROW, Dot, Plot
 from intravar.documents.charts.rows import Labelled
 from intravar.inference.funnel import INNER, OUTER, FunnelLimits, funnel_limits
+from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision
 from intravar.publication.scores import FEWEST_PATIENTS, Band
+from intravar.tables import Cell, Table
 from intravar.wording import Words, agree, capital
 
 #: Marks up to which each says its numbers by itself; beyond, the script reads them off the table.
@@ -33,6 +34,21 @@ NAMED_ENDS, MOST_NAMED = 5, 6
 #: With fewer deciders, or with panels of nearly one size, a funnel says no more than a sentence.
 FUNNEL_FROM, FUNNEL_SIZES = 10, 1.3
 DISCORDANCE = "decided differently, of 100 pairs"
+
+
+def decider_table(decision: Decision, words: Words) -> Table:
+    """Return the table of all deciders, with a band where a number is hidden."""
+    made = columns.decider_table(
+        decision.physicians,
+        words,
+        ranked=decision.verdict not in UNRANKED,
+        readable=decision.verdict != NOTHING,
+        band=lambda text: Cell(Band.of_text(text).of_hundred, order=100 * Band.of_text(text).high),
+    )
+    if decision.verdict != NOTHING:
+        return made
+    # Of the few columns that are left none is minor.
+    return replace(made, columns=[each._replace(kind="") for each in made.columns])
 
 
 def with_intervals(decision: Decision) -> pl.DataFrame:
@@ -59,9 +75,14 @@ class Everyone:
 
     def of_hundred(self, name: str) -> FloatArray:
         """Return a column of 100; of the score the middle of the range where it is a range."""
+        values = [row[name] for row in self.rows]
         if name == "discordance":
-            return np.array([100 * _level(row) for row in self.rows], dtype=float)
-        return 100 * np.array([row[name] for row in self.rows], dtype=float)
+            ends = [(row["identified_low"], row["identified_high"]) for row in self.rows]
+            values = [
+                sum(both) / 2 if value is None else value
+                for value, both in zip(values, ends, strict=True)
+            ]
+        return 100 * np.array(values, dtype=float)
 
     def typical(self) -> tuple[float, float, float]:
         """Return the median score and the ends of an interval of median width around it."""
@@ -69,12 +90,6 @@ class Everyone:
         middle = float(np.median(levels))
         below, above = float(np.median(levels - low)), float(np.median(high - levels))
         return middle, max(middle - below, 0.0), min(middle + above, 100.0)
-
-
-def _level(row: dict[str, Any]) -> float:
-    if row["discordance"] is not None:
-        return float(row["discordance"])
-    return float(row["identified_low"] + row["identified_high"]) / 2
 
 
 def everyone(decision: Decision) -> Everyone | None:
@@ -303,16 +318,12 @@ def funnel_of(decision: Decision) -> Funnel | None:
         below = "discordance" if decision.claim == "at most" else "low"
         width = INNER * (1 if below == "discordance" else 2)
         error = (table["high"] - table[below]).to_numpy() / width
-        every = np.array([*zip(score, size, error, strict=True), *_banded(decision)]).T
-        limits = funnel_limits(*every)
+        every = [*zip(score, size, error, strict=True)]
+        for row in decision.physicians.drop_nulls("band").iter_rows(named=True):
+            band, n = Band.of_text(row["band"]), float(row["n_patients"] or FEWEST_PATIENTS)
+            every.append((band.middle, n, band.error(n)))  # limits are those of everybody
+        limits = funnel_limits(*np.array(every).T)
     return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
-
-
-def _banded(decision: Decision) -> Iterator[tuple[float, float, float]]:
-    """Return middle, size and error of those with a band: limits are those of everybody."""
-    for row in decision.physicians.drop_nulls("band").iter_rows(named=True):
-        band, n = Band.of_text(row["band"]), float(row["n_patients"] or FEWEST_PATIENTS)
-        yield band.middle, n, band.error(n)
 
 
 def funnel(decision: Decision, words: Words) -> Block | None:

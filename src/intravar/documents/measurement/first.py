@@ -37,6 +37,8 @@ LOOK_OF = {
 }
 #: Loss of AUC from which on decisions are said to rest on a covariate.
 TELLS = 0.01
+#: Explained share below which nothing is said of what decisions depend on.
+SOME_RULE = 0.05
 #: What a discordance does not mean, in the same words wherever the figure stands.
 _NOT_MEANT = (
     "It says nothing about intent, and nothing about whether a decision was right: {a_decider} who "
@@ -52,11 +54,14 @@ _NOT_MEANT = (
 def first_screen(decision: Decision, words: Words) -> list[Block]:
     """Return the blocks of the first screen; every number comes from what is published."""
     funnel = funnel_of(decision)
-    cards = [_figure_card(decision, words)]
+    cards = []
     if decision.verdict != NOTHING:
-        cards += [_deciders_card(decision, funnel, words), _where_card(decision, words)]
-    steps = Bullets(next_steps(decision, funnel, words), numbered=True)
-    cards.append(Card("What to do next", [steps], wide=True))
+        cards = [_figure_card(decision, words), _deciders_card(decision, funnel, words)]
+        cards.append(_where_card(decision, words))
+    steps: list[Block] = [Bullets(next_steps(decision, funnel, words), numbered=True)]
+    if cards and decision.unrecorded is not None:
+        steps.append(Paragraph(decision.unrecorded.words))
+    cards.append(Card("What to do next", steps, wide=True))
     leaks = [
         Note(
             f"'{words.label(leak.column)}' may give the decision away.",
@@ -84,8 +89,6 @@ def not_meant(words: Words) -> list[str]:
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
     """Return the group's figure in a sentence, and how sure it is; a review comes first."""
-    if decision.verdict == NOTHING:
-        return "No figure yet", "The data do not support one: see the verdict above."
     told, sure = _by_record(decision, words)
     if decision.review is None:
         return told, sure
@@ -115,17 +118,27 @@ def summary_lines(decision: Decision, words: Words) -> list[str]:
     lines = [
         f"{'. '.join(filter(None, headline(decision, words)))}",
         *caveats(decision, words),
-        words.said(differences_line(group) or ""),
+        *_differ(decision, words),
         "" if bar is None else bar.alternative,
         *location_lines(decision.location, words),
+        "" if decision.unrecorded is None else decision.unrecorded.words,
     ]
     return [line for line in lines if line]
+
+
+def _differ(decision: Decision, words: Words) -> list[str]:
+    """Say whether deciders differ, and whether their order tells more than their rates."""
+    group = decision.group
+    if group is None or group.discordance is None:
+        return []
+    lines = differences_line(group), rates_in_words(group.with_rate, group.with_half)
+    return [words.said(line) for line in lines if line]
 
 
 def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
     group = decision.group
-    if decision.verdict == NOTHING or group is None or group.discordance is None:
+    if group is None or group.discordance is None:
         return []
     lines: list[str] = []
     if group.explained is not None and group.explained.value is not None:
@@ -135,10 +148,6 @@ def caveats(decision: Decision, words: Words) -> list[str]:
             f"What could not be predicted counts as different, even where the {words.decider} was "
             "consistent: the true figure lies at or below the limit."
         )
-    if told := rates_in_words(group.with_rate, group.with_half):
-        lines.append(words.said(told))
-    if decision.unrecorded is not None:
-        lines.append(decision.unrecorded.words)
     if group.repeats is not None and group.repeats.contradiction is not None:
         share, rest = hundred(group.repeats.contradiction), group.repeats.share_not_inconsistency
         lines.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
@@ -157,7 +166,7 @@ def _figure_card(decision: Decision, words: Words) -> Card:
     blocks += [picture] if picture else []
     lines = caveats(decision, words)
     reasons = [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
-    return Card(title, [*blocks, *map(Paragraph, [*lines[:2], *reasons, *lines[2:]])])
+    return Card(title, [*blocks, *map(Paragraph, [*lines, *reasons])])
 
 
 def with_figure(decision: Decision, words: Words) -> str:
@@ -182,9 +191,10 @@ def _deciders_card(decision: Decision, funnel: Funnel | None, words: Words) -> C
     picture = dots(decision, words)
     standing, named = _standing(decision, funnel, words)
     blocks: list[Block] = [] if picture is None else [picture]
-    line = None if decision.group is None else differences_line(decision.group)
-    blocks.append(Paragraph(standing if line is None else f"{words.said(line)} {standing}"))
+    differ = _differ(decision, words)
+    blocks.append(Paragraph(" ".join([*differ[:1], standing])))
     blocks += [Bullets(named)] if named else []
+    blocks += map(Paragraph, differ[1:])
     blocks.append(Paragraph(with_figure(decision, words), quiet=True))
     return Card(f"Do the {words.deciders} differ?", blocks, wide=True)
 
@@ -229,16 +239,15 @@ def _where_card(decision: Decision, words: Words) -> Card:
     if picture is not None:
         blocks += [Paragraph(noise_sentence(noise_parts(decision, words), words)), picture]
     blocks += [Paragraph(line) for line in location_lines(decision.location, words)[:2]]
-    if important := _important(decision, words):
-        blocks.append(Paragraph(f"Decisions depend most on {important}."))
     blocks = blocks or [Paragraph("The data do not tell where it lies.")]
     return Card("Where the disagreement lies", blocks)
 
 
 def _important(decision: Decision, words: Words) -> str:
     """Name the covariates that decisions depend on most; nothing where none does."""
-    rule = decision.rule
-    if rule.auc is None:
+    rule, group = decision.rule, decision.group
+    explained = None if group is None else group.explained
+    if rule.auc is None or (explained is not None and (explained.value or 0.0) < SOME_RULE):
         return ""
     named = [words.label(row.covariate) for row in rule.importance[:3] if row.importance >= TELLS]
     return ", ".join(named[:-1]) + f" and {named[-1]}" if len(named) > 1 else "".join(named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from operator import itemgetter
 from pathlib import Path
 
 import polars as pl
@@ -77,8 +78,13 @@ def write_measurement(
     together = measurement.together
     request = measurement.request if together is None else together.request
     path = checked_out(out, request, source, replace=replace)
-    listed = _physicians(measurement)
-    pseudonyms = pseudonyms_of(listed, private_folder(path), key)
+    # Everybody who has patients in any decision, under the same pseudonym from run to run.
+    tables = [each.table["physician"].cast(pl.String) for each in measurement.decisions.values()]
+    listed = pl.concat(tables).unique(maintain_order=True).to_list()
+    before = private_folder(path) / KEY_FILE
+    key = before if key is None and before.is_file() else key
+    given = key if key is None or isinstance(key, bytes) else read_key(Path(key))
+    pseudonyms = Pseudonyms.of(listed, given)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
     published = published_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, published, names) if pairs_in_report else None
@@ -86,12 +92,6 @@ def write_measurement(
     public[REQUEST] = request.to_toml(from_folder(source, path)).encode()
     write_folders(path, public, _private_files(measurement, pseudonyms))
     return published
-
-
-def _physicians(measurement: Measurement) -> list[str]:
-    """Return everybody who has patients in any decision."""
-    listed = [each.table["physician"].cast(pl.String) for each in measurement.decisions.values()]
-    return pl.concat(listed).unique(maintain_order=True).to_list()
 
 
 def from_folder(source: str, folder: Path) -> str | None:
@@ -106,44 +106,22 @@ def from_folder(source: str, folder: Path) -> str | None:
         return Path(source).absolute().as_posix()
 
 
-def pseudonyms_of(
-    names: list[str], private: Path, key: str | os.PathLike[str] | bytes | None
-) -> Pseudonyms:
-    """Return the pseudonyms of physicians: under a given key, the one that is there, or a new."""
-    if key is None and (private / KEY_FILE).is_file():  # the same pseudonym from run to run
-        key = private / KEY_FILE
-    if key is None:
-        return Pseudonyms.of(names)
-    return Pseudonyms.of(names, key if isinstance(key, bytes) else read_key(Path(key)))
-
-
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
     note = measurement.request.words.fill(PRIVATE_NOTE)
-    files = key_files(pseudonyms) | {"README.txt": note.encode()}
+    files = {KEY_FILE: pseudonyms.as_json().encode(), "README.txt": note.encode()}
+    if not lacking(["xlsx"]):
+        rows = sorted((shown, name) for name, shown in pseudonyms.by_name.items())
+        heads = [("pseudonym", 1, itemgetter(0)), ("name", 1, itemgetter(1))]
+        table = table_of("Key", "", rows, heads, words=(0, 1))
+        files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
     for at, each in enumerate(measurement.decisions.values()):
-        for name, table in {
+        for name, kept in {
             FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
             CASES_FILE: cases_of(each),
             PATIENTS_FILE: patients_of(each),
             PAIRS_FILE: review_pairs_of(each),
         }.items():
-            files[file_of(name, at)] = parquet_bytes(table)
-    return files
-
-
-def key_files(pseudonyms: Pseudonyms) -> dict[str, bytes]:
-    """Return the key of the pseudonyms as files; as a workbook too where one can be made."""
-    files = {KEY_FILE: pseudonyms.as_json().encode()}
-    if not lacking(["xlsx"]):
-        rows = sorted((shown, name) for name, shown in pseudonyms.by_name.items())
-        table = table_of(
-            "Key",
-            "",
-            rows,
-            [("pseudonym", 1, lambda row: row[0]), ("name", 1, lambda row: row[1])],
-            words=(0, 1),
-        )
-        files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
+            files[file_of(name, at)] = parquet_bytes(kept)
     return files
 
 

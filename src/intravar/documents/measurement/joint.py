@@ -8,6 +8,8 @@ from intravar.documents.blocks import (
     Annex,
     Block,
     Bullets,
+    Card,
+    Cards,
     Figure,
     Heading,
     Note,
@@ -37,18 +39,21 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         for leak in each.leaks
     ]
     verdicts = [
-        f"{words.label(each.decision)} by itself: {each.verdict} "
+        f"{capital(words.label(each.decision))}: {each.verdict} "
         f"({'; '.join(each.verdict_reasons)})."
         for each in published.decisions
+    ]
+    figures = _decisions_figure(words, joint)
+    cards = [
+        Card("The decisions together", [*figures, Bullets(lines[1:])]),
+        Card("What the data support in each decision", [Bullets(verdicts)], wide=True),
     ]
     return [
         Note("Several decisions together.", " ".join(lines[:1]), "care"),
         *(Note("Possible leak.", line, "alarm") for line in leaks),
-        Bullets([*lines[1:], *verdicts]),
-        Heading("The decisions together", 1, "together", "Together"),
+        Cards(cards),
+        Heading(f"The {words.deciders}", 1, "together", words.Deciders),
         together_table(words, joint),
-        Heading("Each decision", 1, "each", "Each decision"),
-        *_decisions_figure(words, joint),
         Annex(f"Each {words.decider} in each decision", _each(words, joint)),
         Heading("Which decisions go together", 1, "pairs", "Which go together"),
         *_pairs_figure(words, joint),
@@ -78,9 +83,9 @@ def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
     caption = (
         f"Differ: of 100 pairs of comparable {words.cases}, so many get different decisions in at "
-        "least one. Apart: the same if decisions were independent of each other. Differences: how "
-        f"many to expect. All are upper limits. Without numbers: {NOT_SHOWN}; a range then follows "
-        "from each decision by itself."
+        "least one. Apart: the same if decisions were independent of each other. Number: how many "
+        f"differences to expect. All are upper limits. Without numbers: {NOT_SHOWN}; a range then "
+        "follows from each decision by itself."
     )
     listed = rows_of(joint.physicians, JointRow)
     made = table_of(
@@ -92,7 +97,7 @@ def together_table(words: Words, joint: Joint) -> Table:
             ("differ", 1.3, lambda row: _of_hundred(row.differ, row.band)),
             ("95 % interval", 1.2, lambda row: hundreds(row.differ_low, row.differ_high)),
             ("apart", 1, lambda row: hundred(row.differ_apart)),
-            ("differences", 1.1, lambda row: number(row.n_differences)),
+            ("number", 1.1, lambda row: number(row.n_differences)),
         ],
     )
     known = [bool(row.reportable or row.band) for row in listed]

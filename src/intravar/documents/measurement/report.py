@@ -26,6 +26,7 @@ from intravar.documents.blocks import (
     within,
 )
 from intravar.documents.measurement import deciders, group, rule, trust
+from intravar.documents.measurement.deciders import decider_table
 from intravar.documents.measurement.first import (
     first_screen,
     not_meant,
@@ -35,13 +36,12 @@ from intravar.documents.measurement.first import (
 from intravar.documents.measurement.joint import joint_about, joint_blocks
 from intravar.documents.measurement.rule import rule_section
 from intravar.documents.measurement.strata import strata_section
-from intravar.documents.measurement.table import decider_table
 from intravar.estimators.registry import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.explain import NO_CASES, NOBODY_ALIKE, CaseShown
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
-from intravar.tables import Table, table_of
+from intravar.tables import MOST_WIDE, Table, table_of
 from intravar.wording import Words
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
@@ -180,11 +180,15 @@ def about(published: Published, decision: Decision) -> str:
 
 def sections(published: Published, decision: Decision) -> list[Block]:
     """Return all sections of a decision, in the order in which they are read."""
-    words = published.words
+    words, found = published.words, decision.review
     table = decider_table(decision, words)
+    review: list[Block] = []
+    if found is not None:
+        lines = [review_sentence(found, words), *review_lines(found, words)]
+        review = [Heading("What reviewers found", 1, "review", "Review"), Bullets(lines)]
     return [
         *first_screen(decision, words),
-        *review_section(decision, words),
+        *review,
         *deciders_section(decision, words, table),
         *(strata_section(published, decision) if decision.verdict != NOTHING else []),
         *rule_section(decision, words),
@@ -192,15 +196,6 @@ def sections(published: Published, decision: Decision) -> list[Block]:
         *data_section(published, decision),
         *annex(decision, words, table),
     ]
-
-
-def review_section(decision: Decision, words: Words) -> list[Block]:
-    """Return what blind review of pairs found; nothing before there was one."""
-    review = decision.review
-    if review is None:
-        return []
-    lines = [review_sentence(review, words), *review_lines(review, words)]
-    return [Heading("What reviewers found", 1, "review", "Review"), Bullets(lines)]
 
 
 def deciders_section(decision: Decision, words: Words, table: Table) -> list[Block]:
@@ -292,8 +287,9 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
             (who, "; ".join(f"{how}: {', '.join(items)}" for how, items in own.items()))
             for who, own in ways.items()
         ],
-        [(words.decider, 1, lambda row: row[0]), ("weighs", 4, lambda row: row[1])],
+        [(words.decider, 2, itemgetter(0)), ("weighs", 4, itemgetter(1))],
         words=(0, 1),
+        where=("page", "workbook", "whole", *(["paper"] if len(ways) <= MOST_WIDE else [])),
     )
 
     def column(name: str) -> str:
@@ -329,21 +325,17 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
         "Request",
         "What was asked for.",
         [
-            (section, name, _plain(value))
+            (
+                section,
+                name,
+                ", ".join(f"{each}={label}" for each, label in value.items())
+                if isinstance(value, dict)
+                else ", ".join(map(str, value if isinstance(value, list | tuple) else [value])),
+            )
             for section, values in published.request.as_dict().items()
             for name, value in values.items()
         ],
-        [
-            ("section", 1, lambda row: row[0]),
-            ("asked", 1, lambda row: row[1]),
-            ("value", 1, lambda row: row[2]),
-        ],
+        [(head, 1, itemgetter(at)) for at, head in enumerate(("section", "asked", "value"))],
         words=(0, 1, 2),
         where=("workbook",),
     )
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}={label}" for name, label in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

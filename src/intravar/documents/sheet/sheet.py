@@ -21,7 +21,6 @@ from intravar.publication.results import (
     JointRow,
     PhysicianRow,
     Published,
-    Strata,
     rows_of,
 )
 from intravar.publication.scores import Band
@@ -43,6 +42,8 @@ HOW = {
 }
 #: Rows of a chart; of more periods the last ones.
 MOST_ROWS = 8
+#: A figure, and the ends of its interval.
+ENDS = ("discordance", "low", "high")
 
 
 class Content(NamedTuple):
@@ -121,7 +122,10 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
     sections: list[Block] = []
     if decision.verdict != NOTHING:
         sections += _strata(published, decision, physician)
-        sections += [*_own_rule(row, decision, words), *_noise(decision, words)]
+        sections += _own_rule(row, decision, words)
+        if (picture := noise_bar(decision, words)) is not None:
+            told = noise_sentence(noise_parts(decision, words), words)
+            sections += [Heading("Why two of you decide differently"), Paragraph(told), picture]
     return Content(
         f"decision: {words.decision or words.label(decision.decision)}",
         _figure(row, decision, words),
@@ -134,7 +138,10 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
 def _of_several(published: Published, joint: Joint, physician: str) -> Content:
     """Return what is said of a decider in several decisions together."""
     words = published.words
-    row = _joint_row(joint, physician)
+    rows = rows_of(joint.physicians.filter(pl.col("physician") == physician), JointRow)
+    beyond = "you were not among those that a large table is learned from"
+    nothing = (None, None, None, None, None, None, None, None)
+    row = rows[0] if rows else JointRow(physician, *nothing, False, beyond)
     others = joint.physicians.filter(pl.col("physician") != physician)
     number = row.n_differences
     known = [
@@ -212,15 +219,6 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
             "it is not for comparing."
         )
     return "no figure", f"There is no figure for you: {row.reason}."
-
-
-def _joint_row(joint: Joint, physician: str) -> JointRow:
-    """Return the row of a decider; beyond the sample of a large table there is none."""
-    rows = rows_of(joint.physicians.filter(pl.col("physician") == physician), JointRow)
-    if rows:
-        return rows[0]
-    why = "you were not among those that a large table is learned from"
-    return JointRow(physician, None, None, None, None, None, None, None, None, False, why)
 
 
 def _joint_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
@@ -312,7 +310,14 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
     ):
         if part is None:
             continue
-        mine = _of(decision.strata, dealt, physician)
+        mine, changes = (
+            []
+            if table is None
+            else table.filter(pl.col("dealt_by") == dealt, pl.col("physician") == physician)
+            .drop_nulls()
+            .to_dicts()
+            for table in (decision.strata, decision.changes)
+        )
         blocks.append(Heading(heading))
         if not mine:
             told = (
@@ -321,37 +326,21 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             )
             blocks.append(Paragraph(told, quiet=True))
             continue
-        line = _changed(_of(decision.changes, dealt, physician), words) if dealt == "period" else ""
+        line = _changed(changes[0], words) if changes and dealt == "period" else ""
         if len(mine) > MOST_ROWS:
             line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
-        blocks.append(own_figure(_rows(mine, part), f"own-{dealt}", heading, line))
+        group = {row.stratum: row.discordance for row in part.strata}
+        rows = [
+            own_row(each["stratum"], _own([each[end] for end in ENDS]), group.get(each["stratum"]))
+            for each in mine[-MOST_ROWS:]
+        ]
+        blocks.append(own_figure(rows, f"own-{dealt}", heading, line))
     return blocks
 
 
-def _of(table: pl.DataFrame | None, dealt: str, physician: str) -> list[dict[str, Any]]:
-    if table is None:
-        return []
-    mine = (pl.col("dealt_by") == dealt) & (pl.col("physician") == physician)
-    return table.filter(mine & pl.all_horizontal(pl.all().is_not_null())).to_dicts()
-
-
-def _rows(mine: Sequence[Mapping[str, Any]], part: Strata) -> list[Labelled]:
-    group = {row.stratum: row.discordance for row in part.strata}
-    return [
-        own_row(
-            str(row["stratum"]),
-            Own(*(100 * row[name] for name in ("discordance", "low", "high"))),
-            group.get(row["stratum"]),
-        )
-        for row in mine[-MOST_ROWS:]
-    ]
-
-
-def _changed(rows: Sequence[Mapping[str, Any]], words: Words) -> str:
+def _changed(change: Mapping[str, Any], words: Words) -> str:
     """Say by how much a decider changed, and how sure that is."""
-    if not rows:
-        return ""
-    row = {name: round(100 * value) for name, value in rows[0].items() if isinstance(value, float)}
+    row = {name: round(100 * value) for name, value in change.items() if isinstance(value, float)}
     return (
         f"From the first period to the last, on similar {words.cases}: {row['change']:+d} "
         f"[{row['low']:+d}, {row['high']:+d}] of 100. Pulled towards the change of all it is "
@@ -377,11 +366,3 @@ def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block
         ]
         lines += [] if mine else ["No single item stands out in it."]
     return [Heading("How your rule differs"), Bullets(lines)]
-
-
-def _noise(decision: Decision, words: Words) -> list[Block]:
-    picture = noise_bar(decision, words)
-    if picture is None:
-        return []
-    told = noise_sentence(noise_parts(decision, words), words)
-    return [Heading("Why two of you decide differently"), Paragraph(told), picture]
