@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 import intravar
 from intravar.estimators import PAPER_METHODS, Observed, make_estimator
 from intravar.estimators.matching import Comparison, between_points
-from intravar.learning.forest import ForestSettings, grow_forest
+from intravar.estimators.rf_proximity import ForestSettings, grow_forest
 from intravar.learning.profiles import kmeans_labels, robustly_scaled, select_profiles
 from intravar.matching.distances import HybridDistances, LeafDistances
 from intravar.matching.pairing import pair_panel

@@ -13,7 +13,7 @@ import time
 import intravar
 from benchmarks._fresh import in_fresh_process
 from intravar.estimators import STUDY_METHODS, make_estimator
-from intravar.memory import peak_memory_mb
+from intravar.processes import peak_memory_mb
 
 SIZES = ((10_000, 20), (50_000, 100), (200_000, 400))
 LARGE_PANEL = (20_000, 1)

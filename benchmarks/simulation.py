@@ -12,7 +12,7 @@ import statistics
 import time
 
 from benchmarks._fresh import in_fresh_process
-from intravar.memory import peak_memory_mb
+from intravar.processes import peak_memory_mb
 
 PATIENTS = 1_000_000
 PATIENTS_IN_LOOP = 10_000

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intravar.app.draft import ON_SCREEN, OPERATORS, Draft, condition, opened
-from intravar.app.guess import at_first_sight
+from intravar.app.draft import ON_SCREEN, OPERATORS, Draft, at_first_sight, condition, opened
 from intravar.app.rendering import screen
 from intravar.errors import InputError
 from intravar.request import Request

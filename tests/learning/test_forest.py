@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from intravar.errors import InputError
-from intravar.learning.forest import ForestSettings, grow_forest
+from intravar.estimators.rf_proximity import ForestSettings, grow_forest
 
 
 def assert_same(x, y, asked, n_jobs=None):

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intravar.estimators.noise import FoldPredictions, components, level_variance
 from intravar.learning.bins import bin_edges, binned
 from intravar.learning.boosted_trees import Rates
 from intravar.prediction.bound import bound
-from intravar.prediction.components import FoldPredictions, components, level_variance
 from intravar.prediction.own.forests import own_forests
 from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
 from intravar.prediction.own.rules_kernel import _objective

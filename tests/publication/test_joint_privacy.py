@@ -5,6 +5,7 @@ as the folders of the decisions tell it; and, of two runs, what the new patient 
 is taken at its worst: it tells how many patients got every combination of decisions.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -18,11 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import intravar
+from intravar.documents.blocks import Figure, walk
+from intravar.documents.measurement.report import report
 from intravar.measurement.several import Together
+from intravar.measurement.verdict import Verdict
 from intravar.publication.disclosure import published_of
+from intravar.publication.files import files_of, tables_of
 from intravar.publication.hiding import is_few, is_small
-from intravar.publication.joint import combinations_of, may_be_told, published_joint
-from intravar.publication.results import Decision, Joint
+from intravar.publication.joint import combinations_of, joint_lines, may_be_told, published_joint
+from intravar.publication.results import Decision, Joint, Published
 from intravar.publication.scores import Band
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -144,11 +149,14 @@ def test_three_decisions(cells: list[int], cell: int) -> None:
 
 @pytest.fixture(scope="module")
 def measured() -> intravar.Measurement:
+    day = pl.duration(days=pl.int_range(pl.len()) * 37 % 700)
     return intravar.measure(
-        COHORT.to_polars(),
+        COHORT.to_polars().with_columns(seen=pl.date(2023, 1, 1) + day),
         physician="physician",
         decision="decision,decision_2",
         exclude=["decision_3"],
+        by="male",
+        date="seen",
         min_reliability=0.0,
     )
 
@@ -243,3 +251,78 @@ def test_figures_of_all_are_no_finer_than_what_two_dozen_patients_move(
     two = outcomes[:, :4] + outcomes[:, 4:]  # whatever the third decision was
     truth = float((1 - (two**2).sum(axis=1)).mean())
     assert low <= truth <= high
+
+
+# --- where the verdict is that nothing may be read ---
+
+LEAK = Verdict("not interpretable", ("'dose' gives the decision away",), 9.0)
+#: Numbers that are facts about the table, or what was asked for.
+FACTS = (
+    *("n_physicians", "n_patients_shown", "n_physicians_partly_hidden", "seconds"),
+    *("check", "diagnostics.balance"),
+)
+
+
+@pytest.fixture(scope="module")
+def spoiled(measured: intravar.Measurement) -> intravar.Measurement:
+    together = measured.together
+    assert together is not None
+    first = replace(together.decisions["decision"], judged=LEAK)
+    decisions = {**together.decisions, "decision": first}
+    return replace(measured, judged=LEAK, together=replace(together, decisions=decisions))
+
+
+@pytest.fixture(scope="module")
+def unread(spoiled: intravar.Measurement) -> Published:
+    names = {str(name): str(name) for name in spoiled.main.scores.physician}
+    return published_of(spoiled, names, lambda _: 0.5)
+
+
+def numbers(value: Any, path: str = "") -> Iterator[str]:
+    """Return the paths of all numbers but 0; a decision is called by its name."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from numbers(each, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for at, each in enumerate(value):
+            own = each.get("decision", at) if isinstance(each, dict) else at
+            yield from numbers(each, f"{path}[{own}]")
+    elif isinstance(value, int | float) and value:
+        yield path
+
+
+def test_all_numbers_that_are_left_are_facts_about_the_table(unread: Published) -> None:
+    files = files_of(unread)
+    summary = json.loads(files["summary.json"])
+    apart = {
+        name: json.loads(files[f"{file}.json"])["decisions"][0]
+        for name, file in (("check", "checks"), ("diagnostics", "diagnostics"))
+    }
+    told = set(numbers({**summary["decisions"][0], **apart}))
+    assert not {path for path in told if not path.startswith(FACTS)}
+    assert set(numbers(summary["joint"])) == {"decisions[decision_2].discordance"}
+    assert any(path.startswith("by.") for path in numbers(summary["decisions"][1]))
+
+
+def test_no_table_has_a_figure_of_it(unread: Published) -> None:
+    told = set()
+    for name, table in tables_of(unread).items():
+        mine = pl.col("decision") == "decision" if "decision" in table.columns else pl.lit(True)
+        own = table.filter(mine).drop("decision", "physician", "first", "second", strict=False)
+        told |= {(name, column) for column in own.columns if own[column].count()}
+    assert told == {
+        *(("physicians", name) for name in ("n_patients", "rate", "reportable", "reason")),
+        *(("joint", name) for name in ("reportable", "reason")),
+        *(("decisions", name) for name in ("n_patients", "reportable")),
+    }
+    assert not unread.first.physicians["reportable"].any()
+
+
+def test_nothing_of_it_is_drawn_or_said(spoiled: intravar.Measurement, unread: Published) -> None:
+    first = replace(unread, decisions=unread.decisions[:1], joint=None)
+    assert not [each.name for each in walk(report(first).blocks) if isinstance(each, Figure)]
+    assert unread.joint is not None
+    assert joint_lines(unread.joint)[0].endswith("one of the decisions is not interpretable")
+    said = repr(spoiled).partition("decision_2\n")
+    assert "of 100" not in said[0]
+    assert "of 100" in said[2]

@@ -13,7 +13,7 @@ from intravar import review
 from intravar.publication import results
 from intravar.review import publishing
 from intravar.review.answers import Agreement
-from intravar.review.disclosure import BLOCK, FEWEST_COUNTS, Kind, Told, publishable
+from intravar.review.publishing import BLOCK, FEWEST_COUNTS, Kind, Told, publishable
 from intravar.review.store import open_folder, read_stored, write_stored
 from review_folders import World, stored_world
 

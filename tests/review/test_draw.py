@@ -277,3 +277,12 @@ def test_pairs_that_are_added_are_of_both_kinds_as_before(tmp_path: Path) -> Non
     assert abs(np.mean(kinds[:40]) - np.mean(kinds[40:])) < 0.03
     with pytest.raises(InputError, match="none are left"):
         review.draw(world.out, more=60)
+
+
+def test_what_is_not_interpretable_is_not_reviewed(world: World) -> None:
+    file = world.out / "summary.json"
+    content = json.loads(file.read_text())
+    content["decisions"][0]["verdict"] = "not interpretable"
+    file.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"is not interpretable: .*measure again"):
+        review.draw(world.out, pairs=48)

@@ -11,7 +11,7 @@ from typing import Any
 import intravar
 from intravar import documents, publication, sources
 from intravar import review as pair_review
-from intravar.app.guess import at_first_sight
+from intravar.app.draft import at_first_sight
 from intravar.preparation.check import checked_each, folder_for_now
 from intravar.request import Request
 from intravar.review.store import read_stored

@@ -1,7 +1,6 @@
 from .commands import app
 from .endings import main, say
-from .progress import StepLines, StepProgress
-from .screen import Console, Table, Text, escape, table
+from .progress import Console, StepLines, StepProgress, Table, Text, escape, table
 
 __all__ = [
     "Console",

@@ -1,4 +1,7 @@
-"""How work goes on: a bar in a terminal, plain lines elsewhere, JSON for a program."""
+"""How work goes on: a bar in a terminal, plain lines elsewhere, JSON for a program.
+
+Nothing that is printed can command the terminal.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,66 @@ import signal
 import sys
 import threading
 import time
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, Literal, NoReturn
 
-from rich.console import Console
+from rich import console
 from rich.live import Live
-from rich.text import Text
+from rich.markup import escape as escape
+from rich.segment import Segment
+from rich.table import Table as Table
+from rich.text import Text as Text
+
+from intravar.printable import printable
+
+
+def table(
+    heads: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    *,
+    right: Collection[str] = (),
+    unbroken: Collection[str] = (),
+    title: str | None = None,
+) -> Table:
+    """Return a table of text from others, without lines; columns on the right go by their heads."""
+    made = Table(box=None, pad_edge=False, title=title)
+    for head in heads:
+        side: Literal["left", "right"] = "right" if head in right else "left"
+        made.add_column(Text(head), justify=side, no_wrap=head in unbroken, overflow="fold")
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
+
+
+class Console(console.Console):
+    r"""A console that shows what a terminal would obey, and says when nobody reads any more.
+
+    Examples
+    --------
+    >>> Console(highlight=False).print("Ada\x1b[2J", markup=False)
+    Ada\x1b[2J
+    """
+
+    def render(
+        self,
+        renderable: console.RenderableType,
+        options: console.ConsoleOptions | None = None,
+    ) -> Iterable[Segment]:
+        """Render as usual; text of others loses its control characters, our own codes stay."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
+
+    def say(self, *lines: str, style: str = "") -> None:
+        """Print lines that hold text of others."""
+        for line in lines:
+            self.print(Text(line, style=style))
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave the ending to :mod:`intravar.cli.endings`."""
+        raise BrokenPipeError
 
 
 def left_by_parts(begun: tuple[int, float], done: int, total: int) -> float | None:
@@ -41,18 +99,18 @@ class StepLines:
         return None
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.runs.progress.Listener`."""
+        """See :class:`intravar.runs.engines.Listener`."""
         self._parts = None
         _line(step=words, seconds=seconds)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`intravar.runs.progress.Listener`."""
+        """See :class:`intravar.runs.engines.Listener`."""
         self._parts = self._parts or (done, time.monotonic())
         left = left_by_parts(self._parts, done, total) if left is None else left
         _line(done=done, total=total, left=left)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.runs.progress.Listener`."""
+        """See :class:`intravar.runs.engines.Listener`."""
         _line(note=words)
 
 
@@ -105,7 +163,7 @@ class StepProgress:
             self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.runs.progress.Listener`.
+        """See :class:`intravar.runs.engines.Listener`.
 
         Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
         """
@@ -117,7 +175,7 @@ class StepProgress:
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`intravar.runs.progress.Listener`.
+        """See :class:`intravar.runs.engines.Listener`.
 
         What parts have taken tells the time that is left better than any estimate.
         """
@@ -134,7 +192,7 @@ class StepProgress:
             self._console.print(f"  {self._done}", markup=False, highlight=False)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.runs.progress.Listener`."""
+        """See :class:`intravar.runs.engines.Listener`."""
         self._console.print(Text(words, style="bold red"))
 
     def _finish(self) -> None:

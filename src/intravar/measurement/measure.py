@@ -46,7 +46,7 @@ from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
 from intravar.preparation.cost import time_of_fit, time_of_others
 from intravar.request import Request, requested, shown_fields
-from intravar.runs.progress import Listener, Nobody
+from intravar.runs.engines import Listener, Nobody
 from intravar.runs.readings import with_n_apart
 from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream

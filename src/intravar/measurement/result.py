@@ -210,19 +210,21 @@ class Measurement:
     def __repr__(self) -> str:
         if self.together is not None:
             each = [f"{name}\n{found!r}" for name, found in self.decisions.items()]
-            return "\n\n".join([self.together.joint.describe(), *each])
+            unread = any(found.verdict == NOTHING for found in self.decisions.values())
+            return "\n\n".join([*([] if unread else [self.together.joint.describe()]), *each])
         lines = [self._headline()]
-        first = self.table.head(MOST_PRINTED).iter_rows(named=True)
+        told = self.table.clear() if self.verdict == NOTHING else self.table
+        first = told.head(MOST_PRINTED).iter_rows(named=True)
         claim, words = claim_of(self.main.evidence), self.request.words
         lines += [
             f"{row['physician']}: {in_words(row, claim, words, self.compared)}" for row in first
         ]
-        if self.table.height > MOST_PRINTED:
-            lines.append(f"... and {self.table.height - MOST_PRINTED} more")
+        if told.height > MOST_PRINTED:
+            lines.append(f"... and {told.height - MOST_PRINTED} more")
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
 
     def _headline(self) -> str:
-        reportable = int(self.table["reportable"].sum())
+        reportable = 0 if self.verdict == NOTHING else int(self.table["reportable"].sum())
         return f"{self.judged}\n{self._counted(reportable)}"
 
     def _counted(self, reportable: int) -> str:

@@ -13,7 +13,7 @@ seen in the record: what two covariates are worth together, and each alone, tell
 decisions are turned round. docs/unrecorded.md compares scales.
 
 The prediction is a cheaper one than that of Predictability, see
-:mod:`intravar.prediction.left_out`; only its losses are compared with each other.
+:mod:`intravar.prediction.held_out`; only its losses are compared with each other.
 """
 
 from __future__ import annotations

@@ -18,13 +18,14 @@ from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.boosted_trees import Rates
-from intravar.prediction.own.camps import CampRules, learn_camps
 from intravar.prediction.own.forests import own_forests
 from intravar.prediction.own.rules import (
     AverageColleague,
+    CampRules,
     Hyper,
     PersonalRules,
     fit_rules,
+    learn_camps,
     learn_hyper,
 )
 from intravar.prediction.stacking import Level, clipped_logit, personal_axes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -44,6 +45,7 @@ from intravar.publication.joint import published_joint
 from intravar.publication.results import (
     Decision,
     Dependence,
+    Diagnostics,
     Importance,
     Leaf,
     OwnRule,
@@ -57,7 +59,13 @@ from intravar.wording import Words, agree
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
 ALL = ""
 #: What is told of physicians where no figure may be read.
-FACTS = frozenset({"physician", "n_patients", "rate", "reason"})
+FACTS = ("physician", "n_patients", "rate")
+UNREAD = "nothing may be read: see the verdict"
+#: What is then not told of a decision.
+FIGURES = (
+    *("banded", "median_discordance", "group", "location", "unrecorded", "by", "course"),
+    *("methods", "strata", "changes"),
+)
 
 
 def published_of(
@@ -104,17 +112,19 @@ def _decision(
     words = measurement.request.words
     shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]
-    nothing = measurement.verdict == NOTHING
-    physicians = _physicians(measurement, main, names)
+    physicians = named(main.table, names).sort("physician")
+    if measurement.verdict in UNRANKED:
+        # What may not be read is not there: an order that is there is read.
+        physicians = physicians.with_columns(pl.when(False).then(pl.col(*RANKS)))
     phase = 0.5 if secret is None else secret(ALL)
-    group = None if nothing else published_group(measurement, main, phase)
+    group = published_group(measurement, main, phase)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
     values = measurement.main.scores.discordance[main.measured]
     values = values[np.isfinite(values)]
     middles = [band.middle for band in main.bands if band is not None]
-    told = [*values, *middles] if measurement.main.scores.determined and not nothing else []
+    told = [*values, *middles] if measurement.main.scores.determined else []
     median = float(np.median(told)) if told else None
-    return Decision(
+    decision = Decision(
         decision=name,
         verdict=measurement.verdict,
         verdict_reasons=measurement.judged.reasons if measurement.judged else (),
@@ -125,12 +135,12 @@ def _decision(
         n_reportable=len(reportable),
         n_ranked=physicians["rank"].count(),
         n_banded=physicians["band"].count(),
-        banded=None if nothing else _banded(values, middles, physicians.height, words),
+        banded=_banded(values, middles, physicians.height, words),
         n_patients_shown=main.n_patients,
         n_physicians_partly_hidden=main.n_hidden,
         median_discordance=fraction(median, group_digits(measurement.request.smallest_cell)),
         group=group,
-        location=None if nothing else published_location(measurement),
+        location=published_location(measurement),
         unrecorded=published_unrecorded(measurement, group),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
         own_rules=shown_differences(measurement, set(reportable), names),
@@ -146,22 +156,24 @@ def _decision(
         diagnostics=shown_diagnostics(measurement, shown, names),
         review=None,
         physicians=physicians,
-        methods=None if len(shown) < 2 or nothing else _methods(measurement, shown, names),
+        methods=None if len(shown) < 2 else _methods(measurement, shown, names),
         **shown_strata(measurement, main, across, names),
     )
+    return without_figures(decision) if measurement.verdict == NOTHING else decision
 
 
-def _physicians(
-    measurement: Measurement, published: ShownScores, names: Mapping[str, str]
-) -> pl.DataFrame:
-    """Return the table of physicians, without what may not be read under the verdict."""
-    table = named(published.table, names).sort("physician")
-    if measurement.verdict not in UNRANKED:
-        return table
-    # What may not be read is not there: an order, or any figure, that is there is read.
-    dropped = set(table.columns) - FACTS if measurement.verdict == NOTHING else RANKS
-    table = table.with_columns(pl.when(False).then(pl.col(*dropped)))
-    return table.with_columns(pl.col("reportable").fill_null(value=False))
+def without_figures(decision: Decision) -> Decision:
+    """Return what is left of a decision where nothing may be read: facts about the table."""
+    facts = decision.physicians.with_columns(pl.when(False).then(pl.exclude(FACTS))).with_columns(
+        reportable=pl.lit(value=False), reason=pl.lit(UNREAD)
+    )
+    none: dict[str, Any] = {
+        **dict.fromkeys(FIGURES),
+        **dict.fromkeys(("n_reportable", "n_ranked", "n_banded"), 0),
+    }
+    trust = Diagnostics((), (), (), (), (), decision.diagnostics.balance, (), (), None, None)
+    rule = Rule(None, (), (), ())
+    return replace(decision, **none, rule=rule, own_rules=(), diagnostics=trust, physicians=facts)
 
 
 def _shown_scores(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
+from intravar.measurement.verdict import NOTHING
 from intravar.outcomes import positions
 from intravar.publication.hiding import (
     DIGITS,
@@ -50,6 +52,7 @@ _ENDS = {"": 0.0, "_low": -0.5, "_high": 0.5}
 #: Two decisions differ with probability one half at the most.
 ANY = (0.0, 0.5)
 NOT_SHOWN = "few decisions, few of one combination, or low reliability"
+UNREAD = "one of the decisions is not interpretable"
 
 
 def published_joint(
@@ -67,7 +70,7 @@ def published_joint(
     )
     visible = dict(zip(told["physician"].to_list(), shown.tolist(), strict=True))
     rounded = pl.all() if found.request.smallest_cell == 1 else pl.col(pl.Float64).round(DIGITS)
-    return Joint(
+    joint = Joint(
         **_of_all(found),
         n_reportable=int(physicians["reportable"].sum()),
         n_banded=physicians["band"].count(),
@@ -76,6 +79,50 @@ def published_joint(
         physicians=physicians.sort("physician").with_columns(rounded),
         by_physician=_decisions(found, names, decisions, visible).with_columns(rounded),
         pairs_by_physician=_pairs(found, names, visible),
+    )
+    unread = {each.decision for each in decisions if each.verdict == NOTHING}
+    return _without(joint, unread) if unread else joint
+
+
+def _without(joint: Joint, unread: set[str]) -> Joint:
+    """Return what does not use decisions of which nothing may be read."""
+    order = [each.decision for each in joint.decisions]
+    later = order[min(order.index(name) for name in unread) :]
+    figures = [name for name, kind in joint.physicians.schema.items() if kind == pl.Float64]
+    given = ~pl.col("decision").is_in(later)
+    apart = ~(pl.col("first").is_in(sorted(unread)) | pl.col("second").is_in(sorted(unread)))
+    return replace(
+        joint,
+        **dict.fromkeys(figures),
+        n_reportable=0,
+        n_banded=0,
+        decisions=tuple(
+            replace(
+                each,
+                discordance=None if each.decision in unread else each.discordance,
+                given=None if each.decision in later else each.given,
+            )
+            for each in joint.decisions
+        ),
+        pairs=tuple(
+            JointPair(each.first, each.second, *[None] * 6)
+            if unread & {each.first, each.second}
+            else each
+            for each in joint.pairs
+        ),
+        physicians=joint.physicians.with_columns(
+            pl.when(False).then(pl.col(*figures, "band")),
+            reportable=pl.lit(value=False),
+            reason=pl.lit(UNREAD),
+        ),
+        by_physician=joint.by_physician.with_columns(
+            # What is pulled together across decisions uses all of them.
+            pl.when(False).then(pl.col("across")),
+            pl.when(given).then(pl.col("given")),
+        ),
+        pairs_by_physician=joint.pairs_by_physician.with_columns(
+            pl.when(apart).then(pl.col("correlation", "low", "high"))
+        ),
     )
 
 
@@ -231,7 +278,9 @@ def _pair(found: Together, row: dict[str, Any]) -> JointPair:
 
 def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
     """Say what the decisions tell together, a line each, in the words of whoever asked."""
-    if joint.differ is None:
+    if UNREAD in joint.physicians["reason"]:
+        lines = [f"nothing can be said of all decisions together: {UNREAD}"]
+    elif joint.differ is None:
         few = "there are too few {cases} with all decisions to say anything of all of them"
         lines = [words.fill(few)]
     else:

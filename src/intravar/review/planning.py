@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from intravar.errors import InputError
 from intravar.review.answers import by_pair, judgement
 from intravar.review.design import GUESS, share_different
-from intravar.review.disclosure import publishable
 from intravar.review.estimate import Kind, estimate
+from intravar.review.publishing import publishable
 from intravar.review.reading import judged_pairs, kinds_of
 from intravar.review.store import Folder, open_folder, read_stored
 

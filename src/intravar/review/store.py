@@ -15,6 +15,7 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError
+from intravar.measurement.verdict import NOTHING
 from intravar.publication.explain import PAIRS_FILE, PATIENTS_FILE, measurement_folders
 from intravar.publication.files import read_published
 from intravar.publication.folders import REVIEW_FILE, add_files
@@ -158,6 +159,9 @@ def open_folder(folder: str | os.PathLike[str]) -> Folder:
     published = read_published(out)
     if published.joint is not None:
         raise InputError(f"'{out}' holds several decisions; measure the one to review by itself")
+    if published.first.verdict == NOTHING:
+        why = "; ".join(published.first.verdict_reasons)
+        raise InputError(f"'{out}' is not interpretable: {why}; measure again before a review")
     try:
         pairs = pl.read_parquet(private / PAIRS_FILE)
         patients = pl.read_parquet(private / PATIENTS_FILE)

@@ -1,7 +1,7 @@
 from .buckets import clear_unfinished
 from .engines import Engine, count_workers, make_engine
 from .settings import RunSettings
-from .software import software_versions
+from .store import software_versions
 
 __all__ = [
     "Engine",

@@ -23,8 +23,7 @@ from intravar.processes import WorkLostError
 from intravar.runs.engines import make_engine
 from intravar.runs.readings import BucketTask, Others, ReadBy, read_bucket
 from intravar.runs.settings import Limits, RunSettings, limits_of, to_be_read
-from intravar.runs.software import fingerprint
-from intravar.runs.store import Parts
+from intravar.runs.store import Parts, fingerprint
 from intravar.sources.reading import OWN
 from intravar.text import first_line
 

@@ -18,7 +18,7 @@ from intravar.processes import (
     interrupts_for_the_owner,
     single_threaded,
 )
-from intravar.runs.software import fingerprint
+from intravar.runs.store import fingerprint
 
 #: Tasks that wait for every thread of a cluster, and threads that are counted on at the least.
 TASKS_PER_THREAD, FEWEST_THREADS = 2, 4

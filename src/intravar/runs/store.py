@@ -2,15 +2,20 @@
 
 A part is some tables and a record beside them with the digests of all, written last. A part without
 a record, or with another digest, was not finished or was changed: it is none. Studies and large
-measurements keep their parts this way.
+measurements keep their parts this way. Parts depend on the software that made them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import platform
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +219,21 @@ def _emptied(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     for name in (_PATIENTS, _READ, "rows"):
         shutil.rmtree(folder / name, ignore_errors=True)
+
+
+@cache
+def software_versions() -> dict[str, str]:
+    """Return the versions on which results depend."""
+    packages = ("intravar", "numpy", "scipy", "scikit-learn", "polars")
+    return {"python": platform.python_version()} | {name: version(name) for name in packages}
+
+
+@cache
+def fingerprint() -> dict[str, str]:
+    """Return what results depend on: versions, and a checksum of intravar's own code and data."""
+    root = Path(str(files("intravar")))
+    code = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        if path.suffix in (".py", ".json", ".csv"):
+            code.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return {**software_versions(), "code of intravar": code.hexdigest()[:12]}

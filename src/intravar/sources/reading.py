@@ -20,8 +20,13 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.frames import is_pandas
-from intravar.sources.columns.plain import Forms, plain_table, understood, with_clean_names
-from intravar.sources.columns.values import series_of
+from intravar.sources.columns.plain import (
+    Forms,
+    plain_table,
+    series_of,
+    understood,
+    with_clean_names,
+)
 from intravar.sources.databases.base import (
     chosen_query,
     count_rows,

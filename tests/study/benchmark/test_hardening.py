@@ -18,7 +18,7 @@ from intravar.errors import InputError
 from intravar.estimators import Euclidean
 from intravar.ledger import record_checksum
 from intravar.runs.engines import LocalEngine
-from intravar.runs.software import software_versions
+from intravar.runs.store import software_versions
 from study.benchmark.small import SMALL
 
 

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 import intravar
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
-from intravar.runs.software import software_versions
+from intravar.runs.store import software_versions
 from intravar.study.benchmark.run import resolve_conditions, resolve_methods
 from intravar.study.benchmark.units import SCORE_SCHEMA
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW

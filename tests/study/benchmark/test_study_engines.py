@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import intravar
 from intravar.errors import InputError
-from intravar.runs import dask_engine, software
+from intravar.runs import dask_engine, store
 from intravar.runs.dask_engine import DaskEngine
 from intravar.runs.engines import LocalEngine, make_engine
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
@@ -106,13 +106,13 @@ def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch)
 
 
 def test_code_that_was_altered_has_another_fingerprint(tmp_path, monkeypatch):
-    before = software.fingerprint()
+    before = store.fingerprint()
     copy = tmp_path / "intravar"
     shutil.copytree(Path(intravar.__file__).parent, copy)
     with (copy / "oracle.py").open("a") as file:
         file.write("# altered\n")
-    monkeypatch.setattr(software, "files", lambda _: copy)
-    assert software.fingerprint.__wrapped__() != before
+    monkeypatch.setattr(store, "files", lambda _: copy)
+    assert store.fingerprint.__wrapped__() != before
 
 
 class Meanwhile(KillAWorker):

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from intravar.estimators import PAPER_METHODS, make_estimator
-from intravar.study.benchmark.manifest import manifest
+from intravar.study.benchmark.run import manifest
 from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import OTHER_SCALE, SCORE_SCHEMA
 from intravar.study.simulation.conditions import Condition, find_condition

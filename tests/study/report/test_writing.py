@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import intravar.study.report.files as report_writing
+import intravar.study.report.page as report_writing
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.study.benchmark.run import Study

@@ -14,7 +14,7 @@ from intravar.documents.charts.bins import MOST_SINGLE, histogram
 from intravar.documents.charts.dots import dot_plot
 from intravar.documents.charts.plot import NARROW, Dot, Plot
 from intravar.documents.charts.rows import Labelled
-from intravar.inference.funnel import INNER, OUTER, FunnelLimits, funnel_limits
+from intravar.inference.ranking import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision

@@ -21,8 +21,10 @@ ALIKE = 0.15
 
 
 def rule_section(decision: Decision, words: Words) -> list[Block]:
-    """Return the rule that the data suggest."""
+    """Return the rule that the data suggest; nothing where nothing may be read."""
     rule = decision.rule
+    if decision.verdict == NOTHING:
+        return []
     blocks: list[Block] = [Heading("The rule that the data suggest", 1, "rule", "Rule")]
     if rule.auc is not None:
         told = (
@@ -30,7 +32,7 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
             f"{rule.auc:.2f} in {words.cases} held out). It describes; it does not prescribe."
         )
         blocks.append(Paragraph(told))
-    weights = None if decision.verdict == NOTHING else importance(decision, words)
+    weights = importance(decision, words)
     side: list[Block] = [] if weights is None else [weights]
     if rule.tree:
         caption = f"Kinds of {words.cases} and the share {words.decided_for}."
@@ -119,7 +121,7 @@ def _levels(rows: tuple[Dependence, ...], name: str) -> list[tuple[str, float]]:
 def dependences(decision: Decision, words: Words) -> list[Figure]:
     """Return how the share decided for goes with each of the most important covariates."""
     made = []
-    for place in range(0 if decision.verdict == NOTHING else MOST_DEPENDENCE):
+    for place in range(MOST_DEPENDENCE):
         course = dependence_of(decision, place, words)
         if course is None:
             continue

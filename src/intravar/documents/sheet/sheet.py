@@ -112,7 +112,7 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
     """Return what is said of a decider in one decision."""
     words, decision = published.words, published.first
     (row,) = [each for each in decision.rows if each.physician == physician]
-    if exact is not None:
+    if exact is not None and decision.verdict != NOTHING:
         row = replace(row, **exact, band=None, reason=None)
     others = decision.physicians.filter(
         (pl.col("physician") != physician) & pl.col("rank").is_not_null()

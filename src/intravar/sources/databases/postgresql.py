@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.columns.values import from_rows
+from intravar.sources.columns.plain import from_rows
 from intravar.sources.databases.base import Database
 from intravar.sources.databases.urls import check_server_url, scrubbed, without_password
 from intravar.text import first_line, shortened

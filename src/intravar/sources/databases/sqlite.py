@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.columns.values import from_rows
+from intravar.sources.columns.plain import from_rows
 from intravar.sources.databases.base import Database
 from intravar.text import checked_names, first_line
 

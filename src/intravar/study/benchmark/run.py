@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -16,9 +18,8 @@ import polars as pl
 from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
-from intravar.runs.engines import count_workers, make_engine
-from intravar.runs.progress import Listener, Nobody
-from intravar.study.benchmark.manifest import manifest
+from intravar.runs.engines import Listener, Nobody, count_workers, make_engine
+from intravar.runs.store import software_versions
 from intravar.study.benchmark.store import (
     Part,
     Store,
@@ -33,6 +34,7 @@ from intravar.study.simulation.conditions import (
     conditions_of,
     find_condition,
 )
+from intravar.study.simulation.rules import ThresholdRule
 from intravar.study.tables import TITLES, build_tables
 from intravar.study.tables.grids import markdown
 
@@ -302,3 +304,57 @@ def _command(
     text = ["intravar", "benchmark", *words(conditions), "--methods", ",".join(words(methods))]
     text += ["--replicates", str(replicates), "--out", str(out)]
     return shlex.join(text + (["--resample-patients"] if kind == "resampled" else []))
+
+
+def manifest(
+    conditions: Sequence[Condition],
+    methods: Sequence[Estimator],
+    replicates: int,
+    kind: Replicates,
+    command: str,
+) -> dict[str, Any]:
+    """Return what a study is, in the order that simulation studies are reported in.
+
+    Aims, data-generating mechanisms, estimands, methods, performance measures: Morris, White and
+    Crowther, Using simulation studies to evaluate statistical methods, Stat Med 2019;38:2074-2102.
+    """
+    said = tomllib.loads(files(__package__).joinpath("data/manifest.toml").read_text("utf-8"))
+    baselines = [{"method": name, "idea": idea} for name, idea in said["baselines"].items()]
+    return {
+        "title": said["title"],
+        "command": command,
+        "versions": software_versions(),
+        "aims": said["aims"],
+        "data_generating_mechanisms": {
+            "replicates": replicates,
+            "replicates_are": "fresh cohorts" if kind == "fresh" else "resampled patients",
+            "conditions": [_mechanism(condition) for condition in conditions],
+        },
+        "estimands": said["estimands"],
+        "methods": [_method(method) for method in methods] + baselines,
+        "performance_measures": said["performance_measures"],
+    }
+
+
+def _mechanism(condition: Condition) -> dict[str, Any]:
+    scenario, rule = condition.scenario, condition.rule
+    return {
+        "condition": condition.name,
+        "family": condition.family,
+        "seed": condition.seed,
+        "n_patients": scenario.n_patients,
+        "n_physicians": scenario.n_physicians,
+        "rule": rule.describe(),
+        "target_share": rule.target_share if isinstance(rule, ThresholdRule) else None,
+        "physicians": scenario.physicians.describe(),
+    }
+
+
+def _method(method: Estimator) -> dict[str, Any]:
+    told = {name: getattr(method, name) for name in ("label", "idea", "supervised", "scale")}
+    simple = {
+        name: value
+        for name, value in method.get_params().items()
+        if isinstance(value, str | int | float | bool | None)
+    }
+    return {"method": method.name, **told, "parameters": simple}

@@ -21,8 +21,7 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.ledger import Ledger
-from intravar.runs.software import software_versions
-from intravar.runs.store import PartsFolder, locked
+from intravar.runs.store import PartsFolder, locked, software_versions
 from intravar.study.benchmark.units import SCORE_SCHEMA, Unit, UnitResult
 from intravar.writing import make_folder, sweep
 

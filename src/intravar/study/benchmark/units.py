@@ -18,8 +18,8 @@ from sklearn.base import clone
 from intravar.errors import InputError
 from intravar.estimators import METHODS
 from intravar.estimators.base import Estimator
-from intravar.memory import peak_memory_mb
 from intravar.observed import Observed
+from intravar.processes import peak_memory_mb
 from intravar.seeds import derived_seed, stream
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_interval

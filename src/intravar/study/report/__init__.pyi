@@ -1,3 +1,3 @@
-from .files import FORMATS, missing_packages, write_report
+from .page import FORMATS, missing_packages, write_report
 
 __all__ = ["FORMATS", "missing_packages", "write_report"]

@@ -12,7 +12,7 @@ from intravar.arrays import FloatArray
 from intravar.checks import PHYSICIAN
 from intravar.deprecation import renamed
 from intravar.errors import InputError, unknown_name
-from intravar.memory import check_memory
+from intravar.processes import check_memory
 from intravar.seeds import stream
 from intravar.study.cohort import Cohort, Truth
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel
