@@ -52,7 +52,16 @@ def _plain_run(block: Block) -> list[dict[str, Any]]:
 
 def _plain(block: Block) -> dict[str, Any]:
     if isinstance(block, Table):
-        return _table(block.on("paper"))
+        table = block.on("paper")
+        return {
+            "kind": "table",
+            "dense": len(table.rows) > MOST_WIDE,
+            "caption": table.caption,
+            "heads": [column.heading for column in table.columns],
+            "shares": [column.share for column in table.columns],
+            "words": [at for at, column in enumerate(table.columns) if column.words],
+            "rows": [[cell.text for cell in row.cells] for row in table.rows],
+        }
     if isinstance(block, Figure):
         return _figure(block)
     made = {"kind": type(block).__name__.lower(), **vars(block)}
@@ -62,18 +71,6 @@ def _plain(block: Block) -> dict[str, Any]:
     if "blocks" in made:
         made["blocks"] = _listed(made["blocks"])
     return made
-
-
-def _table(table: Table) -> dict[str, Any]:
-    return {
-        "kind": "table",
-        "dense": len(table.rows) > MOST_WIDE,
-        "caption": table.caption,
-        "heads": [column.heading for column in table.columns],
-        "shares": [column.share for column in table.columns],
-        "words": [at for at, column in enumerate(table.columns) if column.words],
-        "rows": [[cell.text for cell in row.cells] for row in table.rows],
-    }
 
 
 def _figure(figure: Figure, *, narrow: bool = False) -> dict[str, Any]:

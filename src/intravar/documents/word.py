@@ -8,18 +8,7 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
-from intravar.documents.blocks import (
-    Annex,
-    Block,
-    Bullets,
-    Card,
-    Document,
-    Figure,
-    Heading,
-    KeyFigures,
-    Note,
-    Paragraph,
-)
+from intravar.documents import blocks
 from intravar.documents.charts.paper import key_colour, on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.typesetting import drawn
@@ -33,7 +22,7 @@ _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 TEXT_WIDTH = 17.0
 
 
-def as_docx(document: Document) -> bytes:
+def as_docx(document: blocks.Document) -> bytes:
     """Return a document as the content of a docx file."""
     import docx
     from docx.shared import Cm, Pt, RGBColor
@@ -57,21 +46,21 @@ def as_docx(document: Document) -> bytes:
     return _undated(buffer.getvalue())
 
 
-def _add(file: Any, blocks: Sequence[Block]) -> None:
-    for block in blocks:
-        if isinstance(block, Heading):
+def _add(file: Any, listed: Sequence[blocks.Block]) -> None:
+    for block in listed:
+        if isinstance(block, blocks.Heading):
             file.add_heading(printable(block.text), level=block.level)
-        elif isinstance(block, Paragraph):
+        elif isinstance(block, blocks.Paragraph):
             file.add_paragraph(printable(block.text))
-        elif isinstance(block, Bullets):
+        elif isinstance(block, blocks.Bullets):
             style = "List Number" if block.numbered else "List Bullet"
             for item in block.items:
                 file.add_paragraph(printable(item), style=style)
-        elif isinstance(block, KeyFigures):
+        elif isinstance(block, blocks.KeyFigures):
             for name, value in block.items:
                 line = file.add_paragraph(printable(f"{name}: "))
                 line.add_run(printable(value)).bold = True
-        elif isinstance(block, Note):
+        elif isinstance(block, blocks.Note):
             note = file.add_paragraph()
             note.add_run(printable(block.strong)).bold = True
             note.add_run(printable(f" {block.text}"))
@@ -79,13 +68,13 @@ def _add(file: Any, blocks: Sequence[Block]) -> None:
             part = block.on("paper")
             if part.columns and part.rows:  # a row without cells is no row of a text
                 _add_table(file, part)
-        elif isinstance(block, Figure):
+        elif isinstance(block, blocks.Figure):
             _add_figure(file, block)
         else:
-            if isinstance(block, Annex) and block.new_page:
+            if isinstance(block, blocks.Annex) and block.new_page:
                 file.add_page_break()
-            if isinstance(block, Annex | Card):
-                file.add_heading(printable(block.title), level=1 + isinstance(block, Card))
+            if isinstance(block, blocks.Annex | blocks.Card):
+                file.add_heading(printable(block.title), level=1 + isinstance(block, blocks.Card))
             _add(file, block.blocks)
 
 
@@ -130,7 +119,7 @@ def _add_table(file: Any, part: Table) -> None:
     file.add_paragraph()
 
 
-def _add_figure(file: Any, figure: Figure) -> None:
+def _add_figure(file: Any, figure: blocks.Figure) -> None:
     from docx.shared import Cm, RGBColor
 
     share = 0.55 if figure.half else 1.0

@@ -20,10 +20,7 @@ SOME = "some"
 
 
 def check_lines(check: Check, *, several: bool = False) -> list[str]:
-    """Say in words what was found; no small count is given away.
-
-    With `several` other decisions are told beside it, see :func:`published_check`.
-    """
+    """Say in words what was found, without small counts; see :func:`published_check`."""
     smallest = check.request.smallest_cell
     n_physicians = check.panels.table.height
     total, hidden = _rounded_total(check)
@@ -52,8 +49,7 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
 def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
     """Return what was found as it may be handed on, without small counts.
 
-    With `several` other decisions are told beside it: how many miss a decision would follow by
-    subtraction then.
+    With `several` decisions, how many miss one would follow by subtraction and is not told.
     """
     total, hidden = _rounded_total(check)
     name, positive, negative = check.prepared.decision
@@ -86,10 +82,7 @@ def published_leaks(check: Check) -> tuple[Leak, ...]:
 
 
 def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict[str, Any]]:
-    """Return how many physicians cannot be measured, by reason and size of their panels.
-
-    Without names they are counted and not named.
-    """
+    """Return how many physicians cannot be measured, by reason and size, and who if `names`."""
     cannot = check.panels.table.filter(pl.col("reason").is_not_null())
     few, upper = check.request.smallest_cell, check.request.min_panel - 1
     rows, words = [], check.request.words

@@ -71,17 +71,10 @@ FIGURES = (
 def published_of(
     measurement: Measurement, names: Mapping[str, str], secret: Callable[[str], float] | None = None
 ) -> Published:
-    """Return what may be handed on of a measurement.
+    """Return what may be handed on of a measurement, physicians called by `names`.
 
-    Parameters
-    ----------
-    measurement
-        With everything in it.
-    names
-        What to call each physician.
-    secret
-        From a name to a number between 0 and 1 that nobody can tell, the same at every run; see
-        :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
+    From a name `secret` gives a number between 0 and 1 that nobody can tell, the same at every run;
+    see :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
     """
     together = measurement.together
     across = {} if together is None else hidden_across(together)
@@ -105,10 +98,7 @@ def _decision(
     secret: Callable[[str], float] | None,
     across: HiddenAcross | None,
 ) -> Decision:
-    """Return what may be handed on of one decision; see :func:`published_of`.
-
-    What several decisions would tell together is hidden in each.
-    """
+    """Return what may be handed on of one decision, without what the others would tell with it."""
     words = measurement.request.words
     shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]

@@ -148,8 +148,7 @@ NOBODY_ALIKE = "Nobody alike was decided the other way."
 class CaseShown:
     """A patient beside those alike who were decided the other way; `alone` where there are none.
 
-    `heads` name the columns: the covariate, the patient, the others. `rows` are covariates in which
-    somebody differs, `same` those in which nobody does, with their values.
+    `rows` are covariates in which somebody differs, `same` those in which nobody does.
     """
 
     heading: str

@@ -304,13 +304,7 @@ def parquet_bytes(table: pl.DataFrame) -> bytes:
 
 
 def escaped(text: str) -> str:
-    """Return a text that a spreadsheet takes for text and never runs.
-
-    Examples
-    --------
-    >>> escaped("=1+1"), escaped("Ada")
-    ("'=1+1", 'Ada')
-    """
+    """Return a text that a spreadsheet takes for text and never runs."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 

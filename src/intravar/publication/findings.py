@@ -60,17 +60,7 @@ NEARLY_ALL = 0.95
 
 
 def location_lines(location: Location | None, words: Words = USUAL) -> list[str]:
-    """Say where the discordance lies.
-
-    Examples
-    --------
-    >>> kind = KindOfPatients("age > 80", 0.2, 0.4, 0.36)
-    >>> for line in location_lines(Location(0.27, 0.84, (kind,))):
-    ...     print(line)
-    84 % of the discordance lies in close calls, the 27 % of patients that could be decided \
-either way.
-    Most of it lies where age > 80: 20 % of patients, 40 % of the discordance.
-    """
+    """Say where the discordance lies."""
     if location is None or location.close_patients is None:
         return []
     shares = location.close_patients, location.close_discordance or 0.0
@@ -115,13 +105,7 @@ def published_unrecorded(
 def unrecorded_line(
     discordance: float, reasons: Sequence[LeftOut], n_tried: int, words: Words = USUAL
 ) -> str:
-    """Say how far an unrecorded reason could go, measured by the recorded ones.
-
-    Examples
-    --------
-    >>> unrecorded_line(0.23, [LeftOut("stroke severity", 0.3, 0.17)], 5)
-    'An unrecorded reason as strong as stroke severity would bring 23 of 100 down to about 17.'
-    """
+    """Say how far an unrecorded reason could go, measured by the recorded ones."""
     now = round(100 * discordance)
     if not reasons:
         tried = f"any one of {n_tried} covariates" if n_tried > 1 else "the covariate"
@@ -150,14 +134,7 @@ FINE = 0.01
 
 
 def review_sentence(review: Review, words: Words = USUAL) -> str:
-    """Say the reviewed discordance beside what the record alone tells of the same pairs.
-
-    Examples
-    --------
-    >>> found = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
-    >>> review_sentence(found).split("; ")[1]
-    'on the record alone it was at most 21.'
-    """
+    """Say the reviewed discordance beside what the record alone tells of the same pairs."""
     middle, low, high, record = (
         round(100 * each) for each in (review.discordance, review.low, review.high, review.record)
     )
@@ -255,14 +232,7 @@ def shown_diagnostics(
 
 
 def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
-    """Return shares by bin, neighbours merged until no bin holds a small count.
-
-    Examples
-    --------
-    >>> bins = {"from": [0.0, 1, 2, 3], "to": [1.0, 2, 3, 4], "n_pairs": [20, 3, 0, 9]}
-    >>> without_small_bins(pl.DataFrame(bins), 11).rows()
-    [(0.0, 1.0, 0.625), (1.0, 4.0, 0.375)]
-    """
+    """Return shares by bin, neighbours merged until no bin holds a small count."""
     merged, edges, gathered = [], distances["from"].head(1).to_list(), 0
     for count, edge in distances.select("n_pairs", "to").iter_rows():
         gathered += count
@@ -302,10 +272,7 @@ MANY = 100
 
 
 def shown_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Mapping[str, FloatArray]:
-    """Return the columns of repeated cases as they may be told; as they are if nothing is hidden.
-
-    Panel sizes are told beside them.
-    """
+    """Return the columns of repeated cases as they may be told beside panel sizes."""
     if smallest <= 1:
         return seen.columns()
     # Where one case or a few were seen once, the number says no more than "nearly all".

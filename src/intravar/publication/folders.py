@@ -65,10 +65,7 @@ def checked_out(
     *,
     replace: bool = False,
 ) -> Path:
-    """Return the folder to write to, or say why it cannot be; nothing is written yet.
-
-    The result of another request or source is not overwritten, unless it may be replaced.
-    """
+    """Return the folder to write to, or say why it cannot be; nothing is written yet."""
     path = Path(out)
     if ".." in path.parts:
         raise InputError(

@@ -33,13 +33,7 @@ if TYPE_CHECKING:
 
 
 def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:
-    """Tell whether a count must be hidden.
-
-    Examples
-    --------
-    >>> [is_small(count) for count in (0, 1, 10, 11)]
-    [False, True, True, False]
-    """
+    """Tell whether a count must be hidden."""
     return 0 < count < smallest
 
 
@@ -76,21 +70,12 @@ def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -
 
 
 def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
-    """Tell whether a part of a known whole may be shown: neither it nor the rest is small.
-
-    Examples
-    --------
-    >>> part_is_safe(95, 100), part_is_safe(50, 100)
-    (False, True)
-    """
+    """Tell whether a part of a known whole may be shown: neither it nor the rest is small."""
     return not is_small(part, smallest) and not is_small(whole - part, smallest)
 
 
 def safe_total(parts: list[int], smallest: int = SMALLEST_CELL) -> tuple[int, int]:
-    """Return the sum of the parts that may be shown, and how many may not.
-
-    A total over everything would give a hidden part away by subtraction, so it is never formed.
-    """
+    """Return the sum of the parts that may be shown, and how many may not: that is never formed."""
     visible = [part for part in parts if not is_small(part, smallest)]
     return sum(visible), len(parts) - len(visible)
 
@@ -102,13 +87,7 @@ STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 def fraction(value: float | None, digits: int = DIGITS) -> float | None:
-    """Round a fraction; None where it is not defined.
-
-    Examples
-    --------
-    >>> fraction(0.12345), fraction(float("nan"))
-    (0.123, None)
-    """
+    """Round a fraction; None where it is not defined."""
     return None if value is None or value != value else round(float(value), digits)
 
 
@@ -181,12 +160,10 @@ def step_over(least: float) -> float:
 class HiddenParts:
     """What must be hidden, one entry per physician.
 
-    `size` is the panel size, `score` the score with all that comes from it, `others` what the
-    latent rule says about patients who are not eligible, `rate` how often the physician decides for
-    a patient, where it would tell a small count beside the score. `least` is what the panel is
-    known to hold at the least: its size, or where that is hidden the patients in pairs, or the
-    eligible. What needs so and so many patients is held against it, lest a hidden size be told by
-    crossing that bar.
+    `size` is the panel size, `score` the score with all that comes from it, `others` what is said
+    of patients who are not eligible, `rate` the share decided for, where it would tell a small
+    count. `least` is what the panel is known to hold at the least; what needs so and so many
+    patients is held against it, lest a hidden size be told by crossing that bar.
     """
 
     size: BoolArray
@@ -197,12 +174,9 @@ class HiddenParts:
 
 
 def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenParts:
-    """Tell for every physician what must be hidden.
+    """Tell for every physician what must be hidden: what few counts follow from.
 
-    The evidence says which counts follow from what is shown; see
-    :meth:`intravar.estimators.evidence.Evidence.told`. Where one of those that follow from the
-    score is few, the score is hidden; where one follows from the panel's size, from the rate or
-    from what is said of the others, that is.
+    See :meth:`intravar.estimators.evidence.Evidence.told`.
     """
     n, n_for = scores.n_patients, scores.n_for
     told = evidence.told(n, n_for)
@@ -344,8 +318,7 @@ def _hide_sizes(panels: list[_Panel], smallest: int) -> None:
 def _telling_rates(found: Together, smallest: int) -> set[str]:
     """Return of whom two rates tell how many patients got a combination of two decisions.
 
-    Shares of two decisions tell all four combinations where one of them does not occur. Of whom the
-    combinations are not known, beyond the sample of a large table, rates are not told either.
+    They do where one combination does not occur, and may where nothing is known of combinations.
     """
     predicted = found.predicted
     named = [str(each) for each in predicted.physician.to_list()]

@@ -36,6 +36,7 @@ from intravar.publication.hiding import (
 )
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair
 from intravar.publication.scores import Band, band_words
+from intravar.tables import hundred, number
 from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
@@ -68,7 +69,26 @@ def published_joint(
         reportable=pl.Series(shown),
         reason=pl.Series([None if each else NOT_SHOWN for each in shown], dtype=pl.String),
     )
-    visible = dict(zip(told["physician"].to_list(), shown.tolist(), strict=True))
+    visible = pl.col("physician").is_in(told["physician"].filter(pl.Series(shown)).implode())
+    alone = ("n_patients", "discordance", "low", "high", "band", "reportable")
+    more = named(found.joint.by_decision, names).select("physician", "decision", "across", "given")
+    by_physician = (
+        pl.concat(
+            each.physicians.select("physician", pl.lit(each.decision).alias("decision"), *alone)
+            for each in decisions
+        )
+        .join(more, on=["physician", "decision"], how="left")
+        .with_columns(
+            pl.when("reportable").then(pl.col("across")), pl.when(visible).then(pl.col("given"))
+        )
+    )
+    figures = pl.col("correlation", "low", "high")
+    if found.request.smallest_cell > 1:
+        # Each is drawn towards the mean of all, hidden ones included.
+        figures = ((figures / CORRELATION).round() * CORRELATION).round(DIGITS) + 0.0
+    pairs = named(found.joint.pairs_by_physician, names).with_columns(
+        pl.when(visible).then(figures)
+    )
     rounded = pl.all() if found.request.smallest_cell == 1 else pl.col(pl.Float64).round(DIGITS)
     joint = Joint(
         **_of_all(found),
@@ -77,8 +97,8 @@ def published_joint(
         decisions=_by_decision(found),
         pairs=tuple(_pair(found, row) for row in found.joint.pairs.iter_rows(named=True)),
         physicians=physicians.sort("physician").with_columns(rounded),
-        by_physician=_decisions(found, names, decisions, visible).with_columns(rounded),
-        pairs_by_physician=_pairs(found, names, visible),
+        by_physician=by_physician.sort("physician", "decision").with_columns(rounded),
+        pairs_by_physician=pairs.drop("n_patients").sort("physician", "first", "second"),
     )
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
     return _without(joint, unread) if unread else joint
@@ -151,10 +171,7 @@ def _shown(found: Together) -> BoolArray:
 def _bands(
     found: Together, physicians: list[str], shown: BoolArray, alone: Sequence[Decision]
 ) -> list[str | None]:
-    """Return the band of everybody without a number, from what each decision hands on.
-
-    A score on another scale, or of some of the patients alone, says nothing here.
-    """
+    """Return the band of everybody without a number, from what each decision tells of all."""
     ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
     for decision in alone:
         main = found.decisions[decision.decision].main
@@ -169,46 +186,6 @@ def _bands(
         None if numbers else joint_band(ends[name])
         for name, numbers in zip(physicians, shown.tolist(), strict=True)
     ]
-
-
-def _decisions(
-    found: Together,
-    names: Mapping[str, str],
-    alone: Sequence[Decision],
-    visible: Mapping[str, bool],
-) -> pl.DataFrame:
-    """Return the published discordance of each decision with what the others add to it."""
-    more = named(found.joint.by_decision, names).select("physician", "decision", "across", "given")
-    published = pl.concat(
-        each.physicians.select(
-            "physician",
-            pl.lit(each.decision).alias("decision"),
-            *("n_patients", "discordance", "low", "high", "band", "reportable"),
-        )
-        for each in alone
-    )
-    joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
-    return (
-        published.join(more, on=["physician", "decision"], how="left")
-        .with_columns(
-            pl.when("reportable").then(pl.col("across")), pl.when(joint).then(pl.col("given"))
-        )
-        .sort("physician", "decision")
-    )
-
-
-def _pairs(found: Together, names: Mapping[str, str], visible: Mapping[str, bool]) -> pl.DataFrame:
-    joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
-    figures = pl.col("correlation", "low", "high")
-    if found.request.smallest_cell > 1:
-        # Each is drawn towards the mean of all, hidden ones included.
-        figures = ((figures / CORRELATION).round() * CORRELATION).round(DIGITS) + 0.0
-    return (
-        named(found.joint.pairs_by_physician, names)
-        .with_columns(pl.when(joint).then(figures))
-        .drop("n_patients")
-        .sort("physician", "first", "second")
-    )
 
 
 def _of_all(found: Together) -> dict[str, float | None]:
@@ -252,10 +229,7 @@ def _by_decision(found: Together) -> tuple[JointDecision, ...]:
 def _coarse(
     found: Together, value: float, n: int, way: float = 0.0, weight: int = 1
 ) -> float | None:
-    """Round a figure of all patients to what some of them move; None where that is all of it.
-
-    Ends of intervals are rounded outwards, -1/2 or 1/2 of a step on the way.
-    """
+    """Round a figure of all patients to what some of them move, ends outwards by half a step."""
     smallest = found.request.smallest_cell
     step = coarse_step(n, smallest, weight=weight, finest=0.01)
     return coarse(value + way * step, step) if moved(n, smallest) <= COARSEST else None
@@ -284,43 +258,32 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
         few = "there are too few {cases} with all decisions to say anything of all of them"
         lines = [words.fill(few)]
     else:
-        lines = _together(joint, words)
-    return lines + [
-        _together_more_or_less(pair, words)
-        for pair in joint.pairs
-        if (pair.low or 0.0) > 0 or (pair.high or 0.0) < 0
-    ]
-
-
-def _together(joint: Joint, words: Words) -> list[str]:
-    differ, low, high, apart = (
-        round(100 * (each or 0.0))
-        for each in (joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart)
-    )
-    number, fewest, most = (
-        f"{each or 0.0:.2f}"
-        for each in (joint.n_differences, joint.n_differences_low, joint.n_differences_high)
-    )
-    return [
-        words.fill(
-            "of 100 pairs of comparable {cases}, at most about {told} differ in at least one of "
-            "{n} decisions",
-            told=f"{differ} [{low}, {high}]",
-            n=len(joint.decisions),
-        ),
-        f"expected number of differences: at most about {number} [{fewest}, {most}]",
-        f"if decisions were independent of each other: {apart} of 100",
-    ]
-
-
-def _together_more_or_less(pair: JointPair, words: Words) -> str:
-    often = "more" if (pair.correlation or 0.0) > 0 else "less"
-    shares = ""
-    if pair.together is not None:
-        told = (f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected))
-        shares = f" ({' instead of '.join(told)} of 100 {words.cases})"
-    first, second = words.label(pair.first), words.label(pair.second)
-    return f"{first} and {second} are given together {often} often than covariates explain{shares}"
+        differ, low, high, apart = (
+            hundred(each or 0.0)
+            for each in (joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart)
+        )
+        fewest, most = number(joint.n_differences_low or 0), number(joint.n_differences_high or 0)
+        lines = [
+            words.fill(
+                "of 100 pairs of comparable {cases}, at most about {told} differ in at least one "
+                "of {n} decisions",
+                told=f"{differ} [{low}, {high}]",
+                n=len(joint.decisions),
+            ),
+            "expected number of differences: at most about "
+            f"{number(joint.n_differences or 0)} [{fewest}, {most}]",
+            f"if decisions were independent of each other: {apart} of 100",
+        ]
+    for pair in joint.pairs:
+        if not ((pair.low or 0.0) > 0 or (pair.high or 0.0) < 0):
+            continue
+        often, shares = "more" if (pair.correlation or 0.0) > 0 else "less", ""
+        if pair.together is not None:
+            told = (f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected))
+            shares = f" ({' instead of '.join(told)} of 100 {words.cases})"
+        both = f"{words.label(pair.first)} and {words.label(pair.second)}"
+        lines.append(f"{both} are given together {often} often than covariates explain{shares}")
+    return lines
 
 
 def combinations_of(decided: IntArray, code: IntArray, n_physicians: int) -> IntArray:
@@ -332,10 +295,7 @@ def combinations_of(decided: IntArray, code: IntArray, n_physicians: int) -> Int
 
 
 def outside_of(decided: IntArray, known: BoolArray, code: IntArray, n_physicians: int) -> IntArray:
-    """Return per physician, of patients with a decision missing, how those known were decided.
-
-    One column per decision and answer.
-    """
+    """Return of patients with a decision missing how many were decided how, by decision."""
     partly = ~known.all(axis=1)
     columns = [
         np.bincount(code[partly & known[:, k] & (decided[:, k] == answer)], minlength=n_physicians)
@@ -346,17 +306,9 @@ def outside_of(decided: IntArray, known: BoolArray, code: IntArray, n_physicians
 
 
 def may_be_told(combinations: Sequence[int], outside: Sequence[int], smallest: int) -> bool:
-    """Tell whether a joint figure may be a number.
+    """Tell whether a joint figure may be a number: no combination is of few, nor are others.
 
-    `combinations` are patients of whom all decisions are known, by what they got, `outside` the
-    others, by decision and answer.
-
-    Examples
-    --------
-    >>> may_be_told([40, 30, 20, 12], [0, 0], 11), may_be_told([40, 30, 20, 11], [0, 0], 11)
-    (True, False)
-    >>> may_be_told([40, 30, 20, 12], [0, 3], 11)
-    False
+    `outside` are patients of whom a decision is missing, by decision and answer.
     """
     return not any(is_few(count, smallest) for count in combinations) and not any(
         count > 0 and is_few(count, smallest) for count in outside

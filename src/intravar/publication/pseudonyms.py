@@ -31,24 +31,14 @@ _FORM = re.compile(f"P-[{ALPHABET}]{{4}}-[{ALPHABET}]{{4}}")
 
 @dataclass(frozen=True)
 class Pseudonyms:
-    """A secret key and the pseudonyms by name, all of one length, whoever else is there.
-
-    Whoever has the key and a name can work out the pseudonym.
-    """
+    """A secret key, from which whoever knows a name knows the pseudonym, and these by name."""
 
     key: bytes
     by_name: dict[str, str]
 
     @classmethod
     def of(cls, names: Iterable[str], key: bytes | None = None) -> Pseudonyms:
-        """Give every name a pseudonym.
-
-        Examples
-        --------
-        >>> given = Pseudonyms.of(["Ada", "Ben"], key=b"sixteen bytes or more").by_name
-        >>> given["Ada"] != given["Ben"], len(given["Ada"])
-        (True, 11)
-        """
+        """Give every name a pseudonym."""
         listed = list(dict.fromkeys(names))
         secret = secrets.token_bytes(KEY_BYTES) if key is None else key
         by_name = {name: pseudonym(name, secret) for name in listed}
@@ -154,28 +144,15 @@ def _no_key_file(path: Path) -> InputError:
 
 
 def as_known(given: str, names: Collection[str]) -> str:
-    r"""Return a name as a measurement has it: without what nobody sees, unless it has that.
-
-    Examples
-    --------
-    >>> as_known("A\u200bda ", ["Ada"])
-    'Ada'
-    """
+    """Return a name as a measurement has it: without what nobody sees, unless it has that."""
     return given if given in names else clean_name(given)
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """The physicians of a stored measurement.
+    """The physicians of a stored measurement: what they are called there, and their names.
 
-    `published` is what they are called in what was handed on: pseudonyms, or names if these were
-    asked for. `names` are behind every pseudonym; none where the private folder is not at hand.
-
-    Examples
-    --------
-    >>> known = Addresses(["P-1"], {"P-1": "Ada"})
-    >>> known.found("Ada"), known.name_of("P-1"), known.pseudonym_of("P-1")
-    ('P-1', 'Ada', 'P-1')
+    There are no names where the private folder is not at hand.
     """
 
     published: Sequence[str]

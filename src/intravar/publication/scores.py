@@ -47,11 +47,10 @@ MOST = 0.5
 
 @dataclass(frozen=True)
 class Reach:
-    """How far the scores of hidden counts reach.
+    """How far the scores of hidden counts reach, which are at most `smallest`.
 
-    `smallest` is the smallest count that is shown, and the largest that is hidden. A score is a
-    share of `pairs`, else 2 p (1 - p) of a share of patients. `known` tells whether the patients
-    behind a score are known to whoever reads its band.
+    A score is a share of `pairs`, else 2 p (1 - p) of a share of patients. `known` tells whether
+    the patients behind a score are known to whoever reads its band.
     """
 
     smallest: int
@@ -66,13 +65,7 @@ class Reach:
 
 @dataclass(frozen=True)
 class Band:
-    """A band of scores; `high` is one half where it is open.
-
-    Examples
-    --------
-    >>> Band(0.0, 0.25).text, Band(0.1, 0.35).text, Band(0.1, 0.5).text
-    ('at most 0.25', '0.10 to 0.35', '0.10 or more')
-    """
+    """A band of scores; `high` is one half where it is open."""
 
     low: float
     high: float
@@ -100,13 +93,7 @@ class Band:
 
     @property
     def of_hundred(self) -> str:
-        """The band as a number of 100.
-
-        Examples
-        --------
-        >>> Band(0.0, 0.25).of_hundred, Band(0.1, 0.35).of_hundred, Band(0.1, 0.5).of_hundred
-        ('at most 25', '10 to 35', '10 or more')
-        """
+        """The band as a number of 100."""
         return band_words(100 * self.low, 100 * self.high, 100 * MOST, digits=0)
 
     @property
@@ -158,11 +145,11 @@ def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | 
 
 @dataclass(frozen=True)
 class ShownScores:
-    """Scores of a method as they may be handed on.
+    """Scores of a method as they may be handed on; what is hidden is missing in the `table`.
 
-    `table` has the result columns; what is hidden is missing. `n_patients` are of physicians whose
-    panel size is shown, `with_size` their positions; `n_hidden` are those of whom something is
-    hidden; `measured` positions of those whose score is not and whose panel is large enough.
+    `n_patients` are of physicians whose panel size is shown, `with_size` their positions; of
+    `n_hidden` something is hidden; `measured` have a score that is shown, and a panel that is large
+    enough.
     """
 
     table: pl.DataFrame

@@ -28,6 +28,7 @@ from intravar.publication.hiding import (
 from intravar.publication.results import Change, Strata, Stratum
 from intravar.publication.scores import ShownScores
 from intravar.request import MATTERS
+from intravar.tables import hundred
 from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.
@@ -148,6 +149,9 @@ def published_strata(
         return Stratum(name, **{each: coarse(row[each], step(n)) for each in _NUMBERS}, noise=told)
 
     change, low, high = strata.change
+    error = (high - low) / _WIDTH
+    # That it is at least as large as the smallest change that matters.
+    probable = float(norm.cdf((abs(change) - MATTERS) / error)) if error > 0 else float("nan")
     fewest = step(min((row["n_patients"] for row in shown), default=0))
     return Strata(
         strata=tuple(map(stratum, shown)),
@@ -157,7 +161,7 @@ def published_strata(
             coarse(change, fewest),
             coarse(low, fewest),
             coarse(high, fewest),
-            fraction(_probability(change, (high - low) / _WIDTH), 2),
+            fraction(probable, 2),
         ),
         matters=MATTERS,
         lines=(),
@@ -180,11 +184,6 @@ def _tells_few(n_patients: int, decided_for: int, smallest: int) -> bool:
     return is_few(decided_for, smallest) or is_few(n_patients - decided_for, smallest)
 
 
-def _probability(change: float, error: float) -> float:
-    """Return the probability that a change is at least as large as the smallest that matters."""
-    return float(norm.cdf((abs(change) - MATTERS) / error)) if error > 0 else float("nan")
-
-
 def strata_tables(
     strata: Mapping[str, MeasuredStrata],
     names: Mapping[str, str],
@@ -205,20 +204,17 @@ def strata_tables(
         figures = pl.col("discordance", "low", "high").round(digits)
         own = named(each.cells.filter(kept), names)
         cells.append(own.select(*first, "stratum", "n_patients", figures))
-        moved = named(_together(each.changes.filter(kept & pl.col("change").is_not_null())), names)
+        known = each.changes.filter(kept & pl.col("change").is_not_null())
+        change, low, high = (known[name].to_numpy() for name in ("change", "low", "high"))
+        together = changes_together(change, (high - low) / _WIDTH, MATTERS)
+        told = {"shrunken": together.value, "probability": together.probability}
+        moved = named(
+            known.with_columns(pl.Series(name, each) for name, each in told.items()), names
+        )
         changes.append(moved.select(*first, pl.col(*_CHANGES).round(digits)))
     return (
         pl.concat(cells).sort("dealt_by", "physician", "stratum"),
         pl.concat(changes).sort("dealt_by", "physician"),
-    )
-
-
-def _together(changes: pl.DataFrame) -> pl.DataFrame:
-    """Return changes looked at together, by these alone."""
-    change, low, high = (changes[name].to_numpy() for name in ("change", "low", "high"))
-    moved = changes_together(change, (high - low) / _WIDTH, MATTERS)
-    return changes.with_columns(
-        shrunken=pl.Series(moved.value), probability=pl.Series(moved.probability)
     )
 
 
@@ -237,7 +233,7 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     rows, fill = found.strata, words.fill
     if not rows:
         return [fill("By {column}: too few {cases} in each to say anything.", column=column)]
-    crude = ", ".join(f"{row.stratum} {_percent(row.discordance)}" for row in rows)
+    crude = ", ".join(f"{row.stratum} {hundred(row.discordance)}" for row in rows)
     begin = "By {column}, of 100 pairs of comparable {cases} so many get different decisions"
     lines = [fill(begin + ": {crude}.", column=column, crude=crude)]
     if found.n_left_out:
@@ -245,7 +241,7 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     if found.p_value is None or any(row.alike is None for row in rows):
         no = "They cannot be compared: no {decider} has {cases} in several of them."
         return [*lines, fill(no)]
-    alike = ", ".join(f"{row.stratum} {_percent(row.alike)}" for row in rows)
+    alike = ", ".join(f"{row.stratum} {hundred(row.alike)}" for row in rows)
     differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
     lines.append(
         f"As if as many were indicated in each: {alike}. {differ} (p = {found.p_value:g})."
@@ -269,8 +265,8 @@ def course_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
                 "Of single {deciders} whose periods are shown, {n} changed by more than {matters} "
                 "of 100 with a probability of {sure} % or more, many having been looked at.",
                 n=found.n_changed,
-                matters=_percent(MATTERS),
-                sure=_percent(SURE),
+                matters=hundred(MATTERS),
+                sure=hundred(SURE),
             )
         )
     return [*lines, *_noise_lines(found.strata, words)]
@@ -281,31 +277,27 @@ def _change_line(change: Change, words: Words) -> str:
         "–" if each is None else f"{round(100 * each):+d}"
         for each in (change.low, change.value, change.high)
     )
-    told = f"{value} [{low}, {high}] of 100 pairs"
-    if (change.probability or 0) >= SURE:
-        what = "less" if (change.value or 0) > 0 else "more"
-        moved = "{deciders} became {what} consistent: {told} from the first to the last."
-        return words.fill("On {cases} alike, " + moved, what=what, told=told)
+    what = "less" if (change.value or 0) > 0 else "more"
     moved = "no change of consistency that matters is shown: {told}."
-    return words.fill("On {cases} alike, " + moved, told=told)
+    if (change.probability or 0) >= SURE:
+        moved = "{deciders} became {what} consistent: {told} from the first to the last."
+    told = f"{value} [{low}, {high}] of 100 pairs"
+    return words.fill("On {cases} alike, " + moved, what=what, told=told)
 
 
 def _noise_lines(rows: tuple[Stratum, ...], words: Words) -> list[str]:
     first, last = (rows[0].noise, rows[-1].noise) if rows else (None, None)
     if first is None or last is None:
         return []
+    why = {
+        "level": "they differ in how often they {say_yes}",
+        "pattern": "they weigh {cases} differently",
+        "occasion": "the same {decider} would decide differently on another occasion",
+    }
     told = []
-    for before, after, why in (
-        (first.level, last.level, "they differ in how often they {say_yes}"),
-        (first.pattern, last.pattern, "they weigh {cases} differently"),
-        (
-            first.occasion,
-            last.occasion,
-            "the same {decider} would decide differently on another occasion",
-        ),
-    ):
-        shares = (round(200 * (each.value or 0.0)) for each in (before, after))
-        told.append(f"{' -> '.join(map(str, shares))} because {words.fill(why)}")
+    for part, reason in why.items():
+        shares = (round(200 * (getattr(each, part).value or 0.0)) for each in (first, last))
+        told.append(f"{' -> '.join(map(str, shares))} because {words.fill(reason)}")
     return [
         words.fill(
             "Of 100 {cases} seen by two of them, {first} -> {last}: {told}.",
@@ -314,7 +306,3 @@ def _noise_lines(rows: tuple[Stratum, ...], words: Words) -> list[str]:
             told=", ".join(told),
         )
     ]
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{round(100 * value)}"

@@ -1,7 +1,4 @@
-"""Counts in bins, where there are too many for a mark each.
-
-A bin counts rows by values that a table beside it publishes: whoever has the table can count them.
-"""
+"""Counts in bins, where there are too many for a mark each."""
 
 from __future__ import annotations
 
@@ -31,14 +28,7 @@ class Bin(NamedTuple):
 
 
 def in_bins(values: FloatArray, step: float = STEP) -> list[Bin]:
-    """Count shares in bins of a width, those without any left out; the last one ends with 1.
-
-    Examples
-    --------
-    >>> in_bins(np.array([0.29, 0.3, 0.305, 0.331]))
-    [Bin(low=0.29, high=0.3, number=1), Bin(low=0.3, high=0.31, number=2), \
-Bin(low=0.33, high=0.34, number=1)]
-    """
+    """Count shares in bins of a width, those without any left out; the last one ends with 1."""
     last = round(1 / step) - 1
     whole = np.minimum(np.floor(values / step + 1e-9), last)
     places, counts = np.unique(whole, return_counts=True)

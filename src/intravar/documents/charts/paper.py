@@ -1,8 +1,4 @@
-"""Pictures that stand alone: with colours, and a size, of their own.
-
-In a page the style sheet colours them. A file that is no page has none, so that the same rules are
-put into the picture, with the colours of light.
-"""
+"""Pictures that stand alone: with the page's rules, the colours of light and a size."""
 
 from __future__ import annotations
 
@@ -25,16 +21,7 @@ _BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def style_on_paper(css: str, looks: Mapping[str, Look]) -> str:
-    """Return the rules of a style sheet that a picture needs, with colours instead of names.
-
-    Rules for some screens only, and for what a mouse does, are left out.
-
-    Examples
-    --------
-    >>> css = ".point { fill: var(--one); } a:hover { x: y; } @media print { b { x: y; } }"
-    >>> style_on_paper(css, {"one": Look("#00f", "#ff0")})
-    '.point{fill: #00f;}'
-    """
+    """Return the rules of a style sheet that a picture needs, with colours instead of names."""
     plain = _BLOCK.sub("", _COMMENT.sub("", css))
     rules = []
     for selector, body in _RULE.findall(plain):

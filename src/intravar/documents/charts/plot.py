@@ -183,10 +183,7 @@ class Drawing:
 
 @dataclass
 class Plot(Drawing):
-    """An SVG picture with two axes, of which `x` and `y` are the ranges.
-
-    Margins are in pixels; a legend needs a larger one at the top.
-    """
+    """An SVG picture with two axes, `x` and `y`; a legend needs a larger margin at the top."""
 
     x: Point = (0, 1)
     y: Point = (0, 1)

@@ -87,7 +87,11 @@ def row_plot(
         )
         drawn.axes(axis, y_ticks=())
         for position, (row, lines) in enumerate(zip(rows, labels, strict=True), 1):
-            _write_label(drawn, lines, position, 0 if beside else height)
+            _, middle = drawn.place(0, position)
+            top = middle - height / 2 + 11
+            for n, line in enumerate(lines):
+                at_left = (drawn.left - 8, middle) if beside else (drawn.left, top + LINE * n - 4)
+                drawn.write(line, at_left, "label", "end" if beside else "start")
             at = position if beside else position + 0.5 - ROW / 2 / height
             if row.bar is not None:
                 ends = at + 8 / height, at - 8 / height
@@ -101,20 +105,6 @@ def row_plot(
         return drawn
 
     return plot
-
-
-def _write_label(plot: Plot, lines: Sequence[str], position: int, height: int) -> None:
-    """Write the label of a row beside it, or in lines above where rows have a height for them."""
-    _, middle = plot.place(0, position)
-    if not height:
-        plot.write(lines[0], (plot.left - 8, middle), "label", "end")
-        return
-    top = middle - height / 2 + 11
-    spans = Markup("").join(
-        Markup('<tspan x="{}" y="{}">{}</tspan>').format(plot.left, round(top + LINE * n, 1), line)
-        for n, line in enumerate(lines)
-    )
-    plot.add('<text class="label">{spans}</text>', spans=spans)
 
 
 def bar_plot(

@@ -128,10 +128,7 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
 def pages(
     published: Published, pairs: Mapping[str, list[CaseShown]] | None = None
 ) -> dict[str, bytes]:
-    """Return the page of a measurement and that of its table alone, by their names.
-
-    `pairs` are those of :func:`~intravar.documents.measurement.report.report`.
-    """
+    """Return the page of a measurement, with `pairs` if asked for, and that of its table alone."""
     words = published.words
     links = ((ANNEX, "All columns"), ("physicians.csv", "As a table"))
     return {

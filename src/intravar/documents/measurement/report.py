@@ -92,10 +92,7 @@ _BY_NAME = {each.name: each for each in FIGURES}
 
 
 def _made(decision: Decision, words: Words, *names: str) -> tuple[list[Block], list[Block]]:
-    """Return figures by name, those that there are data for, and the sentences in their place.
-
-    Nothing is drawn where the verdict is that nothing may be read.
-    """
+    """Return figures by name, those that may be drawn, and the sentences in their place."""
     if decision.verdict == NOTHING:
         return [], []
     made = [_BY_NAME[name].make(decision, words) for name in names]
@@ -106,11 +103,7 @@ def _made(decision: Decision, words: Words, *names: str) -> tuple[list[Block], l
 def report(
     published: Published, pairs: Mapping[str, Sequence[CaseShown]] | None = None
 ) -> Document:
-    """Return a measurement as a document, in the words of whoever asked for it.
-
-    `pairs` are cases behind the scores per decider, for whoever asked; they make it patient-level.
-    But for them it holds what may be handed on, and nothing else.
-    """
+    """Return a measurement as a document; with `pairs`, cases per decider, it is patient-level."""
     words = published.words
     usual = f"How consistently do {words.deciders} decide about comparable {words.cases}?"
     if published.joint is None:

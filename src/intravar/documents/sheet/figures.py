@@ -48,10 +48,7 @@ def own_row(label: str, own: Own | None, whole: float | None, instead: str = "")
 
 
 def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS) -> Block:
-    """Return a figure among those of the others, or say why these are too few to be unnamed.
-
-    The others' figures are those published, of a hundred; they are rounded to whole ones.
-    """
+    """Return a figure among those of others, rounded; or say why these are too few."""
     if len(peers) < FEWEST_PEERS:
         return Paragraph(
             f"The others' figures are not shown: with fewer than {FEWEST_PEERS} of them, each "
