@@ -341,7 +341,7 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
     ]
     cells = {"kind": "surprise", "covariate": "age", "decided_for": "70", "decided_against": "61"}
     table = pl.DataFrame([row | cells | {"difference": "+9"} for row in rows])
-    name = "intravar.documents.sheet.files.explain"
+    name = "intravar.publication.explain.explain"
     monkeypatch.setattr(name, lambda *_args, **_most: table)
     blocks = _surprising(Path(), "P-1", "statin", USUAL)
     made = [each for each in blocks if isinstance(each, Table)]

@@ -19,17 +19,9 @@ from intravar.measurement.diagnostics import agreement, of_pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import SeenTwice
 from intravar.measurement.sentences import close_calls_sentence
+from intravar.publication import hiding
 from intravar.publication import results as told
 from intravar.publication.group import group_digits, step_over_all
-from intravar.publication.hiding import (
-    coarse,
-    few_of,
-    fraction,
-    is_small,
-    named,
-    part_is_safe,
-    rounded_rows,
-)
 from intravar.publication.results import KindOfPatients, LeftOut, Location, Review
 from intravar.publication.scores import ShownScores
 from intravar.tables import hundred
@@ -45,13 +37,16 @@ def published_location(measurement: Measurement) -> Location | None:
     smallest = measurement.request.smallest_cell
     kinds = [
         KindOfPatients(
-            row["when"], *(coarse(row[name], step) for name in ("patients", "discordance", "level"))
+            row["when"],
+            *(hiding.coarse(row[name], step) for name in ("patients", "discordance", "level")),
         )
         for row in found.kinds.iter_rows(named=True)
-        if part_is_safe(row["n_for"], row["n_patients"], smallest)
+        if hiding.part_is_safe(row["n_for"], row["n_patients"], smallest)
     ]
     return Location(
-        coarse(found.close_patients, step), coarse(found.close_discordance, step), tuple(kinds)
+        hiding.coarse(found.close_patients, step),
+        hiding.coarse(found.close_discordance, step),
+        tuple(kinds),
     )
 
 
@@ -94,7 +89,7 @@ def published_unrecorded(
     reasons = tuple(
         LeftOut(
             each.covariate,
-            *(fraction(scale * value, digits) for value in (each.without, each.lowered)),
+            *(hiding.fraction(scale * value, digits) for value in (each.without, each.lowered)),
         )
         for each in found.reasons
     )
@@ -206,27 +201,27 @@ def shown_diagnostics(
     n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
     safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
     calibration = tables.calibration.filter(safe).select("predicted", "observed")
-    overlap = named(tables.overlap[with_size], names).sort("physician")
+    overlap = hiding.named(tables.overlap[with_size], names).sort("physician")
     attrition = []
     if tables.attrition is not None:
-        rows = named(tables.attrition[with_size].drop("n_patients"), names).sort("physician")
+        rows = hiding.named(tables.attrition[with_size].drop("n_patients"), names).sort("physician")
         attrition = [(row.pop("physician"), row) for row in rows.to_dicts()]
     sure = tables.anchors and (tables.anchors.sure_eligible, tables.anchors.sure_others)
     balance = tables.balance.select("covariate", "between_physicians")
     return told.Diagnostics(
-        love=rounded_rows(pairs.love, told.Difference),
-        distances=rounded_rows(bins, told.Distances),
+        love=hiding.rounded_rows(pairs.love, told.Difference),
+        distances=hiding.rounded_rows(bins, told.Distances),
         attrition=tuple(
             told.Attrition(name, parts)
             for name, parts in attrition
-            if not any(is_small(count, smallest) for count in parts.values())
+            if not any(hiding.is_small(count, smallest) for count in parts.values())
         ),
-        sweep=rounded_rows(_safe_sweep(pairs.sweep, smallest), told.SweepStep, 2),
-        agreement=rounded_rows(agreement(compared), told.Agreement, 2),
-        balance=rounded_rows(balance, told.Balance),
-        overlap=rounded_rows(overlap.select("physician", "overlap"), told.Overlap, 2),
-        calibration=rounded_rows(calibration, told.Calibration),
-        split_half_reliability=fraction(pairs.split_half),
+        sweep=hiding.rounded_rows(_safe_sweep(pairs.sweep, smallest), told.SweepStep, 2),
+        agreement=hiding.rounded_rows(agreement(compared), told.Agreement, 2),
+        balance=hiding.rounded_rows(balance, told.Balance),
+        overlap=hiding.rounded_rows(overlap.select("physician", "overlap"), told.Overlap, 2),
+        calibration=hiding.rounded_rows(calibration, told.Calibration),
+        split_half_reliability=hiding.fraction(pairs.split_half),
         anchor_mass=told.Anchors(*(round(float(each), 2) for each in sure)) if sure else None,
     )
 
@@ -236,19 +231,19 @@ def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
     merged, edges, gathered = [], distances["from"].head(1).to_list(), 0
     for count, edge in distances.select("n_pairs", "to").iter_rows():
         gathered += count
-        if not is_small(gathered, smallest):
+        if not hiding.is_small(gathered, smallest):
             merged.append(gathered)
             edges.append(edge)
             gathered = 0
     if gathered:  # what is left over joins the bins before it
         merged.append(gathered)
         edges.append(distances["to"][-1])
-        while len(merged) > 1 and is_small(merged[-1], smallest):
+        while len(merged) > 1 and hiding.is_small(merged[-1], smallest):
             last = merged.pop()
             merged[-1] += last
             edges.pop(-2)
     whole = sum(merged)
-    if not whole or is_small(whole, smallest):
+    if not whole or hiding.is_small(whole, smallest):
         merged, edges = [], [0.0]
     share = np.array(merged, dtype=np.float64) / max(1, whole)
     return pl.DataFrame({"from": edges[:-1], "to": edges[1:], "share": share}).cast(pl.Float64)
@@ -259,7 +254,7 @@ def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:
     kept, before = [], np.zeros(2, dtype=np.int64)
     for position, row in enumerate(sweep.iter_rows(named=True)):
         counts = np.array([row["n_discordant"], row["n_pairs"] - row["n_discordant"]])
-        if not any(is_small(apart, smallest) for apart in (counts - before).tolist()):
+        if not any(hiding.is_small(apart, smallest) for apart in (counts - before).tolist()):
             kept.append(position)
             before = counts
     return sweep[kept].select("fraction", "share_paired", "mean_discordance")
@@ -291,5 +286,5 @@ def shown_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Mappi
 def hidden_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> BoolArray:
     """Tell of whom nothing may be told: few contradictions or agreements, or too little to blur."""
     differ, once = seen.evidence.n_contradictions, n_patients - seen.n_repeats
-    too_little = few_of(smallest, once) & (n_patients < MANY)  # the size is known
-    return few_of(smallest, differ, seen.n_repeats - differ) | too_little
+    too_little = hiding.few_of(smallest, once) & (n_patients < MANY)  # the size is known
+    return hiding.few_of(smallest, differ, seen.n_repeats - differ) | too_little

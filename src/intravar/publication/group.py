@@ -245,18 +245,6 @@ def _half(value: float | None) -> float | None:
     return None if value is None else round(value / 2, 6)
 
 
-def _repeats(measurement: Measurement, digits: int) -> SelfContradiction | None:
-    seen = measurement.repeats
-    if seen is None:
-        return None
-    scores = measurement.main.scores
-    unexplained = seen.unexplained(scores.discordance, scores.n_patients)
-    return SelfContradiction(
-        contradiction=fraction(seen.model.overall_, digits),
-        share_not_inconsistency=fraction(unexplained, digits),
-    )
-
-
 def differences_line(group: Group) -> str | None:
     """Say whether physicians differ; None where that is not asked."""
     if group.differences is None or group.spread is None:

@@ -24,16 +24,7 @@ from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.measurement.verdict import NOTHING
 from intravar.outcomes import positions
-from intravar.publication.hiding import (
-    DIGITS,
-    coarse,
-    coarse_step,
-    fraction,
-    is_few,
-    moved,
-    named,
-    pair_counts,
-)
+from intravar.publication import hiding
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair
 from intravar.publication.scores import Band, band_words
 from intravar.tables import hundred, number
@@ -60,7 +51,7 @@ def published_joint(
     found: Together, names: Mapping[str, str], decisions: Sequence[Decision]
 ) -> Joint:
     """Return what several decisions say together, beside what is told of each by itself."""
-    told = named(found.joint.physicians.drop("differ_error", "n_patients"), names)
+    told = hiding.named(found.joint.physicians.drop("differ_error", "n_patients"), names)
     shown = _shown(found)
     bands = _bands(found, told["physician"].to_list(), shown, decisions)
     physicians = told.with_columns(
@@ -71,7 +62,9 @@ def published_joint(
     )
     visible = pl.col("physician").is_in(told["physician"].filter(pl.Series(shown)).implode())
     alone = ("n_patients", "discordance", "low", "high", "band", "reportable")
-    more = named(found.joint.by_decision, names).select("physician", "decision", "across", "given")
+    more = hiding.named(found.joint.by_decision, names).select(
+        "physician", "decision", "across", "given"
+    )
     by_physician = (
         pl.concat(
             each.physicians.select("physician", pl.lit(each.decision).alias("decision"), *alone)
@@ -85,11 +78,13 @@ def published_joint(
     figures = pl.col("correlation", "low", "high")
     if found.request.smallest_cell > 1:
         # Each is drawn towards the mean of all, hidden ones included.
-        figures = ((figures / CORRELATION).round() * CORRELATION).round(DIGITS) + 0.0
-    pairs = named(found.joint.pairs_by_physician, names).with_columns(
+        figures = ((figures / CORRELATION).round() * CORRELATION).round(hiding.DIGITS) + 0.0
+    pairs = hiding.named(found.joint.pairs_by_physician, names).with_columns(
         pl.when(visible).then(figures)
     )
-    rounded = pl.all() if found.request.smallest_cell == 1 else pl.col(pl.Float64).round(DIGITS)
+    rounded = (
+        pl.all() if found.request.smallest_cell == 1 else pl.col(pl.Float64).round(hiding.DIGITS)
+    )
     joint = Joint(
         **_of_all(found),
         n_reportable=int(physicians["reportable"].sum()),
@@ -231,22 +226,26 @@ def _coarse(
 ) -> float | None:
     """Round a figure of all patients to what some of them move, ends outwards by half a step."""
     smallest = found.request.smallest_cell
-    step = coarse_step(n, smallest, weight=weight, finest=0.01)
-    return coarse(value + way * step, step) if moved(n, smallest) <= COARSEST else None
+    step = hiding.coarse_step(n, smallest, weight=weight, finest=0.01)
+    return (
+        hiding.coarse(value + way * step, step) if hiding.moved(n, smallest) <= COARSEST else None
+    )
 
 
 def _pair(found: Together, row: dict[str, Any]) -> JointPair:
     smallest, n = found.request.smallest_cell, row["n_patients"]
-    share = coarse_step(n, smallest)
+    share = hiding.coarse_step(n, smallest)
     pair = (found.predicted.names.index(row[end]) for end in ("first", "second"))
-    both = int(pair_counts(found.predicted, *pair)[:, 3].sum())
-    few = is_few(both, smallest) or share > FINEST_SHARE
-    told = {name: None if few else coarse(row[name], share) for name in ("together", "expected")}
+    both = int(hiding.pair_counts(found.predicted, *pair)[:, 3].sum())
+    few = hiding.is_few(both, smallest) or share > FINEST_SHARE
+    told = {
+        name: None if few else hiding.coarse(row[name], share) for name in ("together", "expected")
+    }
     # A residual weighs several times as much as a patient.
-    step = coarse_step(n, smallest, weight=4, finest=0.01)
+    step = hiding.coarse_step(n, smallest, weight=4, finest=0.01)
     for name, way in (("correlation", 0.0), ("low", -0.5), ("high", 0.5)):
-        told[name] = coarse(row[name] + way * step, step)
-    steadiness = fraction(row["steadiness"], 1)
+        told[name] = hiding.coarse(row[name] + way * step, step)
+    steadiness = hiding.fraction(row["steadiness"], 1)
     return JointPair(row["first"], row["second"], **told, steadiness=steadiness)
 
 
@@ -310,8 +309,8 @@ def may_be_told(combinations: Sequence[int], outside: Sequence[int], smallest: i
 
     `outside` are patients of whom a decision is missing, by decision and answer.
     """
-    return not any(is_few(count, smallest) for count in combinations) and not any(
-        count > 0 and is_few(count, smallest) for count in outside
+    return not any(hiding.is_few(count, smallest) for count in combinations) and not any(
+        count > 0 and hiding.is_few(count, smallest) for count in outside
     )
 
 

@@ -14,17 +14,8 @@ from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
 from intravar.measurement.strata import Strata as MeasuredStrata
+from intravar.publication import hiding
 from intravar.publication.group import published_noise
-from intravar.publication.hiding import (
-    HiddenAcross,
-    asked_strata,
-    coarse,
-    coarse_step,
-    fraction,
-    is_few,
-    named,
-    names_of,
-)
 from intravar.publication.results import Change, Strata, Stratum
 from intravar.publication.scores import ShownScores
 from intravar.request import MATTERS
@@ -42,18 +33,18 @@ _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
 def shown_strata(
     measurement: Measurement,
     published: ShownScores,
-    across: HiddenAcross | None,
+    across: hiding.HiddenAcross | None,
     names: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what a decision publishes of subgroups and periods, by its fields: all or nothing.
 
     Whose score is hidden has no strata either, nor has whose strata other decisions tell.
     """
-    asked, request = asked_strata(measurement), measurement.request
+    asked, request = hiding.asked_strata(measurement), measurement.request
     if not asked:
         return {"by": None, "course": None}
     scores, no_size = measurement.main.scores, published.hidden.size.tolist()
-    every = names_of(scores)
+    every = hiding.names_of(scores)
     counts = zip(scores.n_patients.tolist(), scores.n_for.tolist(), strict=True)
     panels = {
         name: None if hidden else panel
@@ -82,7 +73,7 @@ def shown_strata(
                 noise=dict(zip(periods.strata.names, periods.noise, strict=True)),
             ),
             rule_changed=periods.rule_changed,
-            gain=fraction(periods.gain),
+            gain=hiding.fraction(periods.gain),
             some_undated=periods.n_undated > 0,
             n_changed=int((own >= SURE).sum()) if len(own) else None,
         )
@@ -118,7 +109,7 @@ def unsafe_physicians(
             continue
         outside_for = panel[1] - n_for
         for outside in (outside_for, panel[0] - n - outside_for):
-            if outside and is_few(outside, smallest):
+            if outside and hiding.is_few(outside, smallest):
                 unsafe.add(name)
     return unsafe
 
@@ -140,13 +131,15 @@ def published_strata(
     shown = _shown(rows, smallest)
 
     def step(n: float, finest: float = 0.01) -> float:
-        return coarse_step(n if hidden else float("inf"), smallest, finest=finest)
+        return hiding.coarse_step(n if hidden else float("inf"), smallest, finest=finest)
 
     def stratum(row: Mapping[str, Any]) -> Stratum:
         name, n = row["stratum"], row["n_patients"]
         apart = (noise or {}).get(name)
         told = None if apart is None else published_noise(apart, step(n, 0.001))
-        return Stratum(name, **{each: coarse(row[each], step(n)) for each in _NUMBERS}, noise=told)
+        return Stratum(
+            name, **{each: hiding.coarse(row[each], step(n)) for each in _NUMBERS}, noise=told
+        )
 
     change, low, high = strata.change
     error = (high - low) / _WIDTH
@@ -158,10 +151,10 @@ def published_strata(
         n_left_out=len(rows) - len(shown),
         p_value=None if strata.differ != strata.differ else float(f"{strata.differ:.1g}"),
         change=Change(
-            coarse(change, fewest),
-            coarse(low, fewest),
-            coarse(high, fewest),
-            fraction(probable, 2),
+            hiding.coarse(change, fewest),
+            hiding.coarse(low, fewest),
+            hiding.coarse(high, fewest),
+            hiding.fraction(probable, 2),
         ),
         matters=MATTERS,
         lines=(),
@@ -181,7 +174,7 @@ def _shown(rows: list[dict[str, Any]], smallest: int) -> list[dict[str, Any]]:
 
 
 def _tells_few(n_patients: int, decided_for: int, smallest: int) -> bool:
-    return is_few(decided_for, smallest) or is_few(n_patients - decided_for, smallest)
+    return hiding.is_few(decided_for, smallest) or hiding.is_few(n_patients - decided_for, smallest)
 
 
 def strata_tables(
@@ -202,13 +195,13 @@ def strata_tables(
         kept = ~pl.col("physician").cast(pl.String).is_in(sorted(hidden[dealt]))
         first = pl.lit(dealt).alias("dealt_by"), "physician"
         figures = pl.col("discordance", "low", "high").round(digits)
-        own = named(each.cells.filter(kept), names)
+        own = hiding.named(each.cells.filter(kept), names)
         cells.append(own.select(*first, "stratum", "n_patients", figures))
         known = each.changes.filter(kept & pl.col("change").is_not_null())
         change, low, high = (known[name].to_numpy() for name in ("change", "low", "high"))
         together = changes_together(change, (high - low) / _WIDTH, MATTERS)
         told = {"shrunken": together.value, "probability": together.probability}
-        moved = named(
+        moved = hiding.named(
             known.with_columns(pl.Series(name, each) for name, each in told.items()), names
         )
         changes.append(moved.select(*first, pl.col(*_CHANGES).round(digits)))

@@ -9,11 +9,9 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted, row_figure
-from intravar.documents.charts.bins import MOST_SINGLE, histogram
-from intravar.documents.charts.dots import dot_plot
+from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
+from intravar.documents.charts.dots import MOST_SINGLE, dot_plot, histogram
 from intravar.documents.charts.plot import NARROW, Dot, Plot
-from intravar.documents.charts.rows import Labelled
 from intravar.inference.ranking import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
@@ -106,14 +104,10 @@ def everyone(decision: Decision) -> Everyone | None:
 
 def hint(row: dict[str, Any]) -> str:
     """Say one decider's figure in a few words."""
-    return f"{row['physician']}: {_of_hundred(row)}"
-
-
-def _of_hundred(row: dict[str, Any]) -> str:
     low, high = (round(100 * row[end]) for end in ("low", "high"))
     if row["discordance"] is None:
-        return f"between {low} and {high} of 100"
-    return f"{round(100 * row['discordance'])} of 100 [{low}, {high}]"
+        return f"{row['physician']}: between {low} and {high} of 100"
+    return f"{row['physician']}: {round(100 * row['discordance'])} of 100 [{low}, {high}]"
 
 
 def dots(decision: Decision, words: Words) -> Figure | None:
@@ -162,6 +156,16 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         return None
     missing = decision.physicians.height - len(data.rows)
     left_out = f" {missing:,} without a figure are not in it." if missing else ""
+    few = len(data.rows) <= MOST_INTERVALS
+    unranked = data.ranked and any(row["rank"] is None for row in data.rows)
+    entries = (
+        (not data.ranges, "point", "estimate"),
+        (data.ranges, "range", "levels that fit equally well"),
+        (unranked, "point unranked", "estimate, cannot be ranked"),
+        (few and not data.ranges, "hollow", "pulled towards the average"),
+        (few, "interval", "95 % interval"),
+        (not few, "band", "95 % interval, of neighbours together"),
+    )
     order = "the most consistent first" if data.ranked else "in the order of names"
     why = "" if data.ranked else " Too little is known of each to rank them."
     if decision.verdict in UNRANKED:
@@ -176,22 +180,8 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         told,
         lambda width: _each(data, width, words),
         reading=f"{capital(order)}.{why}{left_out}",
-        key=_each_key(data),
+        key=[(look, what) for there, look, what in entries if there],
     )
-
-
-def _each_key(data: Everyone) -> Key:
-    few = len(data.rows) <= MOST_INTERVALS
-    unranked = data.ranked and any(row["rank"] is None for row in data.rows)
-    entries = (
-        (not data.ranges, "point", "estimate"),
-        (data.ranges, "range", "levels that fit equally well"),
-        (unranked, "point unranked", "estimate, cannot be ranked"),
-        (few and not data.ranges, "hollow", "pulled towards the average"),
-        (few, "interval", "95 % interval"),
-        (not few, "band", "95 % interval, of neighbours together"),
-    )
-    return [(kind, told) for there, kind, told in entries if there]
 
 
 def _each(data: Everyone, width: int, words: Words) -> Plot:
@@ -243,28 +233,19 @@ def _counts(data: Everyone, told: str, words: Words, missing: int) -> Figure:
     return charted("dots", title, told, plot, reading=reading, key=key)
 
 
-def order_ends(decision: Decision, words: Words) -> Figure | None:
-    """Return the ends of the order, where not everybody has a mark."""
+def order_ends(decision: Decision, words: Words) -> Paragraph | None:
+    """Name the ends of the order, where not everybody has a mark."""
     data = everyone(decision)
     if data is None or not data.binned or not data.ranked:
         return None
     ranked = [row for row in data.rows if row["rank"] is not None]
-    rows = ranked[:NAMED_ENDS] + ranked[max(NAMED_ENDS, len(ranked) - NAMED_ENDS) :]
-    labelled = []
-    for row in rows:
-        lines, marks = [("interval", 100 * row["low"], 100 * row["high"])], []
-        if row["discordance"] is None:
-            lines.append(("range", 100 * row["identified_low"], 100 * row["identified_high"]))
-        else:
-            marks.append(Dot(100 * row["discordance"], _of_hundred(row), who=row["p"]))
-        instead = "" if marks else _of_hundred(row)
-        labelled.append(Labelled(str(row["physician"]), marks, lines, instead=instead))
-    reading = (
-        "The most and the least consistent, each with the 95 % interval. Where intervals overlap, "
-        "who comes first is a guess."
+    most, least = (
+        ", ".join(map(hint, part)) for part in (ranked[:NAMED_ENDS], ranked[-NAMED_ENDS:])
     )
-    key = (("interval", "95 % interval"),)
-    return row_figure("ends", "The ends of the order", labelled, reading=reading, key=key)
+    return Paragraph(
+        f"The most consistent {words.deciders}: {most}. The least consistent: {least}. Where "
+        "intervals overlap, who comes first is a guess."
+    )
 
 
 class Funnel(NamedTuple):

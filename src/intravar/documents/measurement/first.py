@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Card, Cards, Note, Paragraph
-from intravar.documents.measurement.deciders import (
-    MOST_NAMED,
-    Funnel,
-    dots,
-    funnel_of,
-    hint,
-    with_intervals,
-)
+from intravar.documents.measurement import deciders
 from intravar.documents.measurement.group import (
     hundred_pairs,
     noise_bar,
@@ -53,11 +47,35 @@ _NOT_MEANT = (
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
     """Return the blocks of the first screen; every number comes from what is published."""
-    funnel = funnel_of(decision)
+    funnel = deciders.funnel_of(decision)
     cards = []
     if decision.verdict != NOTHING:
-        cards = [_figure_card(decision, words), _deciders_card(decision, funnel, words)]
-        cards.append(_where_card(decision, words))
+        title, interval = headline(decision, words)
+        lines = caveats(decision, words)
+        reasons = [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
+        figure = [
+            Paragraph(interval) if interval else None,
+            hundred_pairs(decision, words),
+            *map(Paragraph, [*lines, *reasons]),
+        ]
+        standing, named = _standing(decision, funnel, words)
+        differ = _differ(decision, words)
+        each = [
+            deciders.dots(decision, words),
+            Paragraph(" ".join([*differ[:1], standing])),
+            Bullets(named) if named else None,
+            *map(Paragraph, differ[1:]),
+            Paragraph(with_figure(decision, words), quiet=True),
+        ]
+        picture, where = noise_bar(decision, words), location_lines(decision.location, words)[:2]
+        parts = noise_sentence(noise_parts(decision, words), words)
+        lies = [Paragraph(parts) if picture else None, picture, *map(Paragraph, where)]
+        nowhere = [] if any(lies) else [Paragraph("The data do not tell where it lies.")]
+        cards = [
+            Card(title, _known(figure)),
+            Card(f"Do the {words.deciders} differ?", _known(each), wide=True),
+            Card("Where the disagreement lies", _known([*lies, *nowhere])),
+        ]
     steps: list[Block] = [Bullets(next_steps(decision, funnel, words), numbered=True)]
     if cards and decision.unrecorded is not None:
         steps.append(Paragraph(decision.unrecorded.words))
@@ -72,6 +90,10 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         for leak in decision.leaks
     ]
     return [verdict_note(decision, words), *leaks, Cards(cards)]
+
+
+def _known(blocks: Sequence[Block | None]) -> list[Block]:
+    return [block for block in blocks if block is not None]
 
 
 def verdict_note(decision: Decision, words: Words) -> Note:
@@ -89,24 +111,19 @@ def not_meant(words: Words) -> list[str]:
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
     """Return the group's figure in a sentence, and how sure it is; a review comes first."""
-    told, sure = _by_record(decision, words)
+    group = decision.group
+    told, sure = "No figure can be given.", ""
+    if group is not None and group.discordance is not None:
+        about, high = hundred(group.discordance), hundred(group.high)
+        told = f"Of 100 {decision.compared}, {decision.claim} {about} get different decisions"
+        sure = f"Both {words.cases} of a pair are of the same {words.decider}."
+        if group.low is not None and group.high is not None:
+            limit = f"An upper limit: with 95 % confidence at most {high}."
+            ends = f"95 % interval {hundred(group.low)} to {high}."
+            sure = f"{ends if decision.claim == 'about' else limit} {sure}"
     if decision.review is None:
         return told, sure
     return review_sentence(decision.review, words).rstrip("."), f"{told}. {sure}" if sure else ""
-
-
-def _by_record(decision: Decision, words: Words) -> tuple[str, str]:
-    group = decision.group
-    if group is None or group.discordance is None:
-        return "No figure can be given.", ""
-    about = hundred(group.discordance)
-    told = f"Of 100 {decision.compared}, {decision.claim} {about} get different decisions"
-    same = f"Both {words.cases} of a pair are of the same {words.decider}."
-    if group.low is None or group.high is None:
-        return told, same
-    if decision.claim != "about":
-        return told, f"An upper limit: with 95 % confidence at most {hundred(group.high)}. {same}"
-    return told, f"95 % interval {hundred(group.low)} to {hundred(group.high)}. {same}"
 
 
 def summary_lines(decision: Decision, words: Words) -> list[str]:
@@ -159,16 +176,6 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     return lines
 
 
-def _figure_card(decision: Decision, words: Words) -> Card:
-    title, interval = headline(decision, words)
-    picture = hundred_pairs(decision, words)
-    blocks: list[Block] = [Paragraph(interval)] if interval else []
-    blocks += [picture] if picture else []
-    lines = caveats(decision, words)
-    reasons = [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
-    return Card(title, [*blocks, *map(Paragraph, [*lines, *reasons])])
-
-
 def with_figure(decision: Decision, words: Words) -> str:
     """Tell apart those who were measured and those with a figure."""
     n, shown = decision.n_physicians, decision.n_reportable
@@ -187,19 +194,9 @@ def with_figure(decision: Decision, words: Words) -> str:
     )
 
 
-def _deciders_card(decision: Decision, funnel: Funnel | None, words: Words) -> Card:
-    picture = dots(decision, words)
-    standing, named = _standing(decision, funnel, words)
-    blocks: list[Block] = [] if picture is None else [picture]
-    differ = _differ(decision, words)
-    blocks.append(Paragraph(" ".join([*differ[:1], standing])))
-    blocks += [Bullets(named)] if named else []
-    blocks += map(Paragraph, differ[1:])
-    blocks.append(Paragraph(with_figure(decision, words), quiet=True))
-    return Card(f"Do the {words.deciders} differ?", blocks, wide=True)
-
-
-def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[str, list[str]]:
+def _standing(
+    decision: Decision, funnel: deciders.Funnel | None, words: Words
+) -> tuple[str, list[str]]:
     """Say who stands out and by how much, or that nobody does."""
     if decision.verdict in UNRANKED:
         return "Nobody is singled out: the data do not support a ranking.", []
@@ -209,9 +206,9 @@ def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[
             f"{n:,} of {words.counted(len(funnel.rows))} {agree(n, 'stands', 'stand')} out by more "
             "than chance and the usual spread allow."
         )
-        rest = f" The {MOST_NAMED} farthest:" if n > MOST_NAMED else ""
-        return told + rest, [_named(row, funnel) for row in funnel.outside[:MOST_NAMED]]
-    ranked = with_intervals(decision).drop_nulls("rank").sort("rank", "physician")
+        rest = f" The {deciders.MOST_NAMED} farthest:" if n > deciders.MOST_NAMED else ""
+        return told + rest, [_named(row, funnel) for row in funnel.outside[: deciders.MOST_NAMED]]
+    ranked = deciders.with_intervals(decision).drop_nulls("rank").sort("rank", "physician")
     if ranked.height < 2:
         return f"Nobody stands out; too few {words.deciders} can be ranked.", []
     told = (
@@ -223,24 +220,13 @@ def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[
     return f"{told} The most and the least consistent:", [_named(row, funnel) for row in ends]
 
 
-def _named(row: dict[str, Any], funnel: Funnel | None) -> str:
+def _named(row: dict[str, Any], funnel: deciders.Funnel | None) -> str:
     """Return what is said of one who is named."""
     if row["discordance"] is None or funnel is None:
-        return hint(row)
+        return deciders.hint(row)
     away = round(100 * (row["discordance"] - funnel.limits.middle))
     apart = f"{abs(away)} {'more' if away > 0 else 'fewer'} than the average" if away else "average"
-    return f"{hint(row)}, {apart}"
-
-
-def _where_card(decision: Decision, words: Words) -> Card:
-    """Return where the disagreement lies."""
-    picture = noise_bar(decision, words)
-    blocks: list[Block] = []
-    if picture is not None:
-        blocks += [Paragraph(noise_sentence(noise_parts(decision, words), words)), picture]
-    blocks += [Paragraph(line) for line in location_lines(decision.location, words)[:2]]
-    blocks = blocks or [Paragraph("The data do not tell where it lies.")]
-    return Card("Where the disagreement lies", blocks)
+    return f"{deciders.hint(row)}, {apart}"
 
 
 def _important(decision: Decision, words: Words) -> str:
@@ -253,7 +239,7 @@ def _important(decision: Decision, words: Words) -> str:
     return ", ".join(named[:-1]) + f" and {named[-1]}" if len(named) > 1 else "".join(named)
 
 
-def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[str]:
+def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words) -> list[str]:
     """Return what to do next, the most pressing first, in words that need no software."""
     steps = [
         f"Find out when '{words.label(leak.column)}' was known. If only after the decision, have "
@@ -267,8 +253,18 @@ def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[
             f"Work with the group, not with single {words.deciders}. More {words.cases} of each, "
             "or recording what decisions depend on, would tell them apart."
         )
+    elif funnel is None or not funnel.outside:
+        steps.append(
+            f"Talk about the decision with all {words.deciders}: nobody stands out from the others."
+        )
+    elif above := [r for r in funnel.outside if r["discordance"] > funnel.limits.middle]:
+        steps.append(
+            f"Look at {words.cases} of {above[0]['physician']} together before you draw "
+            "conclusions about a person: reasons that are not recorded may explain them."
+        )
     else:
-        steps.append(_about(funnel, words))
+        who = funnel.outside[0]["physician"]
+        steps.append(f"Ask {who} how they decide: more consistent than is usual.")
     parts = noise_parts(decision, words)
     largest = max(parts, key=lambda part: part.of_hundred, default=None)
     if largest is not None and largest.of_hundred >= 1:
@@ -281,18 +277,3 @@ def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[
             f"{words.cases} without knowing how they were decided."
         )
     return steps
-
-
-def _about(funnel: Funnel | None, words: Words) -> str:
-    """Say what to do about those who stand out: look at cases, or learn."""
-    if funnel is None or not funnel.outside:
-        who = f"all {words.deciders}"
-        return f"Talk about the decision with {who}: nobody stands out from the others."
-    outside = funnel.outside
-    above = [row for row in outside if row["discordance"] > funnel.limits.middle]
-    if above:
-        return (
-            f"Look at {words.cases} of {above[0]['physician']} together before you draw "
-            "conclusions about a person: reasons that are not recorded may explain them."
-        )
-    return f"Ask {outside[0]['physician']} how they decide: more consistent than is usual."

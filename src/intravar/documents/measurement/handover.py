@@ -1,9 +1,10 @@
-"""From a measurement to the folders that are handed on and kept: tables, JSON and the page."""
+"""From a measurement to the folders that are handed on and kept, and to files of other formats."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
@@ -12,22 +13,14 @@ import polars as pl
 from intravar.documents.blocks import Document
 from intravar.documents.measurement.report import report, table_document
 from intravar.documents.page import as_html
-from intravar.documents.typesetting import lacking
+from intravar.documents.typesetting import check_packages, lacking, parse_formats
 from intravar.documents.workbook import as_xlsx
 from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
+from intravar.publication import explain
 from intravar.publication.disclosure import published_of
-from intravar.publication.explain import (
-    CASES_FILE,
-    FIGURES_FILE,
-    PAIRS_FILE,
-    PATIENTS_FILE,
-    CaseShown,
-    cases_shown,
-    file_of,
-)
-from intravar.publication.files import files_of, parquet_bytes
-from intravar.publication.folders import checked_out, private_folder, write_folders
+from intravar.publication.files import files_of, parquet_bytes, read_published
+from intravar.publication.folders import add_files, checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.tables import table_of
@@ -116,17 +109,17 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
         files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
     for at, each in enumerate(measurement.decisions.values()):
         for name, kept in {
-            FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
-            CASES_FILE: cases_of(each),
-            PATIENTS_FILE: patients_of(each),
-            PAIRS_FILE: review_pairs_of(each),
+            explain.FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
+            explain.CASES_FILE: cases_of(each),
+            explain.PATIENTS_FILE: patients_of(each),
+            explain.PAIRS_FILE: review_pairs_of(each),
         }.items():
-            files[file_of(name, at)] = parquet_bytes(kept)
+            files[explain.file_of(name, at)] = parquet_bytes(kept)
     return files
 
 
 def pages(
-    published: Published, pairs: Mapping[str, list[CaseShown]] | None = None
+    published: Published, pairs: Mapping[str, list[explain.CaseShown]] | None = None
 ) -> dict[str, bytes]:
     """Return the page of a measurement, with `pairs` if asked for, and that of its table alone."""
     words = published.words
@@ -139,7 +132,7 @@ def pages(
 
 def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
-) -> dict[str, list[CaseShown]]:
+) -> dict[str, list[explain.CaseShown]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
     found = {}
     for decision in published.decisions:
@@ -151,5 +144,55 @@ def _pairs_for_page(
         for name, shown in sorted(names.items(), key=lambda item: item[1]):
             if shown in reportable:
                 rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
-                found[f"{shown}{told}"] = cases_shown(rows, label, published.words, 1)
+                found[f"{shown}{told}"] = explain.cases_shown(rows, label, published.words, 1)
     return found
+
+
+#: What each format gives.
+MEASUREMENT_FORMATS = {
+    "html": f"{PAGE}, the page",
+    "pdf": "report.pdf, to print and to send",
+    "xlsx": "report.xlsx, a workbook",
+    "docx": "report.docx, a text to edit",
+}
+
+
+def write_files(
+    folder: str | os.PathLike[str], formats: str | Sequence[str] = "html", paper: str = "a4"
+) -> list[Path]:
+    """Make files of a stored measurement, beside it; nothing is measured.
+
+    Everything is made before anything is written. Cases that were embedded in the page on request
+    are not published, and not in the new one.
+
+    Parameters
+    ----------
+    folder
+        Folder that `intravar measure` or :func:`intravar.write_measurement` wrote. The private one
+        beside it is not looked at.
+    formats
+        Some of html, pdf, xlsx and docx, in a list or with commas between.
+    paper
+        "a4" or "letter".
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    from intravar.documents.pdf import as_pdf, paper_size
+    from intravar.documents.word import as_docx
+
+    chosen = parse_formats(formats, MEASUREMENT_FORMATS)
+    check_packages(chosen)
+    size = paper_size(paper)
+    path = Path(folder)
+    published = read_published(path)
+    document, html = report(published), pages(published)
+    writers: dict[str, Callable[[Document], bytes]]
+    writers = {"pdf": partial(as_pdf, paper=size), "xlsx": as_xlsx, "docx": as_docx}
+    made: dict[str, bytes] = {}
+    for name in chosen:
+        made |= html if name == "html" else {f"report.{name}": writers[name](document)}
+    add_files(path, made)
+    return [path / name for name in made]

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intravar.documents.blocks import (
-    Annex,
-    Block,
-    Bullets,
-    Card,
-    Cards,
-    Figure,
-    Heading,
-    Note,
-    Paragraph,
-    row_figure,
-)
+from intravar.documents import blocks
+from intravar.documents.blocks import Block
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled
 from intravar.documents.measurement.first import not_meant
@@ -45,21 +35,23 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
     ]
     figures = _decisions_figure(words, joint)
     cards = [
-        Card("The decisions together", [*figures, Bullets(lines[1:])]),
-        Card("What the data support in each decision", [Bullets(verdicts)], wide=True),
+        blocks.Card("The decisions together", [*figures, blocks.Bullets(lines[1:])]),
+        blocks.Card(
+            "What the data support in each decision", [blocks.Bullets(verdicts)], wide=True
+        ),
     ]
     return [
-        Note("Several decisions together.", " ".join(lines[:1]), "care"),
-        *(Note("Possible leak.", line, "alarm") for line in leaks),
-        Cards(cards),
-        Heading(f"The {words.deciders}", 1, "together", words.Deciders),
+        blocks.Note("Several decisions together.", " ".join(lines[:1]), "care"),
+        *(blocks.Note("Possible leak.", line, "alarm") for line in leaks),
+        blocks.Cards(cards),
+        blocks.Heading(f"The {words.deciders}", 1, "together", words.Deciders),
         together_table(words, joint),
-        Annex(f"Each {words.decider} in each decision", _each(words, joint)),
-        Heading("Which decisions go together", 1, "pairs", "Which go together"),
+        blocks.Annex(f"Each {words.decider} in each decision", _each(words, joint)),
+        blocks.Heading("Which decisions go together", 1, "pairs", "Which go together"),
         *_pairs_figure(words, joint),
         _pairs(words, joint),
-        Heading("What the figure does not mean", 1, "believe", "Trust"),
-        Bullets(not_meant(words)),
+        blocks.Heading("What the figure does not mean", 1, "believe", "Trust"),
+        blocks.Bullets(not_meant(words)),
     ]
 
 
@@ -108,7 +100,9 @@ def together_table(words: Words, joint: Joint) -> Table:
 def _each(words: Words, joint: Joint) -> list[Block]:
     """Return a row for each decider and decision; on paper where these are not many."""
     long = joint.by_physician.height > MOST_ON_PAPER
-    told = [Paragraph("This table is too long for paper: the page and the workbook have it.")]
+    told = [
+        blocks.Paragraph("This table is too long for paper: the page and the workbook have it.")
+    ]
     caption = (
         "Of 100 pairs, decided differently: by itself, an upper limit. Across: an estimate that "
         f"knows the other decisions. Given: among {words.cases} also alike in the decisions before "
@@ -154,7 +148,7 @@ def _pairs(words: Words, joint: Joint) -> Table:
     )
 
 
-def _decisions_figure(words: Words, joint: Joint) -> list[Figure]:
+def _decisions_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
     """Return every decision over all: by itself, and given those before it."""
     rows = []
     for row in joint.decisions:
@@ -167,10 +161,10 @@ def _decisions_figure(words: Words, joint: Joint) -> list[Figure]:
         rows.append(Labelled(words.label(row.decision), dots))
     title = f"How consistent all {words.deciders} together are in each decision"
     key = (("point", "by itself"), ("hollow", "given the decisions before it"))
-    return [row_figure("order", title, rows, key=key)] if rows else []
+    return [blocks.row_figure("order", title, rows, key=key)] if rows else []
 
 
-def _pairs_figure(words: Words, joint: Joint) -> list[Figure]:
+def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
     """Return which decisions are taken together more, or less, than the record explains."""
     rows = []
     for row in joint.pairs:
@@ -181,4 +175,6 @@ def _pairs_figure(words: Words, joint: Joint) -> list[Figure]:
             rows.append(Labelled(name, [dot], [("interval", low, high)]))
     title = "Which decisions go together more than the record explains"
     axis = "correlation of what is left unexplained"
-    return [row_figure("pairs-picture", title, rows, axis, most=1.0)] if len(rows) > 1 else []
+    return (
+        [blocks.row_figure("pairs-picture", title, rows, axis, most=1.0)] if len(rows) > 1 else []
+    )

@@ -1,6 +1,6 @@
 """The document of a measurement, built once from what is published.
 
-To add a section, write a function that returns blocks and name it in :func:`sections`. To add a
+To add a section, write a function that returns parts and name it in :func:`sections`. To add a
 figure, write a function that returns a :class:`~intravar.documents.blocks.Figure` (or a sentence
 where a chart would say nothing) and name it in :data:`FIGURES` with the fields that it reads. To
 add a column, declare it in :data:`intravar.measurement.columns.COLUMNS`.
@@ -13,18 +13,8 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
 
-from intravar.documents.blocks import (
-    Annex,
-    Block,
-    Bullets,
-    Document,
-    Figure,
-    Heading,
-    Note,
-    Paragraph,
-    SideBySide,
-    within,
-)
+from intravar.documents import blocks
+from intravar.documents.blocks import Block
 from intravar.documents.measurement import deciders, group, rule, trust
 from intravar.documents.measurement.deciders import decider_table
 from intravar.documents.measurement.first import (
@@ -96,65 +86,69 @@ def _made(decision: Decision, words: Words, *names: str) -> tuple[list[Block], l
     if decision.verdict == NOTHING:
         return [], []
     made = [_BY_NAME[name].make(decision, words) for name in names]
-    figures: list[Block] = [block for block in made if isinstance(block, Figure)]
-    return figures, [block for block in made if not (block is None or isinstance(block, Figure))]
+    figures: list[Block] = [block for block in made if isinstance(block, blocks.Figure)]
+    return figures, [
+        block for block in made if not (block is None or isinstance(block, blocks.Figure))
+    ]
 
 
 def report(
     published: Published, pairs: Mapping[str, Sequence[CaseShown]] | None = None
-) -> Document:
+) -> blocks.Document:
     """Return a measurement as a document; with `pairs`, cases per decider, it is patient-level."""
     words = published.words
     usual = f"How consistently do {words.deciders} decide about comparable {words.cases}?"
     if published.joint is None:
-        told_of, blocks = about(published, published.first), sections(published, published.first)
+        told_of, parts = about(published, published.first), sections(published, published.first)
     else:
-        told_of, blocks = joint_about(published), joint_blocks(published, published.joint)
+        told_of, parts = joint_about(published), joint_blocks(published, published.joint)
         for at, each in enumerate(published.decisions, 1):
-            own = [within(block, at) for block in sections(published, each)]
+            own = [blocks.within(block, at) for block in sections(published, each)]
             called = words.label(each.decision)
-            blocks.append(Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called))
+            parts.append(
+                blocks.Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called)
+            )
     if pairs:
         told = f"This page shows single {words.cases}, because it was asked for."
-        note = Note(told, "Keep it where the data are.", "alarm")
-        blocks = [note, *blocks, *_pairs(pairs, words)]
-    return Document(words.title or usual, told_of, blocks)
+        note = blocks.Note(told, "Keep it where the data are.", "alarm")
+        parts = [note, *parts, *_pairs(pairs, words)]
+    return blocks.Document(words.title or usual, told_of, parts)
 
 
-def table_document(published: Published) -> Document:
+def table_document(published: Published) -> blocks.Document:
     """Return the table of deciders alone, with all its columns, as a document."""
     words, decision = published.words, published.first
-    blocks: list[Block] = []
+    parts: list[Block] = []
     for at, each in enumerate(published.decisions, 1):
         own: list[Block] = [verdict_note(each, words), decider_table(each, words)]
         if published.joint is not None:
-            inner = [within(block, at) for block in own]
-            own = [Heading(words.label(each.decision)), *inner]
-        blocks += own
+            inner = [blocks.within(block, at) for block in own]
+            own = [blocks.Heading(words.label(each.decision)), *inner]
+        parts += own
     told_of = about(published, decision) if published.joint is None else joint_about(published)
-    return Document(f"All {words.counted(decision.n_physicians)}", told_of, blocks)
+    return blocks.Document(f"All {words.counted(decision.n_physicians)}", told_of, parts)
 
 
 def _pairs(pairs: Mapping[str, Sequence[CaseShown]], words: Words) -> list[Block]:
     """Return decisions behind the scores, beside the cases most alike decided otherwise."""
     title = f"Decisions behind the scores (single {words.cases})"
-    blocks: list[Block] = [Heading(title, 1, "pairs", "Pairs")]
+    parts: list[Block] = [blocks.Heading(title, 1, "pairs", "Pairs")]
     for who, cases in pairs.items():
-        blocks.append(Annex(who, case_blocks(cases, who) or [Paragraph(NO_CASES)]))
-    return blocks
+        parts.append(blocks.Annex(who, case_blocks(cases, who) or [blocks.Paragraph(NO_CASES)]))
+    return parts
 
 
 def case_blocks(cases: Sequence[CaseShown], name: str) -> list[Block]:
     """Return a table for each case, beside those alike that were decided otherwise."""
-    blocks: list[Block] = []
+    parts: list[Block] = []
     for number, case in enumerate(cases, 1):
         columns = [(head, 1, itemgetter(at)) for at, head in enumerate(case.heads)]
         words = range(len(columns))
-        blocks.append(table_of(f"{name} {number}", case.heading, case.rows, columns, words=words))
+        parts.append(table_of(f"{name} {number}", case.heading, case.rows, columns, words=words))
         same = [f"The same: {', '.join(case.same)}."] if case.same else []
         told = " ".join([NOBODY_ALIKE] * case.alone + same)
-        blocks += [Paragraph(told, quiet=True)] if told else []
-    return blocks
+        parts += [blocks.Paragraph(told, quiet=True)] if told else []
+    return parts
 
 
 def about(published: Published, decision: Decision) -> str:
@@ -178,7 +172,10 @@ def sections(published: Published, decision: Decision) -> list[Block]:
     review: list[Block] = []
     if found is not None:
         lines = [review_sentence(found, words), *review_lines(found, words)]
-        review = [Heading("What reviewers found", 1, "review", "Review"), Bullets(lines)]
+        review = [
+            blocks.Heading("What reviewers found", 1, "review", "Review"),
+            blocks.Bullets(lines),
+        ]
     return [
         *first_screen(decision, words),
         *review,
@@ -196,8 +193,8 @@ def deciders_section(decision: Decision, words: Words, table: Table) -> list[Blo
     figures, sentences = _made(decision, words, "physicians-picture", "ends", "funnel")
     short = sum(row.shown for row in table.rows) <= MOST_IN_TEXT
     return [
-        Heading(f"The {words.deciders}", 1, "result", words.Deciders),
-        *([SideBySide(figures)] if len(figures) > 1 else figures),
+        blocks.Heading(f"The {words.deciders}", 1, "result", words.Deciders),
+        *([blocks.SideBySide(figures)] if len(figures) > 1 else figures),
         *sentences,
         *([table] if short else []),
     ]
@@ -217,7 +214,7 @@ def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
         ]
         table = replace(table, columns=columns)
     title = f"Every {words.decider} with a figure"
-    return [Annex(title, [Paragraph(told), table], new_page=True)]
+    return [blocks.Annex(title, [blocks.Paragraph(told), table], new_page=True)]
 
 
 def trust_section(decision: Decision, words: Words) -> list[Block]:
@@ -232,9 +229,11 @@ def trust_section(decision: Decision, words: Words) -> list[Block]:
         )
     figures, sentences = _made(decision, words, *_TRUST)
     return [
-        Heading("What the figure does not mean, and whether to trust it", 1, "believe", "Trust"),
-        Bullets(lines),
-        *([SideBySide(figures)] if figures else []),
+        blocks.Heading(
+            "What the figure does not mean, and whether to trust it", 1, "believe", "Trust"
+        ),
+        blocks.Bullets(lines),
+        *([blocks.SideBySide(figures)] if figures else []),
         *sentences,
     ]
 
@@ -256,11 +255,11 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
         f"{request.smallest_cell}. Made by intravar {published.version}."
     )
     return [
-        Heading("What was done to the data", 1, "data", "Data"),
-        *(Note("Warning.", line, "care") for line in decision.warnings),
-        Bullets(lines),
-        Paragraph(made),
-        Annex(
+        blocks.Heading("What was done to the data", 1, "data", "Data"),
+        *(blocks.Note("Warning.", line, "care") for line in decision.warnings),
+        blocks.Bullets(lines),
+        blocks.Paragraph(made),
+        blocks.Annex(
             "Columns and settings", [each for each in _settings(published, decision) if each.rows]
         ),
     ]

@@ -9,20 +9,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
-from intravar.documents.charts.rows import Labelled
 from intravar.documents.measurement.first import not_meant
 from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
 from intravar.documents.sheet.figures import AXIS, Own, among_peers, own_figure, own_row
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.results import (
-    Decision,
-    DecisionRow,
-    Joint,
-    JointRow,
-    PhysicianRow,
-    Published,
-    rows_of,
-)
+from intravar.publication import results
+from intravar.publication.results import Decision, PhysicianRow, Published
 from intravar.publication.scores import Band
 from intravar.request import MATTERS
 from intravar.tables import hundred, hundreds
@@ -40,6 +32,11 @@ HOW = {
     "up": "A higher value of {item} speaks for a yes with you; to the others it says little.",
     "down": "A higher value of {item} speaks against a yes with you; to the others it says little.",
 }
+CHANGED = (
+    "From the first period to the last, on similar {cases}: {change:+d} [{low:+d}, {high:+d}] of "
+    "100. Pulled towards the change of all it is {shrunken:+d}; that it is more than {matters} is "
+    "then {probability} % probable."
+)
 #: Rows of a chart; of more periods the last ones.
 MOST_ROWS = 8
 #: A figure, and the ends of its interval.
@@ -99,7 +96,7 @@ def sheet(
 def with_figure(published: Published) -> list[str]:
     """Return those who have a figure or a range, and so a sheet."""
     if published.joint is not None:
-        rows = rows_of(published.joint.physicians, JointRow)
+        rows = results.rows_of(published.joint.physicians, results.JointRow)
         return [row.physician for row in rows if row.reportable or row.band]
     return [
         row.physician
@@ -135,13 +132,15 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
     )
 
 
-def _of_several(published: Published, joint: Joint, physician: str) -> Content:
+def _of_several(published: Published, joint: results.Joint, physician: str) -> Content:
     """Return what is said of a decider in several decisions together."""
     words = published.words
-    rows = rows_of(joint.physicians.filter(pl.col("physician") == physician), JointRow)
+    rows = results.rows_of(
+        joint.physicians.filter(pl.col("physician") == physician), results.JointRow
+    )
     beyond = "you were not among those that a large table is learned from"
     nothing = (None, None, None, None, None, None, None, None)
-    row = rows[0] if rows else JointRow(physician, *nothing, False, beyond)
+    row = rows[0] if rows else results.JointRow(physician, *nothing, False, beyond)
     others = joint.physicians.filter(pl.col("physician") != physician)
     number = row.n_differences
     known = [
@@ -151,7 +150,14 @@ def _of_several(published: Published, joint: Joint, physician: str) -> Content:
     ]
     title = "Each of your decisions"
     line = "Each decision by itself; upper limits, made without the other decisions."
-    own = _own_decisions(words, joint, physician)
+    table = joint.by_physician.filter(pl.col("physician") == physician)
+    mine = {each.decision: each for each in results.rows_of(table, results.DecisionRow)}
+    own = []
+    for whole in joint.decisions:  # in the order in which they are taken
+        each = mine.get(whole.decision)
+        figure = None if each is None else _own((each.discordance, each.low, each.high))
+        band = Band.of_text(each.band).of_hundred if each and each.band else ""
+        own.append(own_row(words.label(whole.decision), figure, whole.discordance, band))
     return Content(
         f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}",
         _joint_figure(row, len(published.decisions), words),
@@ -221,7 +227,7 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
     return "no figure", f"There is no figure for you: {row.reason}."
 
 
-def _joint_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
+def _joint_figure(row: results.JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
     """Return the joint figure in large letters, and the sentence that goes with it."""
     pairs = f"Of 100 pairs of comparable {words.cases} of yours"
     differ = f"get different decisions in at least one of {n_decisions}"
@@ -237,19 +243,6 @@ def _joint_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, s
             f"reveal small numbers of {words.cases}, or too little is known."
         )
     return "no figure", f"There is no figure for all decisions together: {row.reason}."
-
-
-def _own_decisions(words: Words, joint: Joint, physician: str) -> list[Labelled]:
-    """Return every decision of a decider, in the order in which they are taken."""
-    own = joint.by_physician.filter(pl.col("physician") == physician)
-    mine = {row.decision: row for row in rows_of(own, DecisionRow)}
-    rows = []
-    for whole in joint.decisions:
-        row = mine.get(whole.decision)
-        figure = None if row is None else _own((row.discordance, row.low, row.high))
-        band = Band.of_text(row.band).of_hundred if row and row.band else ""
-        rows.append(own_row(words.label(whole.decision), figure, whole.discordance, band))
-    return rows
 
 
 def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str, str]]:
@@ -326,7 +319,10 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             )
             blocks.append(Paragraph(told, quiet=True))
             continue
-        line = _changed(changes[0], words) if changes and dealt == "period" else ""
+        line = ""
+        if changes and dealt == "period":
+            change = {key: round(100 * v) for key, v in changes[0].items() if isinstance(v, float)}
+            line = words.fill(CHANGED, matters=round(100 * MATTERS), **change)
         if len(mine) > MOST_ROWS:
             line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
         group = {row.stratum: row.discordance for row in part.strata}
@@ -336,17 +332,6 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
         ]
         blocks.append(own_figure(rows, f"own-{dealt}", heading, line))
     return blocks
-
-
-def _changed(change: Mapping[str, Any], words: Words) -> str:
-    """Say by how much a decider changed, and how sure that is."""
-    row = {name: round(100 * value) for name, value in change.items() if isinstance(value, float)}
-    return (
-        f"From the first period to the last, on similar {words.cases}: {row['change']:+d} "
-        f"[{row['low']:+d}, {row['high']:+d}] of 100. Pulled towards the change of all it is "
-        f"{row['shrunken']:+d}; that it is more than {100 * MATTERS:.0f} is then "
-        f"{row['probability']} % probable."
-    )
 
 
 def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block]:
