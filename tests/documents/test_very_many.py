@@ -14,7 +14,13 @@ import pytest
 from documents.many_physicians import many_physicians
 from intravar.documents.blocks import Figure
 from intravar.documents.charts.dots import MOST_SINGLE, in_bins
-from intravar.documents.measurement.deciders import MOST_MARKS, NAMED_ENDS, decider_table, funnel_of
+from intravar.documents.measurement.deciders import (
+    MOST_MARKS,
+    NAMED_ENDS,
+    decider_table,
+    funnel_of,
+    order_ends,
+)
 from intravar.documents.measurement.handover import pages
 from intravar.documents.measurement.report import FIGURES
 from intravar.documents.page import ROWS_AT_ONCE, packed_rows

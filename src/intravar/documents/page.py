@@ -52,13 +52,7 @@ def packed_rows(table: Table) -> Markup | None:
 
 
 def packed_column(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return the different texts of a column in order, from where on they are no value, and where.
-
-    Examples
-    --------
-    >>> packed_column([Cell("0.3", 0.3), Cell("–"), Cell("0.1", 0.1)])
-    {'texts': ['0.1', '0.3', '–'], 'empty': 2, 'digits': 1, 'at': '120'}
-    """
+    """Return the texts of a column in order, from where on they are no value, and which rows have."""
     last = {cell.text: cell for cell in cells}
     ordered = sorted((_order(cell), text) for text, cell in last.items())
     place = {text: at for at, (_, text) in enumerate(ordered)}
@@ -78,13 +72,7 @@ def _order(cell: Cell) -> tuple[bool, bool, float, str]:
 
 
 def packed_numbers(numbers: Sequence[int]) -> dict[str, Any]:
-    """Return whole numbers in letters, so many for each; none where all are zero.
-
-    Examples
-    --------
-    >>> packed_numbers([0, 35, 36])
-    {'digits': 2, 'at': '000z10'}
-    """
+    """Return whole numbers in letters, so many for each; none where all are zero."""
     largest = max(numbers, default=0)
     digits = next(digits for digits in count() if 36**digits > largest)
     letters = {

@@ -19,14 +19,6 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
     """Return a table for rich, and the headings for which a line of `width` letters has no room.
 
     Rows that have nothing to show are left out.
-
-    Examples
-    --------
-    >>> from intravar.tables import table_of
-    >>> table = table_of("Names", "", ["Ada"], [("who", 1, str), ("letters", 1, len)])
-    >>> made, left_out = as_rich(table, 80)
-    >>> len(made.columns), left_out
-    (2, [])
     """
     part = table.on("terminal")
     rows = [[cell.text for cell in row.cells] for row in part.rows if row.shown]

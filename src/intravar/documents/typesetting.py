@@ -23,13 +23,7 @@ _CALLED = {"docx": "python-docx"}
 
 
 def parse_formats(asked: str | Iterable[str], known: Collection[str]) -> list[str]:
-    """Return formats that were asked for, in a list or with commas between, each once.
-
-    Examples
-    --------
-    >>> parse_formats("html, svg", ["html", "svg", "pdf"])
-    ['html', 'svg']
-    """
+    """Return formats that were asked for, in a list or with commas between, each once."""
     named = asked.split(",") if isinstance(asked, str) else asked
     formats = [name.strip().lower() for name in named if name.strip()]
     listed = ", ".join(known)

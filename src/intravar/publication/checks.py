@@ -29,11 +29,14 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
     larger = f"{about}{total:,} {words.cases} of {words.counted(n_physicians - hidden)}"
     smaller = f"{words.counted(hidden)} with {shown(1, smallest)} {words.cases} each"
     covariates, columns = check.prepared.covariates, check.prepared.origin
+    decision, positive, _ = check.prepared.decision
+    share = _share(check)
+    told = "nearly all or nearly none" if share is None else f"{100 * share:.0f} %"
     coded = f", coded in {len(columns)} columns" if len(columns) != len(covariates) else ""
     lines = [
         ", and ".join([larger] * (hidden < n_physicians) + [smaller] * (hidden > 0)),
         *_panel_lines(check),
-        _decision_line(check),
+        f"decision '{decision}': {told} are '{positive}'",
         f"{len(covariates)} covariates in use{coded}",
         f"missing values: {_missing_line(check, several=several)}",
         *(f"dropped: {line}" for line in _dropped_lines(check, several=several)),
@@ -164,14 +167,6 @@ def _panel_lines(check: Check) -> list[str]:
     if low == high:
         return [f"panels of {'about ' if smallest > 1 else ''}{low:,} {cases}"]
     return [f"panels of {low:,} to {high:,} {cases}, {middle:,} in the middle"]
-
-
-def _decision_line(check: Check) -> str:
-    name, positive, _ = check.prepared.decision
-    share = _share(check)
-    if share is None:
-        return f"decision '{name}': nearly all or nearly none are '{positive}'"
-    return f"decision '{name}': {100 * share:.0f} % are '{positive}'"
 
 
 def _missing_line(check: Check, *, several: bool = False) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray, FloatArray
+from intravar.arrays import FloatArray
 from intravar.estimators.predictability import MOST_WORDS
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
@@ -161,6 +161,12 @@ def _shown_scores(
         no_repeats = no_size | findings.hidden_repeats(seen, n_patients, request.smallest_cell)
         if across is not None:
             no_repeats |= across.repeats
+    no_close = None
+    if measurement.location is not None:
+        scores, learned = measurement.main.scores, measurement.check.prepared.observed
+        close = in_places(measurement.location.n_close.astype(np.float64), scores, learned)
+        few = hiding.few_of(request.smallest_cell, close, n_patients - close)
+        no_close = few | np.isnan(close)  # of whom nothing is known nothing is told
     names = hiding.names_of(measurement.main.scores)
     return {
         name: shown_scores(
@@ -171,21 +177,11 @@ def _shown_scores(
             min_reliability=request.min_reliability,
             beside=parts,
             hide_repeats=no_repeats,
-            hide_close=_hidden_close(measurement),
+            hide_close=no_close,
             secrets=None if secret is None else np.array([secret(each) for each in names]),
         )
         for name, each in measurement.fitted.items()
     }
-
-
-def _hidden_close(measurement: Measurement) -> BoolArray | None:
-    """Tell of whom close calls, or the others, are few; None where nobody has any."""
-    if measurement.location is None:
-        return None
-    scores, learned = measurement.main.scores, measurement.check.prepared.observed
-    close = in_places(measurement.location.n_close.astype(np.float64), scores, learned)
-    few = hiding.few_of(measurement.request.smallest_cell, close, scores.n_patients - close)
-    return few | np.isnan(close)  # of whom nothing is known nothing is told
 
 
 def _share(measurement: Measurement, published: ShownScores, phase: float) -> float | None:

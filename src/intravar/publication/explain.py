@@ -161,41 +161,39 @@ class CaseShown:
 def cases_shown(table: pl.DataFrame, decision: str, words: Words, most: int) -> list[CaseShown]:
     """Put the cases of :func:`intravar.explain` side by side, a patient with `most` others."""
     cases = []
-    for _, rows in table.group_by("case", maintain_order=True):
-        pairs = [pair.to_dicts() for _, pair in rows.group_by("pair", maintain_order=True)]
-        cases.append(_case(pairs[:most], words.decision or decision, words))
+    for _, found in table.group_by("case", maintain_order=True):
+        pairs = [pair.to_dicts() for _, pair in found.group_by("pair", maintain_order=True)][:most]
+        first = pairs[0][0]
+        yes = first["row"] == first["row_for"]
+        own, other = ("for", "against") if yes else ("against", "for")
+        alone = first[f"row_{other}"] is None
+        said = {"for": "yes", "against": "no"}
+        heads = ["", f"row {first['row']:,}: {said[own]}"]
+        heads += [f"row {pair[0][f'row_{other}']:,}: {said[other]}" for pair in pairs if not alone]
+        same, shown = [], []
+        for lines in zip(*pairs, strict=True):
+            label, value = words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]
+            if all(line["difference"] == "same" for line in lines):
+                same.append(f"{label} {value}")
+                continue
+            cells = [label, str(value)]
+            for line in lines[: 0 if alone else None]:
+                sign, far = line["difference"][0], line["difference"][1:]
+                if other == "against":  # the difference is that of "for" from "against"
+                    sign = {"+": "-", "-": "+"}.get(sign, sign)
+                told = f" ({sign}{far})" if sign in "+-" else ""
+                cells.append(f"{line[f'decided_{other}']}{told}")
+            shown.append(cells)
+        row = (
+            f"{first['case']}. Data row {first['row']:,}, {words.decision or decision}: {said[own]}"
+        )
+        if first["kind"] == "pair":
+            far = f"{first['distance']:.3g}"
+            heading = f"pair {first['case']}: two {words.cases} alike, distance {far}"
+        elif first["kind"] == "surprise":
+            likely = round(100 * (1 - first["predicted"] if yes else first["predicted"]))
+            heading = f"{row}; predicted was {said[other]}, with {likely} of 100."
+        else:
+            heading = f"{row}, though surely {'not ' * yes}eligible by the rule."
+        cases.append(CaseShown(heading, heads, shown, same, alone))
     return cases
-
-
-def _case(pairs: list[list[dict[str, Any]]], decision: str, words: Words) -> CaseShown:
-    first = pairs[0][0]
-    yes = first["row"] == first["row_for"]
-    own, other = ("for", "against") if yes else ("against", "for")
-    alone = first[f"row_{other}"] is None
-    said = {"for": "yes", "against": "no"}
-    heads = ["", f"row {first['row']:,}: {said[own]}"]
-    heads += [f"row {pair[0][f'row_{other}']:,}: {said[other]}" for pair in pairs if not alone]
-    same, shown = [], []
-    for lines in zip(*pairs, strict=True):
-        label, value = words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]
-        if all(line["difference"] == "same" for line in lines):
-            same.append(f"{label} {value}")
-            continue
-        cells = [label, str(value)]
-        for line in lines[: 0 if alone else None]:
-            sign, far = line["difference"][0], line["difference"][1:]
-            if other == "against":  # the difference is that of "for" from "against"
-                sign = {"+": "-", "-": "+"}.get(sign, sign)
-            told = f" ({sign}{far})" if sign in "+-" else ""
-            cells.append(f"{line[f'decided_{other}']}{told}")
-        shown.append(cells)
-    row = f"{first['case']}. Data row {first['row']:,}, {decision}: {said[own]}"
-    if first["kind"] == "pair":
-        far = f"{first['distance']:.3g}"
-        heading = f"pair {first['case']}: two {words.cases} alike, distance {far}"
-    elif first["kind"] == "surprise":
-        likely = round(100 * (1 - first["predicted"] if yes else first["predicted"]))
-        heading = f"{row}; predicted was {said[other]}, with {likely} of 100."
-    else:
-        heading = f"{row}, though surely {'not ' * yes}eligible by the rule."
-    return CaseShown(heading, heads, shown, same, alone)

@@ -8,6 +8,7 @@ files with their digests; nothing that is not in such a list is ever replaced or
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -213,17 +214,12 @@ def recover(out: Path) -> None:
                         os.replace(place.old / name, place.target / name)
                 shutil.rmtree(place.old, ignore_errors=True)
         commit.unlink()
-    for left in commit.parent.glob(f".{_plain(commit.name)}.????????.part"):
+    for left in commit.parent.glob(f".{glob.escape(commit.name)}.????????.part"):
         left.unlink(missing_ok=True)
     for target in (out.absolute(), private_folder(out)):
-        for left in target.parent.glob(f".{_plain(target.name)}.intravar-????????.*"):
+        for left in target.parent.glob(f".{glob.escape(target.name)}.intravar-????????.*"):
             if left.suffix in (".part", ".old"):
                 shutil.rmtree(left, ignore_errors=True)
-
-
-def _plain(name: str) -> str:
-    """Keep a folder's name from being taken for a pattern."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
 def _beside(out: Path, suffix: str) -> Path:

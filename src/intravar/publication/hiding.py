@@ -43,25 +43,12 @@ def is_few(count: float, smallest: int = SMALLEST_CELL) -> bool:
     What is told of a physician changes where a count is few or is not. Whoever sees two
     publications that differ by one patient, and one of them tells more, knows that the count
     crossed that bar: it must not be a small one on either side, and so zero is few as well.
-
-    Examples
-    --------
-    >>> [is_few(count) for count in (0, 1, 11, 11.9, 12)]
-    [True, True, True, True, False]
-    >>> is_few(0, smallest=1)
-    False
     """
     return smallest > 1 and count < smallest + 1
 
 
 def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -> str:
-    """Write a count, or the range in which it lies; that of a `whole` also where the rest is small.
-
-    Examples
-    --------
-    >>> shown(1234), shown(3), shown(0), shown(98, whole=100)
-    ('1,234', '1 to 10', '0', 'all but 1 to 10')
-    """
+    """Write a count, or a range where it is small, or where the rest of a `whole` is."""
     if is_small(count, smallest):
         return f"1 to {smallest - 1}" if smallest > 2 else "1"
     if whole is not None and is_small(whole - count, smallest):
@@ -97,13 +84,7 @@ def rounded_rows(table: pl.DataFrame, kind: type[Row], digits: int = DIGITS) -> 
 
 
 def two_digits(count: int) -> int:
-    """Round a count to two digits: exact parts would add up to an exact total.
-
-    Examples
-    --------
-    >>> two_digits(1234), two_digits(47)
-    (1200, 50)
-    """
+    """Round a count to two digits: exact parts would add up to an exact total."""
     return round(count, -max(1, len(str(count)) - 2))
 
 
@@ -111,11 +92,6 @@ def coarse(value: float | None, step: float, phase: float = 0.5) -> float | None
     """Round a fraction to a multiple of a step; None where it is not defined.
 
     With a secret `phase` between 0 and 1 nobody can tell which patient took it across an edge.
-
-    Examples
-    --------
-    >>> coarse(0.1234, 0.02), coarse(float("nan"), 0.02)
-    (0.12, None)
     """
     if value is None or value != value:
         return None
@@ -126,11 +102,6 @@ def moved(n: float, smallest: int = SMALLEST_CELL) -> float:
     """Return how far few exceptions of one physician move a figure over so many patients.
 
     Two dozen patients are taken, or more where larger counts are hidden.
-
-    Examples
-    --------
-    >>> moved(1200), moved(1200, smallest=1)
-    (0.02, 0.0)
     """
     return max(24, 2 * (smallest + 1)) / max(n, 1) if smallest > 1 else 0.0
 

@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
@@ -72,13 +71,7 @@ class Band:
 
     @classmethod
     def of_text(cls, text: str) -> Band:
-        """Return the band that is told in these words.
-
-        Examples
-        --------
-        >>> Band.of_text("at most 0.25"), Band.of_text("0.10 to 0.35"), Band.of_text("0.10 or more")
-        (Band(low=0.0, high=0.25), Band(low=0.1, high=0.35), Band(low=0.1, high=0.5))
-        """
+        """Return the band that is told in these words."""
         if text.startswith("at most "):
             return cls(0.0, float(text.removeprefix("at most ")))
         if text.endswith(" or more"):
@@ -200,14 +193,20 @@ def shown_scores(
     ).head(len(measured))
     if smallest_cell > 1:
         results = rounded(results)
-    reasons = _reasons(scores, evidence, hidden, smallest_cell, min_panel)
-    reasons[measured] = None
+    reasons: list[str | None] = []
+    for at, n in enumerate(scores.n_patients.tolist()):
+        # Of a hidden panel with a hidden score it is not even told whether it is too small.
+        unknown = hidden.score[at] and hidden.size[at]
+        small = None if unknown else too_small(int(hidden.least[at]), min_panel)
+        few = "decisions" if is_few(n, smallest_cell) else evidence.events
+        why = small or f"at most {smallest_cell} {few}, too few to publish"
+        reasons.append(None if at in measured else why)
     table = _masked(results, measured, hidden, hide_repeats, hide_close).with_columns(
         pl.Series("physician", scores.physician),
         pl.Series("band", [band and band.text for band in bands], pl.String),
         pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", scores.n_patients)),
         pl.col("reportable").fill_null(value=False),
-        pl.coalesce("reason", pl.Series(reasons.tolist(), dtype=pl.String)),
+        pl.coalesce("reason", pl.Series(reasons, dtype=pl.String)),
     )
     if scores.most < 1:  # reliability depends on the size alone
         table = table.with_columns(pl.when(pl.Series(~hidden.size)).then(pl.col("reliability")))
@@ -247,21 +246,6 @@ def _masked(
         pl.when(pl.Series(may)).then(pl.col([each.name for each in COLUMNS if each.shown == shown]))
         for shown, may in allowed.items()
     )
-
-
-def _reasons(
-    scores: Scores, evidence: Evidence, hidden: HiddenParts, smallest: int, min_panel: int
-) -> NDArray[np.object_]:
-    """Say of everybody why a score would not be shown."""
-    told = []
-    for n, least, score, size in zip(
-        scores.n_patients, hidden.least, hidden.score, hidden.size, strict=True
-    ):
-        # Of a hidden panel with a hidden score it is not even told whether it is too small.
-        small = None if score and size else too_small(int(least), min_panel)
-        few = "decisions" if is_few(n, smallest) else evidence.events
-        told.append(small or f"at most {smallest} {few}, too few to publish")
-    return np.array(told, dtype=object)
 
 
 def _bands(

@@ -128,7 +128,13 @@ def published_strata(
     the strata of somebody are `hidden`, figures are rounded more coarsely.
     """
     rows = strata.levels.to_dicts()
-    shown = _shown(rows, smallest)
+    shown = [
+        row
+        for row in rows
+        if not _tells_few(row["n_patients"], round(row["rate"] * row["n_patients"]), smallest)
+    ]
+    if len(shown) == len(rows) - 1:
+        shown.remove(min(shown, key=lambda row: int(row["n_patients"])))
 
     def step(n: float, finest: float = 0.01) -> float:
         return hiding.coarse_step(n if hidden else float("inf"), smallest, finest=finest)
@@ -159,18 +165,6 @@ def published_strata(
         matters=MATTERS,
         lines=(),
     )
-
-
-def _shown(rows: list[dict[str, Any]], smallest: int) -> list[dict[str, Any]]:
-    """Return the strata that may be shown."""
-    safe = [
-        row
-        for row in rows
-        if not _tells_few(row["n_patients"], round(row["rate"] * row["n_patients"]), smallest)
-    ]
-    if len(safe) == len(rows) - 1:
-        safe.remove(min(safe, key=lambda row: int(row["n_patients"])))
-    return safe
 
 
 def _tells_few(n_patients: int, decided_for: int, smallest: int) -> bool:

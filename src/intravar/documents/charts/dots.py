@@ -24,12 +24,6 @@ def dot_plot(
     """Plot a dot for everybody, stacked in steps; labels stand above, none over another.
 
     Values that round to the same multiple of `step` stand above each other.
-
-    Examples
-    --------
-    >>> plot = dot_plot([Dot(3), Dot(3.2), Dot(9, label="Ada")], 350, "of 100", ends=(0, 10))
-    >>> len({part.split('cx="')[1].split('"')[0] for part in plot.parts if "<circle" in part})
-    2
     """
     dots = [dot._replace(label=shortened(dot.label, LONGEST)) for dot in dots]
     lanes = _lanes([dot for dot in dots if dot.label], width, ends)

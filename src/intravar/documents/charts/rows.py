@@ -62,12 +62,6 @@ def row_plot(
 
     The axis ends with `most`, or a little behind the largest value. Labels stand beside the rows
     where there is room, else above.
-
-    Examples
-    --------
-    >>> plot = row_plot([Labelled("Ada", [Dot(3, "3")], [("interval", 1, 5)])], "of 10")
-    >>> plot(350).height
-    84
     """
     end = 1.05 * max(row.most for row in rows) if most is None else most
     longest = max(text_width(row.label) for row in rows)
@@ -124,14 +118,7 @@ TITLE = 22
 
 
 def panels(drawings: Sequence[Drawing], columns: int, titles: Sequence[str] = ()) -> Drawing:
-    """Return one picture of several, so many in a row, each with a title or none with one.
-
-    Examples
-    --------
-    >>> whole = panels([Drawing(100, 50), Drawing(100, 50), Drawing(100, 60)], 2)
-    >>> whole.width, whole.height
-    (200, 110)
-    """
+    """Return one picture of several, so many in a row, each with a title or none with one."""
     whole, top = Drawing(0, 0), 0
     room = TITLE if titles else 0
     for first in range(0, len(drawings), columns):

@@ -229,16 +229,6 @@ def _named(row: dict[str, Any], funnel: deciders.Funnel | None) -> str:
     return f"{deciders.hint(row)}, {apart}"
 
 
-def _important(decision: Decision, words: Words) -> str:
-    """Name the covariates that decisions depend on most; nothing where none does."""
-    rule, group = decision.rule, decision.group
-    explained = None if group is None else group.explained
-    if rule.auc is None or (explained is not None and (explained.value or 0.0) < SOME_RULE):
-        return ""
-    named = [words.label(row.covariate) for row in rule.importance[:3] if row.importance >= TELLS]
-    return ", ".join(named[:-1]) + f" and {named[-1]}" if len(named) > 1 else "".join(named)
-
-
 def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words) -> list[str]:
     """Return what to do next, the most pressing first, in words that need no software."""
     steps = [
@@ -269,8 +259,15 @@ def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words)
     largest = max(parts, key=lambda part: part.of_hundred, default=None)
     if largest is not None and largest.of_hundred >= 1:
         steps.append(f"{largest.remedy} ({largest.shown} of 100).")
-    if important := _important(decision, words):
-        steps.append(f"Start with the factors that weigh most in the decision: {important}.")
+    named = [
+        words.label(row.covariate)
+        for row in decision.rule.importance[:3]
+        if row.importance >= TELLS
+    ]
+    explained = None if decision.group is None else decision.group.explained
+    if named and (explained is None or (explained.value or 0.0) >= SOME_RULE):
+        listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+        steps.append(f"Start with the factors that weigh most in the decision: {listed}.")
     if decision.claim != "about":
         steps.append(
             "To learn how far below the limit the truth lies, let colleagues judge pairs of "

@@ -111,7 +111,11 @@ def report(
     if pairs:
         told = f"This page shows single {words.cases}, because it was asked for."
         note = blocks.Note(told, "Keep it where the data are.", "alarm")
-        parts = [note, *parts, *_pairs(pairs, words)]
+        title = f"Decisions behind the scores (single {words.cases})"
+        parts = [note, *parts, blocks.Heading(title, 1, "pairs", "Pairs")]
+        for who, cases in pairs.items():
+            none = [blocks.Paragraph(NO_CASES)]
+            parts.append(blocks.Annex(who, case_blocks(cases, who) or none))
     return blocks.Document(words.title or usual, told_of, parts)
 
 
@@ -127,15 +131,6 @@ def table_document(published: Published) -> blocks.Document:
         parts += own
     told_of = about(published, decision) if published.joint is None else joint_about(published)
     return blocks.Document(f"All {words.counted(decision.n_physicians)}", told_of, parts)
-
-
-def _pairs(pairs: Mapping[str, Sequence[CaseShown]], words: Words) -> list[Block]:
-    """Return decisions behind the scores, beside the cases most alike decided otherwise."""
-    title = f"Decisions behind the scores (single {words.cases})"
-    parts: list[Block] = [blocks.Heading(title, 1, "pairs", "Pairs")]
-    for who, cases in pairs.items():
-        parts.append(blocks.Annex(who, case_blocks(cases, who) or [blocks.Paragraph(NO_CASES)]))
-    return parts
 
 
 def case_blocks(cases: Sequence[CaseShown], name: str) -> list[Block]:
@@ -169,6 +164,7 @@ def sections(published: Published, decision: Decision) -> list[Block]:
     """Return all sections of a decision, in the order in which they are read."""
     words, found = published.words, decision.review
     table = decider_table(decision, words)
+    figures, sentences = _made(decision, words, "physicians-picture", "ends", "funnel")
     review: list[Block] = []
     if found is not None:
         lines = [review_sentence(found, words), *review_lines(found, words)]
@@ -179,24 +175,15 @@ def sections(published: Published, decision: Decision) -> list[Block]:
     return [
         *first_screen(decision, words),
         *review,
-        *deciders_section(decision, words, table),
+        blocks.Heading(f"The {words.deciders}", 1, "result", words.Deciders),
+        *([blocks.SideBySide(figures)] if len(figures) > 1 else figures),
+        *sentences,
+        *([table] if sum(row.shown for row in table.rows) <= MOST_IN_TEXT else []),
         *(strata_section(published, decision) if decision.verdict != NOTHING else []),
         *rule_section(decision, words),
         *trust_section(decision, words),
         *data_section(published, decision),
         *annex(decision, words, table),
-    ]
-
-
-def deciders_section(decision: Decision, words: Words, table: Table) -> list[Block]:
-    """Return the charts and the table of deciders."""
-    figures, sentences = _made(decision, words, "physicians-picture", "ends", "funnel")
-    short = sum(row.shown for row in table.rows) <= MOST_IN_TEXT
-    return [
-        blocks.Heading(f"The {words.deciders}", 1, "result", words.Deciders),
-        *([blocks.SideBySide(figures)] if len(figures) > 1 else figures),
-        *sentences,
-        *([table] if short else []),
     ]
 
 
