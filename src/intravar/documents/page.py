@@ -52,7 +52,7 @@ def packed_rows(table: Table) -> Markup | None:
 
 
 def packed_column(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return the texts of a column in order, from where on they are no value, and which rows have."""
+    """Return the texts of a column in order, from where on they are no value, and where."""
     last = {cell.text: cell for cell in cells}
     ordered = sorted((_order(cell), text) for text, cell in last.items())
     place = {text: at for at, (_, text) in enumerate(ordered)}

@@ -194,13 +194,14 @@ def shown_scores(
     if smallest_cell > 1:
         results = rounded(results)
     reasons: list[str | None] = []
+    shown = set(measured.tolist())
     for at, n in enumerate(scores.n_patients.tolist()):
         # Of a hidden panel with a hidden score it is not even told whether it is too small.
         unknown = hidden.score[at] and hidden.size[at]
         small = None if unknown else too_small(int(hidden.least[at]), min_panel)
         few = "decisions" if is_few(n, smallest_cell) else evidence.events
         why = small or f"at most {smallest_cell} {few}, too few to publish"
-        reasons.append(None if at in measured else why)
+        reasons.append(None if at in shown else why)
     table = _masked(results, measured, hidden, hide_repeats, hide_close).with_columns(
         pl.Series("physician", scores.physician),
         pl.Series("band", [band and band.text for band in bands], pl.String),

@@ -259,13 +259,14 @@ def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words)
     largest = max(parts, key=lambda part: part.of_hundred, default=None)
     if largest is not None and largest.of_hundred >= 1:
         steps.append(f"{largest.remedy} ({largest.shown} of 100).")
-    named = [
-        words.label(row.covariate)
-        for row in decision.rule.importance[:3]
-        if row.importance >= TELLS
-    ]
+    rule = decision.rule
+    named = [words.label(row.covariate) for row in rule.importance[:3] if row.importance >= TELLS]
     explained = None if decision.group is None else decision.group.explained
-    if named and (explained is None or (explained.value or 0.0) >= SOME_RULE):
+    if (
+        named
+        and rule.auc is not None
+        and (explained is None or (explained.value or 0.0) >= SOME_RULE)
+    ):
         listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
         steps.append(f"Start with the factors that weigh most in the decision: {listed}.")
     if decision.claim != "about":
