@@ -106,14 +106,11 @@ def row_figure(
     axis: str = "decided differently, of 100 pairs",
     *,
     most: float | None = None,
-    reading: str = "",
-    key: Key = (),
-    heading: str | None = None,
+    **look: Any,
 ) -> Figure:
     """Return a chart with a labelled row per name, which says in words what its marks say."""
     told = f"{'; '.join(row.told for row in rows)}."
-    plot = row_plot(rows, axis, most=most)
-    return charted(name, title, told, plot, reading=reading, key=key, heading=heading)
+    return charted(name, title, told, row_plot(rows, axis, most=most), **{"reading": "", **look})
 
 
 @dataclass(frozen=True)

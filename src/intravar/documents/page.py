@@ -1,8 +1,7 @@
 """Write a document as a page: one HTML file that opens offline and fetches nothing.
 
 The rows of a very long table are packed for a script that shows some at a time: every column is its
-different texts, the lowest value first, and which of them each row has. Sorting and searching go
-over all rows, and the page stays small.
+different texts, the lowest value first, and which of them each row has.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The packages of the extra `files`, and typst: from a template and data to a PDF, or to pictures.
 
-The template is ours; what is shown comes in as data and is never read as markup. Nothing is
-fetched, and the same content gives the same file. What needs a package imports it when a file is
-made.
+What is shown comes in as data and is never read as markup; the same content gives the same file.
 """
 
 from __future__ import annotations

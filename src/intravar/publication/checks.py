@@ -72,16 +72,11 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
         missing_policy=check.prepared.missing,
         missing=_missing_line(check, several=several),
         dropped=tuple(_dropped_lines(check, several=several)),
-        leaks=published_leaks(check),
+        leaks=tuple(Leak(leak.column, leak.why) for leak in check.prepared.leaks),
         method=check.method,
         estimated_seconds=round(check.cost.seconds, 1),
         estimated_memory_mb=round(check.cost.memory_mb),
     )
-
-
-def published_leaks(check: Check) -> tuple[Leak, ...]:
-    """Return the columns that may give the decision away."""
-    return tuple(Leak(leak.column, leak.why) for leak in check.prepared.leaks)
 
 
 def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication import findings, hiding, results
-from intravar.publication.checks import published_check, published_leaks
+from intravar.publication.checks import published_check
 from intravar.publication.folders import shown_source
 from intravar.publication.group import FINE, group_digits, published_group, step_over_all
 from intravar.publication.joint import published_joint
@@ -84,6 +84,12 @@ def _decision(
     middles = [band.middle for band in main.bands if band is not None]
     told = [*values, *middles] if measurement.main.scores.determined else []
     median = float(np.median(told)) if told else None
+    check = replace(
+        published_check(measurement.check, several=across is not None),
+        source=shown_source(measurement.check.source),
+        n_patients=main.n_patients,
+        decision_share=_share(measurement, main, phase),
+    )
     decision = Decision(
         decision=name,
         verdict=measurement.verdict,
@@ -104,15 +110,10 @@ def _decision(
         unrecorded=findings.published_unrecorded(measurement, group),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
         own_rules=shown_differences(measurement, set(reportable), names),
-        leaks=published_leaks(measurement.check),
+        leaks=check.leaks,
         warnings=tuple(measurement.warnings),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
-        check=replace(
-            published_check(measurement.check, several=across is not None),
-            source=shown_source(measurement.check.source),
-            n_patients=main.n_patients,
-            decision_share=_share(measurement, main, phase),
-        ),
+        check=check,
         diagnostics=findings.shown_diagnostics(measurement, shown, names),
         review=None,
         physicians=physicians,

@@ -14,7 +14,7 @@ from intravar.errors import InputError, option, unknown_name
 from intravar.frames import handed_back
 from intravar.measurement.cases.tables import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.publication.files import is_published, read_published
+from intravar.publication.files import measurement_folder, read_published
 from intravar.publication.folders import private_folder
 from intravar.publication.pseudonyms import Addresses, as_known
 from intravar.wording import Sentence, Words
@@ -98,13 +98,7 @@ def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
 
 
 def file_of(name: str, at: int) -> str:
-    """Return the private file of a decision: the first has the plain name.
-
-    Examples
-    --------
-    >>> file_of("cases.parquet", 0), file_of("cases.parquet", 1)
-    ('cases.parquet', 'cases-2.parquet')
-    """
+    """Return the private file of a decision: "cases.parquet", then "cases-2.parquet"."""
     stem, _, suffix = name.rpartition(".")
     return name if at == 0 else f"{stem}-{at + 1}.{suffix}"
 
@@ -132,11 +126,7 @@ def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None)
 
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
     """Return the folder of a measurement and the private one beside it."""
-    path = Path(folder)
-    if not is_published(path):
-        raise InputError(
-            f"'{path}' is not the folder of a measurement; name what 'intravar measure --out' wrote"
-        )
+    path = measurement_folder(folder)
     return path, private_folder(path.resolve())
 
 

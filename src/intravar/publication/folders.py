@@ -1,9 +1,9 @@
 """A measurement as folders: one to hand on, and a private one beside it.
 
-Both are written beside their places first, whole. Then one small file, the commit, is put beside
-them: from that moment on the new result counts, and whoever comes next finishes what an
-interruption left undone. Without the commit, what was left is taken away. Each folder lists its
-files with their digests; nothing that is not in such a list is ever replaced or removed.
+Both are written beside their places first. Then one small file, the commit, is put beside them:
+from that moment on the new result counts, and whoever comes next finishes what was interrupted.
+Each folder lists its files with their digests; nothing that is not in such a list is replaced or
+removed.
 """
 
 from __future__ import annotations
@@ -121,13 +121,7 @@ def _foreign(folder: Path, kind: Kind) -> list[str]:
 
 
 def shown_source(source: str) -> str:
-    """Return what may be told of a source: the name of a file without its folders.
-
-    Examples
-    --------
-    >>> shown_source("/home/ann/patients.csv"), shown_source("postgresql://ann@host/db")
-    ('patients.csv', 'postgresql://ann@host/db')
-    """
+    """Return what may be told of a source: an address, or a file without its folders."""
     return source if "://" in source else Path(source).name
 
 

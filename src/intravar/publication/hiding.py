@@ -1,12 +1,10 @@
 """What must be hidden or rounded: disclosure control as short pure functions.
 
-A count of 1 to `smallest - 1` patients or events can point at a person. Zero points at nobody and
-is shown; so is everything from `smallest` on.
-
-Several decisions of the same patients tell more side by side. Two panel sizes that differ by few
-tell how many miss a decision. A size that one decision hides must not stand in another whose panel
-is the same, or differs by few. Where nobody got two decisions together, or everybody did, rates
-tell how many patients got each combination. What follows from two decisions is hidden in both.
+A count of 1 to `smallest - 1` patients or events can point at a person; zero points at nobody.
+Several decisions of the same patients tell more side by side: two panel sizes that differ by few
+tell how many miss a decision, a size that one hides must not follow from another, and rates tell
+combinations where nobody, or everybody, got two together. What follows from two decisions is hidden
+in both.
 """
 
 from __future__ import annotations
@@ -40,9 +38,8 @@ def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:
 def is_few(count: float, smallest: int = SMALLEST_CELL) -> bool:
     """Tell whether a count is small, or would be with one patient more or less.
 
-    What is told of a physician changes where a count is few or is not. Whoever sees two
-    publications that differ by one patient, and one of them tells more, knows that the count
-    crossed that bar: it must not be a small one on either side, and so zero is few as well.
+    Whoever sees two publications that differ by one patient, and one of them tells more, knows that
+    the count crossed a bar: it must not be small on either side, and so zero is few as well.
     """
     return smallest > 1 and count < smallest + 1
 
@@ -62,7 +59,7 @@ def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
 
 
 def safe_total(parts: list[int], smallest: int = SMALLEST_CELL) -> tuple[int, int]:
-    """Return the sum of the parts that may be shown, and how many may not: that is never formed."""
+    """Return the sum of the parts that may be shown, and how many may not: no exact total."""
     visible = [part for part in parts if not is_small(part, smallest)]
     return sum(visible), len(parts) - len(visible)
 

@@ -1,11 +1,10 @@
 """What several decisions hand on: the joint figures without names and small counts.
 
-Whoever knows how many got each decision learns from a joint figure how many got them together. A
-number is therefore told only where no combination of decisions is that of few patients, where those
-of whom a decision is missing are none or many, and where panel and reliability reach the request's
-limits. Elsewhere there is a band. It follows from what is published of each decision by itself, and
-so tells nothing more: two patients differ in at least one decision at least as often as in any one
-of them, and at most as often as in all of them added up.
+A joint figure is a number only where no combination of decisions is that of few patients, where
+those of whom a decision is missing are none or many, and where panel and reliability reach the
+request's limits. Elsewhere there is a band, which follows from what is published of each decision:
+two patients differ in at least one at least as often as in any one of them, and at most as often as
+in all added up.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Pseudonyms under a secret key, and who is meant by a name or a pseudonym.
 
-The same physician gets the same one under the same key. A plain hash of a name is no protection:
-whoever has a list of names can hash them all.
+Without a key, whoever has a list of names could work out all of them.
 """
 
 from __future__ import annotations
@@ -92,17 +91,6 @@ def pseudonym(name: str, key: bytes) -> str:
     return f"P-{letters[:4]}-{letters[4:]}"
 
 
-def is_pseudonym(text: str) -> bool:
-    """Tell whether a text has the form of a pseudonym.
-
-    Examples
-    --------
-    >>> is_pseudonym("P-D4ZV-R2C2"), is_pseudonym("P-Ada")
-    (True, False)
-    """
-    return _FORM.fullmatch(text) is not None
-
-
 def readable(path: Path) -> bool:
     """Tell whether a file is there and may be looked at."""
     try:
@@ -165,11 +153,6 @@ class Addresses:
         key = private / KEY_FILE
         return cls(published, read_names(key) if readable(key) else {}, decider)
 
-    @property
-    def shows_names(self) -> bool:
-        """Whether what was handed on names people."""
-        return any(name in self.published for name in self.names.values())
-
     def found(self, given: str) -> str:
         """Return what a physician is called in what was handed on, from a name or a pseudonym."""
         given = as_known(given, [*self.published, *self.names, *self.names.values()])
@@ -192,6 +175,6 @@ class Addresses:
 
     def pseudonym_of(self, shown: str) -> str | None:
         """Return the pseudonym of a physician; None where it is not known."""
-        if shown in self.names or (not self.names and is_pseudonym(shown)):
+        if shown in self.names or (not self.names and _FORM.fullmatch(shown)):
             return shown
         return next((each for each, name in self.names.items() if name == shown), None)

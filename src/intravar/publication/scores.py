@@ -1,16 +1,14 @@
 """What may be published of scores: nothing from which a small count could be worked out.
 
 Uncertainty across physicians and ranks are computed again from the scores that are shown, and from
-the middles of bands. Whoever knows the method therefore learns nothing about a hidden row from them
-beyond its band. Numbers are rounded on top of it.
-
-A hidden score is told as a band. There are two, and they overlap: at most 0.25, and 0.10 or more.
-A score between is told as the one or the other by a secret of the physician's own, drawn from the
-key of the pseudonyms. Were there one edge that everybody knows, two publications that differ by one
-patient would tell the count of whoever crosses it. Between 0.10 and 0.25 lie at least two counts in
-any panel that gets a band, so that even who crosses tells no count. Where the panel's size is shown
-and the score is one of counted decisions, the band also ends where the largest hidden count would
-put the score: that follows from the size alone.
+the middles of bands, and rounded. A hidden score is told as a band. There are two, and they
+overlap: at most 0.25, and 0.10 or more. A score between is told as the one or the other by a secret
+of the physician's own, drawn from the key of the pseudonyms. Were there one edge that everybody
+knows, two publications that differ by one patient would tell the count of whoever crosses it.
+Between 0.10 and 0.25 lie at least two counts in any panel that gets a band, so that even who
+crosses tells no count. Where the panel's size is shown and the score is one of counted decisions,
+the band also ends where the largest hidden count would put the score: that follows from the size
+alone.
 """
 
 from __future__ import annotations
@@ -168,11 +166,9 @@ def shown_scores(
 ) -> ShownScores:
     """Return what may be published of the scores of a method.
 
-    `beside` is what other methods must hide: a size or a rate that one of them hides, all hide.
-    Hidden are also cases seen twice of whom few were decided alike, or differently, and close calls
-    where these, or the others, are few; None where nobody has any. The secret of a physician,
-    between 0 and 1, says which of two bands a score between them is told as; without secrets there
-    are no bands.
+    A size or a rate that one of the methods `beside` hides, all hide; so are cases seen twice and
+    close calls where these, or the others, are few. The secret of a physician, between 0 and 1,
+    says which of two bands a score between them is told as; without secrets there are no bands.
     """
     hidden = hidden_parts(scores, evidence, smallest_cell)
     for other in beside:

@@ -87,10 +87,9 @@ def unsafe_physicians(
 ) -> set[str]:
     """Return of whom strata would give a small count away.
 
-    These are they of whom few were decided one way in some stratum, a stratum without patients
-    included; whose panel size is hidden, since that of all strata tells it; and of whom few decided
-    one way have no stratum, a date missing say, since that follows by subtraction. `panels` are
-    patients, and those decided for, by physician; None where the panel size is hidden.
+    Few were decided one way in some stratum, or few have no stratum, a date missing say; or their
+    panel size is hidden, which all strata tell. `panels` are patients, and those decided for, by
+    physician; None where the panel size is hidden.
     """
     if smallest <= 1:
         return set()
@@ -177,11 +176,10 @@ def strata_tables(
     hidden: Mapping[str, set[str]],
     smallest: int,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return what may be told of single physicians: their strata, and their changes.
+    """Return what may be told of single physicians: all strata or none, and their changes.
 
-    Of a physician all strata are shown or none: one that is hidden would follow from the whole and
-    the others. What changes of all say about one of them is worked out from those that are shown.
-    `strata` and `hidden`, of whom nothing may be told, are by what patients were dealt.
+    What changes of all say about one of them is worked out from those that are shown. `strata` and
+    `hidden`, of whom nothing may be told, are by what patients were dealt.
     """
     digits = 3 if smallest > 1 else 6
     cells, changes = [], []
@@ -245,7 +243,17 @@ def course_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
         lines.append(
             "What is decided depends on when: the rule changed. Each period is measured by its own."
         )
-    lines.append(_change_line(found.change, words))
+    moved = found.change
+    low, value, high = (
+        "–" if each is None else f"{round(100 * each):+d}"
+        for each in (moved.low, moved.value, moved.high)
+    )
+    what = "less" if (moved.value or 0) > 0 else "more"
+    how = "no change of consistency that matters is shown: {told}."
+    if (moved.probability or 0) >= SURE:
+        how = "{deciders} became {what} consistent: {told} from the first to the last."
+    told = f"{value} [{low}, {high}] of 100 pairs"
+    lines.append(words.fill("On {cases} alike, " + how, what=what, told=told))
     if found.n_changed is not None:
         lines.append(
             words.fill(
@@ -257,19 +265,6 @@ def course_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
             )
         )
     return [*lines, *_noise_lines(found.strata, words)]
-
-
-def _change_line(change: Change, words: Words) -> str:
-    low, value, high = (
-        "–" if each is None else f"{round(100 * each):+d}"
-        for each in (change.low, change.value, change.high)
-    )
-    what = "less" if (change.value or 0) > 0 else "more"
-    moved = "no change of consistency that matters is shown: {told}."
-    if (change.probability or 0) >= SURE:
-        moved = "{deciders} became {what} consistent: {told} from the first to the last."
-    told = f"{value} [{low}, {high}] of 100 pairs"
-    return words.fill("On {cases} alike, " + moved, what=what, told=told)
 
 
 def _noise_lines(rows: tuple[Stratum, ...], words: Words) -> list[str]:

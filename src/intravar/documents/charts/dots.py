@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from intravar.arrays import FloatArray
-from intravar.documents.charts.plot import BOTTOM, RIGHT, Dot, Plot, text_width
+from intravar.documents.charts.plot import BOTTOM, GRID, RIGHT, Dot, Plot, text_width
 from intravar.text import shortened
 
 #: Letters of a label at the most.
@@ -44,8 +44,7 @@ def dot_plot(
         stacked[place] += 1
         if dot.label:
             lane = 8 + LANE * lanes[dot]
-            line = '<line class="grid" x1="{a}" x2="{a}" y1="{t}" y2="{b}"/>'
-            plot.add(line, a=a, b=b, t=lane + 6)
+            plot.add(GRID, a, a, lane + 6, b)
             left, anchor = _anchored(dot.label, a, width)
             plot.write(dot.label, (left, lane), "label", anchor)
         plot.mark((a, b), dot.hint, dot.kind, who=dot.who, radius=round(radius, 1))

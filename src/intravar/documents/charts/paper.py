@@ -65,13 +65,7 @@ def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
 
 @cache
 def key_colour(look: str) -> str:
-    """Return the colour on paper of what a key names: that of its last class with one.
-
-    Examples
-    --------
-    >>> key_colour("point out") == LOOKS["four"].light
-    True
-    """
+    """Return the colour on paper of what a key names: that of its last class with one."""
     name = look.split()[-1]
     told = [
         colour

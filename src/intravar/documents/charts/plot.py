@@ -63,6 +63,7 @@ Colour: TypeAlias = str | None
 #: Widths of a picture in pixels: on a desk and on a telephone.
 WIDE, NARROW, HEIGHT = 640, 350, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 46
+GRID = '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
 #: Outlines of marks other than circles, in a square from -1 to 1.
 SHAPES = {
     "square": "M-.85,-.85H.85V.85H-.85Z",
@@ -115,32 +116,20 @@ class Drawing:
     height: int = HEIGHT
     parts: list[Markup] = field(default_factory=list)
 
-    def add(self, element: str, /, **values: object) -> None:
+    def add(self, element: str, /, *values: object, **named: object) -> None:
         """Add an element; values are escaped."""
-        self.parts.append(Markup(element).format(**values))
+        self.parts.append(Markup(element).format(*values, **named))
 
     def write(self, text: str, at: Point, kind: str, anchor: str = "middle") -> None:
         """Write a text with its middle at this height."""
-        self.add(
-            '<text class="{kind}" x="{a}" y="{b}" text-anchor="{anchor}">{text}</text>',
-            kind=kind,
-            a=round(at[0], 1),
-            b=round(at[1] + 4, 1),
-            anchor=anchor,
-            text=text,
-        )
+        element = '<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>'
+        self.add(element, kind, round(at[0], 1), round(at[1] + 4, 1), anchor, text)
 
     def box(self, corner: Point, size: Point, hint: str, kind: str, colour: Colour = None) -> None:
         """Add a rectangle in pixels."""
-        self.add(
-            '<rect {look} x="{a}" y="{b}" width="{w}" height="{h}"><title>{hint}</title></rect>',
-            look=_look(kind, colour),
-            a=round(corner[0], 1),
-            b=round(corner[1], 1),
-            w=round(max(size[0], 0.5), 1),
-            h=round(max(size[1], 0.5), 1),
-            hint=hint,
-        )
+        place = (round(each, 1) for each in (*corner, max(size[0], 0.5), max(size[1], 0.5)))
+        element = '<rect {} x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
+        self.add(element, _look(kind, colour), *place, hint)
 
     def mark(
         self,
@@ -154,30 +143,23 @@ class Drawing:
         shape: str = "circle",
     ) -> None:
         """Add a mark in pixels; it says its numbers when pointed at, and whom it stands for."""
-        look = _look(kind, colour)
         title = Markup("<title>{}</title>").format(hint) if hint else ""
         person = "" if who is None else Markup(' data-p="{}"').format(who)
         if shape == "circle":
-            place = Markup('<circle {}{} cx="{}" cy="{}" r="{}">{}</circle>')
-            found = place.format(look, person, *at, radius, title)
+            element = '<circle {}{} cx="{}" cy="{}" r="{}">{}</circle>'
+            self.add(element, _look(kind, colour), person, *at, radius, title)
         else:
-            place = Markup('<path {}{} transform="translate({} {}) scale({})" d="{}">{}</path>')
+            element = '<path {}{} transform="translate({} {}) scale({})" d="{}">{}</path>'
             outline = SHAPES.get(shape, shape)
-            found = place.format(look, person, *at, radius, outline, title)
-        self.parts.append(found)
+            self.add(element, _look(kind, colour), person, *at, radius, outline, title)
 
     def svg(self, title: str, alternative: str) -> Markup:
         """Return the picture with what it shows in words, for those who cannot see it."""
+        kind = "narrow" if self.width == NARROW else "wide" if self.width >= WIDE else "small"
         head = Markup(
-            '<svg class="{kind}" viewBox="0 0 {w} {h}" role="img" xmlns="http://www.w3.org/2000/svg">'
-            "<title>{title}</title><desc>{alternative}</desc>"
-        ).format(
-            w=self.width,
-            h=self.height,
-            kind="narrow" if self.width == NARROW else "wide" if self.width >= WIDE else "small",
-            title=title,
-            alternative=alternative,
-        )
+            '<svg class="{}" viewBox="0 0 {} {}" role="img" xmlns="http://www.w3.org/2000/svg">'
+            "<title>{}</title><desc>{}</desc>"
+        ).format(kind, self.width, self.height, title, alternative)
         return Markup("").join([head, *self.parts, Markup("</svg>")])
 
 
@@ -249,15 +231,11 @@ class Plot(Drawing):
         (left, bottom), (right, top) = self.place(0, 0), self.place(1, 1)
         if not isinstance(y, str):
             _, bottom = self.place(0, y)
+        up = (y, bottom, round(top - bottom, 3)) if isinstance(y, str) else ("", bottom, 0)
         self.add(
-            '<g class="finder" data-x="{x}" data-left="{left}" data-across="{across}" '
-            'data-y="{y}" data-bottom="{bottom}" data-up="{up}"/>',
-            x=x,
-            left=left,
-            across=round(right - left, 3),
-            y=y if isinstance(y, str) else "",
-            bottom=bottom,
-            up=round(top - bottom, 3) if isinstance(y, str) else 0,
+            '<g class="finder" data-x="{}" data-left="{}" data-across="{}" '
+            'data-y="{}" data-bottom="{}" data-up="{}"/>',
+            *(x, left, round(right - left, 3), *up),
         )
 
     def axes(
@@ -279,13 +257,11 @@ class Plot(Drawing):
             across = [(at, text) for at, text in across if at == round(at) and 1 <= at <= count]
         for tick, text in across:
             a, b = self.place(tick, self.y[0])
-            line = '<line class="grid" x1="{a}" x2="{a}" y1="{t}" y2="{b}"/>'
-            self.add(line, a=a, b=b, t=self.top)
+            self.add(GRID, a, a, self.top, b)
             self.write(text, (a, b + 12), "tick")
         for tick, text in _labelled(self.y) if y_ticks is None else y_ticks:
             a, b = self.place(self.x[0], tick)
-            line = '<line class="grid" x1="{a}" x2="{r}" y1="{b}" y2="{b}"/>'
-            self.add(line, a=a, b=b, r=self.width - RIGHT)
+            self.add(GRID, a, self.width - RIGHT, b, b)
             self.write(text, (a - 6, b), "tick", "end")
         middle = (self.left + self.width - RIGHT) / 2
         self._name(x_name, f"translate({middle:g} {self.height - 8})")

@@ -73,13 +73,10 @@ class Everyone:
 
     def of_hundred(self, name: str) -> FloatArray:
         """Return a column of 100; of the score the middle of the range where it is a range."""
-        values = [row[name] for row in self.rows]
-        if name == "discordance":
-            ends = [(row["identified_low"], row["identified_high"]) for row in self.rows]
-            values = [
-                sum(both) / 2 if value is None else value
-                for value, both in zip(values, ends, strict=True)
-            ]
+        values = [
+            (row["identified_low"] + row["identified_high"]) / 2 if row[name] is None else row[name]
+            for row in self.rows
+        ]
         return 100 * np.array(values, dtype=float)
 
     def typical(self) -> tuple[float, float, float]:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Card, Cards, Note, Paragraph
 from intravar.documents.measurement import deciders
-from intravar.documents.measurement.group import (
-    hundred_pairs,
-    noise_bar,
-    noise_parts,
-    noise_sentence,
-)
+from intravar.documents.measurement.group import hundred_pairs, noise_bar, noise_blocks, noise_parts
 from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
@@ -67,14 +61,13 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
             *map(Paragraph, differ[1:]),
             Paragraph(with_figure(decision, words), quiet=True),
         ]
-        picture, where = noise_bar(decision, words), location_lines(decision.location, words)[:2]
-        parts = noise_sentence(noise_parts(decision, words), words)
-        lies = [Paragraph(parts) if picture else None, picture, *map(Paragraph, where)]
-        nowhere = [] if any(lies) else [Paragraph("The data do not tell where it lies.")]
+        where = map(Paragraph, location_lines(decision.location, words)[:2])
+        lies = [*noise_blocks(decision, words), *where]
+        lies = lies or [Paragraph("The data do not tell where it lies.")]
         cards = [
-            Card(title, _known(figure)),
-            Card(f"Do the {words.deciders} differ?", _known(each), wide=True),
-            Card("Where the disagreement lies", _known([*lies, *nowhere])),
+            Card(title, [block for block in figure if block]),
+            Card(f"Do the {words.deciders} differ?", [block for block in each if block], wide=True),
+            Card("Where the disagreement lies", lies),
         ]
     steps: list[Block] = [Bullets(next_steps(decision, funnel, words), numbered=True)]
     if cards and decision.unrecorded is not None:
@@ -90,10 +83,6 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         for leak in decision.leaks
     ]
     return [verdict_note(decision, words), *leaks, Cards(cards)]
-
-
-def _known(blocks: Sequence[Block | None]) -> list[Block]:
-    return [block for block in blocks if block is not None]
 
 
 def verdict_note(decision: Decision, words: Words) -> Note:

@@ -55,17 +55,6 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
     ]
 
 
-def joint_about(published: Published) -> str:
-    """Return the line under the title."""
-    words = published.words
-    n = words.counted(max(each.n_physicians for each in published.decisions))
-    decisions = ", ".join(words.label(each.decision) for each in published.decisions)
-    return (
-        f"{n} · decisions {decisions}, in this order · {published.source} · intravar "
-        f"{published.version}"
-    )
-
-
 def _of_hundred(value: float | None, band: str | None) -> str:
     """Write a share as a number of 100, or the range that stands in its place."""
     return Band.of_text(band).of_hundred if value is None and band else hundred(value)
@@ -92,9 +81,8 @@ def together_table(words: Words, joint: Joint) -> Table:
             ("number", 1.1, lambda row: number(row.n_differences)),
         ],
     )
-    known = [bool(row.reportable or row.band) for row in listed]
-    told = [row._replace(shown=shown) for row, shown in zip(made.rows, known, strict=True)]
-    return replace(made, rows=told)
+    known = (bool(row.reportable or row.band) for row in listed)
+    return replace(made, rows=[row._replace(shown=next(known)) for row in made.rows])
 
 
 def _each(words: Words, joint: Joint) -> list[Block]:

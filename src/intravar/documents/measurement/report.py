@@ -23,9 +23,9 @@ from intravar.documents.measurement.first import (
     verdict_note,
     with_figure,
 )
-from intravar.documents.measurement.joint import joint_about, joint_blocks
+from intravar.documents.measurement.group import strata_section
+from intravar.documents.measurement.joint import joint_blocks
 from intravar.documents.measurement.rule import rule_section
-from intravar.documents.measurement.strata import strata_section
 from intravar.estimators.registry import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.explain import NO_CASES, NOBODY_ALIKE, CaseShown
@@ -48,24 +48,23 @@ class Charted(NamedTuple):
     make: Callable[[Decision, Words], Block | None]
 
 
-_SCORES = ("physicians.physician", "physicians.discordance", "physicians.low", "physicians.high")
-_ORDER = (
-    *_SCORES,
-    "physicians.shrunken",
-    "physicians.rank",
-    "physicians.identified_low",
-    "physicians.identified_high",
-    "verdict",
+_ORDER, _FUNNEL = (
+    tuple(f"physicians.{name}" for name in ("physician", "discordance", "low", "high", *more))
+    for more in (
+        ("shrunken", "rank", "identified_low", "identified_high"),
+        ("n_pairs", "n_patients", "band"),
+    )
 )
-_FUNNEL = (*_SCORES, "physicians.n_pairs", "physicians.n_patients", "physicians.band", "claim")
 #: Every figure, and what makes it safe: what `publication/results.py` says of the fields it reads.
 FIGURES: tuple[Charted, ...] = (
     Charted("hundred-pairs", ("group",), group.hundred_pairs),
     Charted("noise", ("group",), group.noise_bar),
-    Charted("dots", (*_ORDER, "physicians.n_pairs", "physicians.n_patients"), deciders.dots),
-    Charted("physicians-picture", _ORDER, deciders.intervals),
-    Charted("ends", _ORDER, deciders.order_ends),
-    Charted("funnel", _FUNNEL, deciders.funnel),
+    Charted(
+        "dots", (*_ORDER, "verdict", "physicians.n_pairs", "physicians.n_patients"), deciders.dots
+    ),
+    Charted("physicians-picture", (*_ORDER, "verdict"), deciders.intervals),
+    Charted("ends", (*_ORDER, "verdict"), deciders.order_ends),
+    Charted("funnel", (*_FUNNEL, "claim"), deciders.funnel),
     Charted("importance", ("rule",), rule.importance),
     Charted("love", ("diagnostics.love",), trust.love),
     Charted("distances", ("diagnostics.distances",), trust.distances),
@@ -99,9 +98,9 @@ def report(
     words = published.words
     usual = f"How consistently do {words.deciders} decide about comparable {words.cases}?"
     if published.joint is None:
-        told_of, parts = about(published, published.first), sections(published, published.first)
+        parts = sections(published, published.first)
     else:
-        told_of, parts = joint_about(published), joint_blocks(published, published.joint)
+        parts = joint_blocks(published, published.joint)
         for at, each in enumerate(published.decisions, 1):
             own = [blocks.within(block, at) for block in sections(published, each)]
             called = words.label(each.decision)
@@ -116,7 +115,7 @@ def report(
         for who, cases in pairs.items():
             none = [blocks.Paragraph(NO_CASES)]
             parts.append(blocks.Annex(who, case_blocks(cases, who) or none))
-    return blocks.Document(words.title or usual, told_of, parts)
+    return blocks.Document(words.title or usual, about(published), parts)
 
 
 def table_document(published: Published) -> blocks.Document:
@@ -129,8 +128,7 @@ def table_document(published: Published) -> blocks.Document:
             inner = [blocks.within(block, at) for block in own]
             own = [blocks.Heading(words.label(each.decision)), *inner]
         parts += own
-    told_of = about(published, decision) if published.joint is None else joint_about(published)
-    return blocks.Document(f"All {words.counted(decision.n_physicians)}", told_of, parts)
+    return blocks.Document(f"All {words.counted(decision.n_physicians)}", about(published), parts)
 
 
 def case_blocks(cases: Sequence[CaseShown], name: str) -> list[Block]:
@@ -146,17 +144,20 @@ def case_blocks(cases: Sequence[CaseShown], name: str) -> list[Block]:
     return parts
 
 
-def about(published: Published, decision: Decision) -> str:
+def about(published: Published) -> str:
     """Return the line under the title."""
-    words, check = published.words, decision.check
-    share, shown = check.decision_share, decision.n_patients_shown
-    yes = "" if share is None else f" ({100 * share:.0f} % “{check.decision.positive}”)"
+    words, first = published.words, published.first
+    n = words.counted(max(each.n_physicians for each in published.decisions))
+    made = f"{published.source} · intravar {published.version}"
+    if published.joint is not None:
+        decisions = ", ".join(words.label(each.decision) for each in published.decisions)
+        return f"{n} · decisions {decisions}, in this order · {made}"
+    share, shown = first.check.decision_share, first.n_patients_shown
+    yes = "" if share is None else f" ({100 * share:.0f} % “{first.check.decision.positive}”)"
     return (
-        f"{words.counted(decision.n_physicians)} measured"
-        f"{f', {shown:,} {words.cases} shown' if shown else ''}"
-        f" · decision: {words.decision or words.label(decision.decision)}{yes}"
-        f" · {described(decision.method).label} · {published.source}"
-        f" · intravar {published.version}"
+        f"{n} measured{f', {shown:,} {words.cases} shown' if shown else ''}"
+        f" · decision: {words.decision or words.label(first.decision)}{yes}"
+        f" · {described(first.method).label} · {made}"
     )
 
 

@@ -35,16 +35,18 @@ def _left_out(decision: Decision, shown: int) -> str:
 
 def love(decision: Decision, words: Words) -> Figure | None:
     """Return how alike the two cases of a pair are, by covariate."""
-    rows = []
-    for row in decision.diagnostics.love:
-        if row.within_pairs is None or row.at_random is None:
-            continue
-        name = words.label(row.covariate)
-        dots = [
-            Dot(row.at_random, f"{row.at_random:.3f} at random", "hollow"),
-            Dot(row.within_pairs, f"{row.within_pairs:.3f} within pairs"),
-        ]
-        rows.append(Labelled(name, dots, [("interval", row.within_pairs, row.at_random)]))
+    rows = [
+        Labelled(
+            words.label(row.covariate),
+            [
+                Dot(row.at_random, f"{row.at_random:.3f} at random", "hollow"),
+                Dot(row.within_pairs, f"{row.within_pairs:.3f} within pairs"),
+            ],
+            [("interval", row.within_pairs, row.at_random)],
+        )
+        for row in decision.diagnostics.love
+        if row.within_pairs is not None and row.at_random is not None
+    ]
     if not rows:
         return None
     told = (

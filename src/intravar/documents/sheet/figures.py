@@ -37,8 +37,6 @@ def own_row(label: str, own: Own | None, whole: float | None, instead: str = "")
     --------
     >>> own_row("2023", Own(20, 10, 30), 0.25).told
     '2023: you 20 [10, 30], all 25'
-    >>> own_row("2024", None, None, "at most 25").told
-    '2024: you at most 25'
     """
     dots = [] if own is None else [Dot(own.value, f"you {own.told}", "own", radius=5)]
     dots += [] if whole is None else [Dot(100 * whole, f"all {hundred(whole)}", "all", radius=6)]

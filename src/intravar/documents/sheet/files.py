@@ -99,7 +99,7 @@ def write_sheets(
     known = Addresses.of(sorted(everybody), private, words.decider)
     figures = _figures(path) if exact else {}
     chosen = with_figure(published) if physician is None else [known.found(physician)]
-    named = names or known.shows_names
+    named = names or any(name in everybody for name in known.names.values())
     made: dict[str, bytes] = {}
     listed = []
     for shown in chosen:

@@ -10,7 +10,7 @@ import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
 from intravar.documents.measurement.first import not_meant
-from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
+from intravar.documents.measurement.group import noise_blocks
 from intravar.documents.sheet.figures import AXIS, Own, among_peers, own_figure, own_row
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication import results
@@ -64,9 +64,8 @@ def sheet(
 ) -> Document:
     """Return the sheet of a decider, in the words of whoever asked for the measurement.
 
-    It holds what may be handed on, and nothing else but for what is given: what to call the decider
-    instead, surprising decisions as blocks, and exact figures, which are not published. `private`
-    says why such a sheet must not be handed on.
+    It holds what may be handed on but for what is given: what to call the decider, surprising
+    decisions, exact figures. `private` says why such a sheet must not be handed on.
     """
     words, joint = published.words, published.joint
     if joint is None:
@@ -120,9 +119,8 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
     if decision.verdict != NOTHING:
         sections += _strata(published, decision, physician)
         sections += _own_rule(row, decision, words)
-        if (picture := noise_bar(decision, words)) is not None:
-            told = noise_sentence(noise_parts(decision, words), words)
-            sections += [Heading("Why two of you decide differently"), Paragraph(told), picture]
+        if why := noise_blocks(decision, words):
+            sections += [Heading("Why two of you decide differently"), *why]
     return Content(
         f"decision: {words.decision or words.label(decision.decision)}",
         _figure(row, decision, words),
