@@ -170,7 +170,7 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)
         cost = _counted(check, dropped, several=several)
-        return f"left out with what is missing, {cost} {check.request.words.cases}"
+        return f"{cost} {check.request.words.cases} with one were left out"
     if not filled:
         return "none among the covariates"
     few = several or any(is_small(count, smallest) for count in filled.values())

@@ -50,18 +50,12 @@ def published_location(measurement: Measurement) -> Location | None:
     )
 
 
-#: Close calls from which on it says nothing that the discordance lies in them.
-NEARLY_ALL = 0.95
-
-
 def location_lines(location: Location | None, words: Words = USUAL) -> list[str]:
     """Say where the discordance lies."""
     if location is None or location.close_patients is None:
         return []
     shares = location.close_patients, location.close_discordance or 0.0
     lines = [words.said(close_calls_sentence(*shares))]
-    if location.close_patients >= NEARLY_ALL:
-        lines = [words.fill("By what is recorded, nearly all {cases} could be decided either way.")]
     for number, kind in enumerate(location.kinds):
         much = "Much" if number else "Most"
         ends = (100 * (each or 0.0) for each in (kind.patients, kind.discordance))

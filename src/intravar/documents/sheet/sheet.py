@@ -34,8 +34,8 @@ HOW = {
 }
 CHANGED = (
     "From the first period to the last, on similar {cases}: {change:+d} [{low:+d}, {high:+d}] of "
-    "100. Pulled towards the change of all it is {shrunken:+d}; that it is more than {matters} is "
-    "then {probability} % probable."
+    "100. Pulled towards the change of all it is {shrunken:+d}; with a probability of "
+    "{probability} % it is more than {matters}."
 )
 #: Rows of a chart; of more periods the last ones.
 MOST_ROWS = 8
@@ -263,7 +263,10 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
             f"{whose}, among pairs that reviewers found comparable",
             _hundred(None if reviewed is None else reviewed.discordance),
         ),
-        ("share of how your decisions vary that the record explains", _percent(row.explained)),
+        (
+            "share of the variation in your decisions that the record explains",
+            _percent(row.explained),
+        ),
         ("share of your figure in close calls", _percent(row.in_close_calls)),
         (
             f"what the average colleague would have on your {words.cases}",
