@@ -25,7 +25,7 @@ OVERLAP_STEP = 0.02
 #: A caliper that moves the result by less than this share of 1 does not matter.
 STEADY = 0.02
 #: What became of those who were not paired.
-LOST = {"outside_caliper": "lay too far apart", "lost": "were lost in a longer cycle"}
+LOST = {"outside_caliper": "lay too far apart", "lost_in_cycle": "were left over"}
 
 
 def _left_out(decision: Decision, shown: int) -> str:
@@ -86,9 +86,9 @@ def attrition(decision: Decision, words: Words) -> Block | None:
     counts = np.array([list(row.parts.values()) for row in rows], dtype=float)
     shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     lost = [
-        f"{share:.0f} % {LOST.get(part, part.replace('_', ' '))}"
+        f"{share:.0f} % {LOST[part]}"
         for part, share in zip(rows[0].parts, shares.mean(axis=0).tolist(), strict=True)
-        if part != "paired"
+        if part in LOST
     ]
     paired = shares[:, list(rows[0].parts).index("paired")]
     return Paragraph(
