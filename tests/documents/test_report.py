@@ -161,6 +161,9 @@ def test_charts_that_say_nothing_are_sentences(published: Published, thirty: Pub
     sentence = by_name["balance"](replace(thirty.first, diagnostics=alike), USUAL)
     assert isinstance(sentence, Paragraph)
     assert sentence.text.startswith("Physicians see similar patients")
+    told = by_name["attrition"](thirty.first, USUAL)
+    assert isinstance(told, Paragraph)
+    assert "% lay too far apart" in told.text
 
 
 def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:

@@ -92,7 +92,7 @@ def attrition(decision: Decision, words: Words) -> Block | None:
     ]
     paired = shares[:, list(rows[0].parts).index("paired")]
     return Paragraph(
-        f"Of a {words.decider_own} {words.cases}, {paired.mean():.0f} % were paired on average, "
+        f"Of each {words.decider_own} {words.cases}, {paired.mean():.0f} % were paired on average, "
         f"from {paired.min():.0f} to {paired.max():.0f} %; {', '.join(lost)}."
         f"{_left_out(decision, len(rows))}"
     )
