@@ -128,8 +128,8 @@ def judge(grounds: Grounds) -> Verdict:
     found = grounds.rule_found
     if grounds.leak is not None:
         words = (
-            f"'{grounds.leak}' gives the decision away: name it with --after, or, if it was known "
-            "before, name the covariates one by one"
+            f"'{grounds.leak}' gives the decision away: leave it out or, if it was known before, "
+            "name the covariates one by one"
         )
         return Verdict("not interpretable", (words,), found)
     if grounds.group is None:
