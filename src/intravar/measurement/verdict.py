@@ -299,7 +299,7 @@ def _at_most(correlation: float, n: int) -> float:
     Examples
     --------
     >>> [round(_at_most(0.4, n), 2) for n in (4, 10, 100)]
-    [0.93, 0.72, 0.5]
+    [0.94, 0.72, 0.5]
     """
     near = min(max(correlation, -1 + _TINY), 1 - _TINY)
     return float(np.tanh(np.arctanh(near) + _Z / np.sqrt(max(n - 3, 1))))
