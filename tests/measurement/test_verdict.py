@@ -30,7 +30,7 @@ from intravar.latent.anchors import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.grounds import Appraisal, agreement_with, appraise
+from intravar.measurement.grounds import Appraisal, agreement_with, appraise, order_of_patients
 from intravar.measurement.halves import Half, Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
@@ -128,6 +128,8 @@ def pairs() -> Pairs:
             "(reliability 0.47)",
         ),
         (replace(SOUND, case_mix=0.4), "group only", "see different patients"),
+        (replace(SOUND, with_patients=0.9), "group only", "order is that of their patients"),
+        (replace(SOUND, with_patients=0.6), "upper limits", "same order"),
         (replace(SOUND, agreement=0.2), "group only", "another order"),
         (replace(SOUND, evidence=rates(), over_limits=-1.0), "group only", "who is lenient"),
         (replace(SOUND, evidence=rates(), over_limits=1.0), "levels and ranks", "same order"),
@@ -172,6 +174,18 @@ def test_only_methods_that_tell_physicians_apart_are_asked():
     assert agreement_with(main, [scores_of([0.4, 0.3, 0.2, 0.1], error=0.3)]) is None
     assert agreement_with(main, [scores_of([0.4, 0.3, 0.2, 0.1])]) == pytest.approx(-1)
     assert agreement_with(main, [scores_of([0.1, 0.2, 0.25, 0.4])]) == pytest.approx(1)
+
+
+def test_an_order_of_patients_is_told_where_panels_differ() -> None:
+    scores = scores_of([0.1, 0.2, 0.3, 0.4])
+
+    def found(*expected: float) -> float | None:
+        return order_of_patients(replace(scores, columns={"expected": np.array(expected)}))
+
+    assert order_of_patients(scores) is None
+    assert found(0.12, 0.19, 0.3, 0.38) == pytest.approx(1)
+    assert found(0.24, 0.25, 0.26, 0.27) is None
+    assert found(0.4, 0.3, 0.2, 0.1) == pytest.approx(-1)
 
 
 def test_doubt_is_what_halves_show_beyond_their_errors():

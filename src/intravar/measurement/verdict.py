@@ -42,6 +42,9 @@ SAME_AS_RATES, SAME_BY_CHANCE = 0.8, 0.9
 #: Weight of the spread against the errors of scores in the reliability of an order; halves of so
 #: few physicians as there usually are have the rest.
 WEIGHT_OF_SPREAD = 2 / 3
+#: Rank correlation with what the average colleague would have on the same patients, from which on
+#: an order is one of patients.
+SAME_AS_PATIENTS = 0.8
 #: Overlap of a usual panel with those of the others, as a share of what chance would give.
 COMPARABLE = 0.5
 #: Rank correlation with the other methods that tell physicians apart.
@@ -110,6 +113,9 @@ class Grounds:
     over_limits
         By how much rates of their own predict decisions better than limits of their own, in
         held-out log-likelihood; infinite where a method asks for neither.
+    with_patients
+        Rank correlation of scores with what the average colleague would have on the same patients;
+        None where that hardly differs.
     """
 
     evidence: Evidence
@@ -121,6 +127,7 @@ class Grounds:
     agreement: float | None = None
     with_rates: float | None = None
     over_limits: float = float("inf")
+    with_patients: float | None = None
 
 
 def judge(grounds: Grounds) -> Verdict:
@@ -253,6 +260,14 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
 def _with_other_meanings(grounds: Grounds) -> list[str]:
     """Say where an order would be one of something else than consistency."""
     reasons = _like_rates(grounds)
+    if grounds.with_patients is not None and grounds.with_patients >= SAME_AS_PATIENTS:
+        reasons.append(
+            Sentence(
+                "the order is that of their {cases}: what the average {decider} would have on the "
+                "same {cases} gives nearly the same (rank correlation {found:.1f})",
+                found=grounds.with_patients,
+            )
+        )
     if grounds.case_mix < COMPARABLE:
         reasons.append(
             Sentence(
