@@ -196,7 +196,8 @@ def appraised(row: dict[str, Any]) -> Appraisal:
     """Judge what was kept of a cohort."""
     columns = {
         name: np.array([np.nan if each is None else each for each in row[name]], dtype=np.float64)
-        for name in ("score", "low", "high", "error")
+        for name in ("score", "low", "high", "error", "expected")
+        if name in row
     }
     n = np.array(row["n_patients"])
     scores = Scores(
@@ -206,7 +207,7 @@ def appraised(row: dict[str, Any]) -> Appraisal:
         columns["score"],
         [None] * len(n),
         Interval(columns["low"], columns["high"], columns["error"]),
-        {},
+        {name: values for name, values in columns.items() if name == "expected"},
         upper=row["method"] in ("predictability", "quick"),
     )
     return concluded(
