@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -278,22 +279,25 @@ def test_among_very_many_anybody_gets_a_mark(browser: Any, large: dict[int, Path
         page.locator("#funnel svg.wide circle.lit").hover()
         assert "P-17123-XYZ: " in (page.locator("#tip").text_content() or "")
         row = page.locator("#physicians tr.lit td").all_text_contents()
-        # The mark lies where the squares of its numbers say.
-        inside = page.evaluate(
-            """() => {
-                const svg = document.querySelector('#funnel svg.wide');
-                const mark = svg.querySelector('circle.lit').getBoundingClientRect();
-                const [x, y] = [mark.x + mark.width / 2, mark.y + mark.height / 2];
-                return [...svg.querySelectorAll('rect')].filter((rect) => {
-                    const at = rect.getBoundingClientRect();
-                    return at.left <= x && x <= at.right && at.top <= y && y <= at.bottom;
-                }).map((rect) => rect.querySelector('title').textContent);
-            }"""
+        # The mark lies where its numbers say, by the marks that the chart itself has.
+        places = page.evaluate(
+            """() => [...document.querySelectorAll('#funnel svg.wide circle')].map(mark => [
+                mark.cx.baseVal.value, mark.cy.baseVal.value,
+                (mark.querySelector('title') || {}).textContent || ''])"""
         )
-        assert len(inside) >= 1
-        low, high = map(float, re.findall(r"(\d+) to below (\d+)", inside[0])[0])
-        place = page.locator("#physicians th").all_text_contents().index("of 100 pairs")
-        assert low <= float(row[place]) <= high
+        told = r"(\d+) of 100 .*, (\d+) pairs"
+        known = [
+            (x, y, *map(int, found[0]))
+            for x, y, hint in places
+            if (found := re.findall(told, hint))
+        ]
+        ((x, y),) = [(x, y) for x, y, hint in places if not hint]
+        headings = page.locator("#physicians th").all_text_contents()
+        pairs, score = (float(row[headings.index(name)]) for name in ("pairs", "of 100 pairs"))
+        across = np.polyfit([each[3] for each in known], [each[0] for each in known], 1)
+        up = np.polyfit([each[2] for each in known], [each[1] for each in known], 1)
+        assert x == pytest.approx(np.polyval(across, pairs), abs=0.5)
+        assert y == pytest.approx(np.polyval(up, score), abs=1.5)
         page.keyboard.press("Escape")
         assert page.locator(".lit").count() == 0
         assert page.locator(".finder circle").count() == 0

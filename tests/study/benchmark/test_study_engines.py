@@ -98,7 +98,7 @@ def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch)
     """The same for another version of a package and for altered code under the same version."""
     address = cluster.running(1)
     for name in ("numpy", "code of intravar"):
-        here = {**dask_engine.fingerprint(), name: "other"}
+        here = {**store.fingerprint(), name: "other"}
         monkeypatch.setattr(dask_engine, "fingerprint", lambda here=here: here)
         with pytest.raises(InputError, match=f"a Dask worker has {name} .*, this is other"):
             intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")

@@ -272,7 +272,9 @@ class Plot(Drawing):
 
         A number is a height that does not depend on who it is.
         """
-        (left, bottom), (right, top) = self.place(0, 0), self.place(1, 1)
+        (left, bottom), (right, top) = self.place(0, 0), self.place(self.x[1], self.y[1])
+        # Places are rounded: what one unit takes is told by the whole axis.
+        across, up = (right - left) / self.x[1], (top - bottom) / self.y[1]
         if not isinstance(y, str):
             _, bottom = self.place(0, y)
         self.add(
@@ -280,10 +282,10 @@ class Plot(Drawing):
             'data-y="{y}" data-bottom="{bottom}" data-up="{up}"/>',
             x=x,
             left=left,
-            across=round(right - left, 3),
+            across=f"{across:.4f}",
             y=y if isinstance(y, str) else "",
             bottom=bottom,
-            up=round(top - bottom, 3) if isinstance(y, str) else 0,
+            up=f"{up:.4f}" if isinstance(y, str) else "0",
         )
 
     def axes(
