@@ -302,15 +302,15 @@ def test_among_very_many_anybody_gets_a_mark(browser: Any, large: dict[int, Path
         page.locator("#funnel svg.wide circle.lit").hover()
         assert "P-17123-XYZ: " in (page.locator("#tip").text_content() or "")
         row = page.locator("#physicians tr.lit td").all_text_contents()
-        # The mark lies where the squares of its numbers say.
+        # The mark lies in the bar that counts its number.
         inside = page.evaluate(
             """() => {
-                const svg = document.querySelector('#funnel svg.wide');
+                const svg = document.querySelector('#dots svg.wide');
                 const mark = svg.querySelector('circle.lit').getBoundingClientRect();
-                const [x, y] = [mark.x + mark.width / 2, mark.y + mark.height / 2];
+                const x = mark.x + mark.width / 2;
                 return [...svg.querySelectorAll('rect')].filter((rect) => {
                     const at = rect.getBoundingClientRect();
-                    return at.left <= x && x <= at.right && at.top <= y && y <= at.bottom;
+                    return at.left <= x + 1 && x - 1 <= at.right;
                 }).map((rect) => rect.querySelector('title').textContent);
             }"""
         )
