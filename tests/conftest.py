@@ -1,5 +1,6 @@
 """Settings for all tests."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -20,6 +21,11 @@ settings.load_profile("intravar")
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than processors: some tests wait for browsers, servers and signals."""
     return int(joblib.cpu_count()) + 1
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the libraries and thousands of tests, which all stay."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,12 +26,13 @@ from intravar.estimators.evidence import (
 )
 from intravar.inference import Interval
 from intravar.inference.group import Explained, Group, group_of
+from intravar.inference.intervals import Half
 from intravar.latent.anchors import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.grounds import Appraisal, agreement_with, appraise
-from intravar.measurement.halves import Half, Halves, doubts, widen
+from intravar.measurement.halves import Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import Scores
@@ -45,7 +46,7 @@ GROUP = Group(
     *(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.001, 20),
     reliability=0.7,
     differences="differ",
-    explained=Explained(0.4, 0.35, 0.45),
+    explained=Explained(0.4, 0.35, 0.45, 0.4),
 )
 HALVES = Halves(0.8, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)
 SOUND = Grounds(PREDICTIONS, GROUP, HALVES, 12.0)
@@ -63,7 +64,7 @@ def rates(
 
 def explaining(share: float) -> Group:
     """Return the group where the record explains so much."""
-    return replace(GROUP, explained=Explained(share, share - 0.05, share + 0.05))
+    return replace(GROUP, explained=Explained(share, share - 0.05, share + 0.05, share))
 
 
 def pairs() -> Pairs:
@@ -92,18 +93,23 @@ def pairs() -> Pairs:
         (replace(SOUND, group=explaining(0.05)), "group only", "explains hardly anything"),
         (replace(SOUND, group=explaining(-0.02)), "group only", "explains hardly anything"),
         (
+            replace(SOUND, group=replace(GROUP, explained=Explained(0.6, 0.5, 0.7, 0.05))),
+            "group only",
+            "decisions of a usual physician vary",
+        ),
+        (
             replace(SOUND, group=explaining(0.15), with_rates=0.9),
             "group only",
             "no more than that of the rates",
         ),
-        (replace(SOUND, group=explaining(0.15), with_rates=0.5), "upper limits", "same order"),
+        (replace(SOUND, group=explaining(0.15), with_rates=0.7), "upper limits", "same order"),
         (
-            replace(SOUND, group=replace(explaining(0.15), n_physicians=6), with_rates=0.5),
+            replace(SOUND, group=replace(explaining(0.15), n_physicians=6), with_rates=0.7),
             "group only",
             "6 physicians are too few to tell their order from that of the rates",
         ),
         (
-            replace(SOUND, group=replace(explaining(0.2), n_physicians=6), with_rates=0.5),
+            replace(SOUND, group=replace(explaining(0.2), n_physicians=6), with_rates=0.7),
             "upper limits",
             "same order",
         ),

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.stats import norm
 
-from intravar.estimators.evidence import (
-    Evidence,
-)
+from intravar.estimators.evidence import Evidence
 from intravar.inference.group import RANKABLE, Group
-from intravar.measurement.halves import ONE_SIDED, Halves
+from intravar.measurement.halves import Halves
 from intravar.wording import Sentence
 
 Level = Literal[
@@ -38,8 +37,8 @@ LITTLE_EXPLAINED = 0.1
 #: rates may stand.
 ENOUGH_EXPLAINED = 1 / 6
 #: Rank correlation with the rates' own discordance from which on an order says no more than rates;
-#: the upper end of what it may be, by chance, must stay below.
-SAME_AS_RATES = 0.8
+#: and from which on what it may be by chance, 90 % sure, is too much.
+SAME_AS_RATES, SAME_BY_CHANCE = 0.8, 0.9
 #: Weight of the spread against the errors of scores in the reliability of an order; halves of so
 #: few physicians as there usually are have the rest.
 WEIGHT_OF_SPREAD = 2 / 3
@@ -57,6 +56,7 @@ ANCHORED = 0.2
 OVER_LIMITS = 0.0
 #: Reasons that are told, the gravest.
 MOST_REASONS = 3
+_Z = float(norm.ppf(0.9))
 _TINY = 1e-9
 
 NO_RULE = Sentence(
@@ -204,11 +204,13 @@ def _without_a_rule(grounds: Grounds) -> list[str]:
         return [NO_RULE]
     reasons: list[str] = []
     explained = None if grounds.group is None else grounds.group.explained
-    if explained is not None and explained.share < LITTLE_EXPLAINED:
+    if explained is not None and explained.usual < LITTLE_EXPLAINED:
+        # One decider with most of the cases may be explained where the others are not.
+        whose = "" if explained.share < LITTLE_EXPLAINED else " of a usual {decider}"
         reasons.append(
             Sentence(
-                "what is recorded explains hardly anything of how decisions vary: {cases} "
-                "alike in the record are hardly more alike than any two {cases}"
+                f"what is recorded explains hardly anything of how decisions{whose} vary: "
+                "{cases} alike in the record are hardly more alike than any two {cases}"
             )
         )
     if not grounds.evidence.follows:
@@ -277,12 +279,13 @@ def _like_rates(grounds: Grounds) -> list[str]:
     if group is None or group.explained is None or found is None:
         return []
     most = _at_most(found, group.n_physicians)
-    if group.explained.share >= ENOUGH_EXPLAINED or most < SAME_AS_RATES:
+    same = found >= SAME_AS_RATES
+    if group.explained.usual >= ENOUGH_EXPLAINED or not (same or most >= SAME_BY_CHANCE):
         return []
     begin = (
         "the order says no more than that of the rates: {deciders} who decide for nearly half of "
         "their {cases} have the higher score (rank correlation {found:.1f})"
-        if found >= SAME_AS_RATES
+        if same
         else "{n} {deciders} are too few to tell their order from that of the rates (rank "
         "correlation {found:.1f}, and by chance as much as {most:.1f})"
     )
@@ -291,15 +294,15 @@ def _like_rates(grounds: Grounds) -> list[str]:
 
 
 def _at_most(correlation: float, n: int) -> float:
-    """Return what a rank correlation of so many may be, 95 % sure (Fisher's transform).
+    """Return what a rank correlation of so many may be, 90 % sure (Fisher's transform).
 
     Examples
     --------
     >>> [round(_at_most(0.4, n), 2) for n in (4, 10, 100)]
-    [0.97, 0.78, 0.53]
+    [0.94, 0.72, 0.5]
     """
     near = min(max(correlation, -1 + _TINY), 1 - _TINY)
-    return float(np.tanh(np.arctanh(near) + ONE_SIDED / np.sqrt(max(n - 3, 1))))
+    return float(np.tanh(np.arctanh(near) + _Z / np.sqrt(max(n - 3, 1))))
 
 
 def _leniency(grounds: Grounds) -> list[str]:
