@@ -227,7 +227,7 @@ def test_a_range_or_a_band_stands_where_a_number_does_not(thirty: Published) -> 
 @pytest.mark.parametrize(("n", "most"), [(16, 6), (400, 8), (463, 8)])
 def test_it_prints_on_few_pages(published: Published, n: int, most: int) -> None:
     made = many_physicians(published, n)
-    every = made.first.physicians["physician"] if n == 400 else []
+    every: list[str] = made.first.physicians["physician"].to_list() if n == 400 else []
     own = tuple(OwnRule(name, item, "less") for name in every for item in ("age", "sbp"))
     document = report(replace(made, decisions=(replace(made.first, own_rules=own),)))
     pages = pypdf.PdfReader(io.BytesIO(as_pdf(document))).pages

@@ -25,6 +25,7 @@ from intravar.documents.measurement.handover import pages
 from intravar.documents.measurement.report import FIGURES
 from intravar.documents.page import ROWS_AT_ONCE, packed_rows
 from intravar.publication.results import Decision, Published
+from intravar.tables import Table
 from intravar.wording import USUAL
 
 MANY = 20_000
@@ -33,6 +34,11 @@ MANY = 20_000
 @pytest.fixture(scope="module")
 def nation(published: Published) -> Published:
     return many_physicians(published, MANY)
+
+
+@pytest.fixture(scope="module")
+def listed(nation: Published) -> Table:
+    return decider_table(nation.first, USUAL)
 
 
 def figures_of(decision: Decision) -> dict[str, Figure]:
@@ -113,8 +119,8 @@ def unpacked(packed: dict[str, Any], n: int) -> list[int]:
 
 
 @pytest.mark.parametrize("where", ["page", "whole"])
-def test_packed_rows_are_the_rows(nation: Published, where: str) -> None:
-    table = decider_table(nation.first, USUAL).on(where)
+def test_packed_rows_are_the_rows(listed: Table, where: str) -> None:
+    table = listed.on(where)
     packed = packed_rows(table)
     assert packed is not None
     data = json.loads(str(packed))

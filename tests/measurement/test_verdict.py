@@ -26,12 +26,13 @@ from intravar.estimators.evidence import (
 )
 from intravar.inference import Interval
 from intravar.inference.group import Explained, Group, group_of
+from intravar.inference.intervals import Half
 from intravar.latent.anchors import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.grounds import Appraisal, agreement_with, appraise, order_of_patients
-from intravar.measurement.halves import Half, Halves, doubts, widen
+from intravar.measurement.halves import Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import Scores

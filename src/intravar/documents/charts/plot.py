@@ -228,14 +228,16 @@ class Plot(Drawing):
 
         A number is a height that does not depend on who it is.
         """
-        (left, bottom), (right, top) = self.place(0, 0), self.place(1, 1)
+        (left, bottom), (right, top) = self.place(0, 0), self.place(self.x[1], self.y[1])
+        # Places are rounded: what one unit takes is told by the whole axis.
+        across, upward = (right - left) / self.x[1], (top - bottom) / self.y[1]
         if not isinstance(y, str):
             _, bottom = self.place(0, y)
-        up = (y, bottom, round(top - bottom, 3)) if isinstance(y, str) else ("", bottom, 0)
+        up = (y, bottom, round(upward, 4)) if isinstance(y, str) else ("", bottom, 0)
         self.add(
             '<g class="finder" data-x="{}" data-left="{}" data-across="{}" '
             'data-y="{}" data-bottom="{}" data-up="{}"/>',
-            *(x, left, round(right - left, 3), *up),
+            *(x, left, round(across, 4), *up),
         )
 
     def axes(
