@@ -47,7 +47,8 @@ demo: $(VENV)/.ready-files  ## the paper's SCORE2 table, then page, sheet and wo
 	@echo && echo "open: $(OUT)/report.html (the study), $(OUT)/own/mine/report.html (page), $(OUT)/own/sheets (one sheet)"
 
 # Lint and types run beside the tests, which wait for browsers and databases now and then.
-test: $(VENV)/.ready-dev browser  ## lint, types and tests
+test:  ## lint, types and tests
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.ready-dev browser
 	@$(MAKE) --no-print-directory --jobs 2 lint pytest
 
 pytest: $(VENV)/.ready-dev
@@ -56,14 +57,13 @@ pytest: $(VENV)/.ready-dev
 coverage: $(VENV)/.ready-dev browser  ## the tests once more, counting the lines that they run
 	@$(PY) -m pytest $(PYTEST) --cov --cov-report=term
 
-browser: $(VENV)/.ready-dev  ## set up the browser that the report's tests drive
+browser:  ## set up the browser that the report's tests drive
 	@sh tests/documents/setup_browser.sh
 
 lint: $(VENV)/.ready-dev  ## ruff, mypy, and the directions of imports
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
-	@$(PY) -m mypy --config-file tests/mypy.ini
 	@$(VENV)/bin/lint-imports --no-logo --no-cache
 
 format: $(VENV)/.ready-dev  ## let ruff rewrite what it can

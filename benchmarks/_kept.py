@@ -93,6 +93,7 @@ def collected(case: Case, method: str) -> dict[str, Any]:
         "high": _finite(scores.interval.high),
         "error": _finite(scores.interval.standard_error),
         "raw": None if evidence.raw is None else _finite(evidence.raw),
+        "expected": _finite(scores.columns.get("expected", np.full(len(names), np.nan))),
         "halves": None if halves is None else asdict(halves),
         "strength": _finite(rule_strength(evidence, observed, rule)),
         "case_mix": float(case_mix(observed, probability)),

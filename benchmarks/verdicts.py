@@ -196,7 +196,8 @@ def appraised(row: dict[str, Any]) -> Appraisal:
     """Judge what was kept of a cohort."""
     columns = {
         name: np.array([np.nan if each is None else each for each in row[name]], dtype=np.float64)
-        for name in ("score", "low", "high", "error")
+        for name in ("score", "low", "high", "error", "expected")
+        if name in row
     }
     n = np.array(row["n_patients"])
     scores = Scores(
@@ -206,7 +207,7 @@ def appraised(row: dict[str, Any]) -> Appraisal:
         columns["score"],
         [None] * len(n),
         Interval(columns["low"], columns["high"], columns["error"]),
-        {},
+        {name: values for name, values in columns.items() if name == "expected"},
         upper=row["method"] in ("predictability", "quick"),
     )
     return concluded(
@@ -307,6 +308,10 @@ def _summary(outcomes: list[Outcome], method: str) -> None:
     _share("ranks with an order of at least 0.5", [each.order >= ORDER for each in ranked])
     closer = [each.order > each.order_of_rate for each in ranked if each.order_of_rate < 1]
     _share("ranks closer to the truth than the rates", closer)
+    more = np.array([each.order - each.order_of_rate for each in ranked])
+    if len(more) > 1:
+        error = more.std(ddof=1) / np.sqrt(len(more))
+        print(f"  by so much on average: {more.mean():.2f} (error {error:.2f})")
     _share("ranked where rates alone differ", [each.ranked for each in alone])
     possible = [not each.ranked for each in clear if each.possible]
     _share("group only where ranks were possible", possible)

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 CHROMIUM = os.environ.get("INTRAVAR_CHROMIUM") or next(
     (
@@ -43,38 +44,89 @@ def launched() -> Iterator[Any]:
             found.close()
 
 
-def serious_problems(page: Any, left_out: str = "[]", rules: str = "undefined") -> list[Any]:
+class Visit:
+    """A file that is open, and all that it asked for or complained of.
+
+    One page serves all visits of a browser: a new one takes three times as long as a look.
+    """
+
+    def __init__(
+        self,
+        browser: Any,
+        file: Path,
+        width: int = 1280,
+        *,
+        color_scheme: str = "light",
+        script: bool = True,
+    ) -> None:
+        self.page = _page(browser, script)
+        self.page.set_viewport_size({"width": width, "height": 800})
+        self.page.emulate_media(media="null", color_scheme=color_scheme)
+        self.page.mouse.move(0, 0)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.heard = {
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "request": lambda request: self.requests.append(request.url),
+        }
+        for event, hear in self.heard.items():
+            self.page.on(event, hear)
+        self.address = file.resolve().as_uri()
+        self.page.goto(self.address)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for event, hear in self.heard.items():
+            self.page.remove_listener(event, hear)
+
+
+@cache
+def _page(browser: Any, script: bool) -> Any:
+    return browser.new_context(java_script_enabled=script).new_page()
+
+
+def serious_problems(page: Any, rules: str = "undefined") -> list[Any]:
     """Return what axe-core finds serious or critical in an open page."""
     return [
         problem[1:]
-        for problem in all_problems(page, left_out, rules)
+        for problem in all_problems(page, rules)
         if problem[0] in ("serious", "critical")
     ]
 
 
-def all_problems(page: Any, left_out: str = "[]", rules: str = "undefined") -> list[Any]:
+def all_problems(page: Any, rules: str = "undefined") -> list[Any]:
     """Return all that axe-core finds in an open page, and how grave it is."""
-    page.evaluate(_axe() + "; undefined")
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_axe() + "; undefined")
     options = f"{{runOnly: {rules}, resultTypes: ['violations']}}"
-    found = page.evaluate(f"axe.run({{exclude: {left_out}}}, {options})")
+    found = page.evaluate(f"axe.run({options})")
     return [
         (problem["impact"], problem["id"], [node["target"] for node in problem["nodes"]][:3])
         for problem in found["violations"]
     ]
 
 
-def leave_rows_of_a_kind(page: Any) -> None:
-    """Of rows with the same elements, classes and styles leave three: axe looks at each anew."""
+def leave_few_of_a_kind(page: Any) -> None:
+    """Of rows, and of marks of a picture, that look alike leave two: axe looks at each anew."""
     page.evaluate(
         """() => {
-            for (const body of document.querySelectorAll('tbody')) {
+            const kind = e => [e.tagName, e.getAttribute('class'), e.style.cssText,
+                e.getAttribute('fill'), e.getAttribute('stroke'), e.getAttribute('role'),
+                e.getAttribute('tabindex'), [...e.attributes].map(a => a.name)].join();
+            const leave = (elements, kinds) => {
                 const seen = {};
-                for (const row of [...body.rows]) {
-                    const inside = [row, ...row.querySelectorAll('*')];
-                    const kind = inside.map(e => e.tagName + e.className + e.style.cssText).join();
-                    if ((seen[kind] = (seen[kind] || 0) + 1) > 3) row.remove();
+                for (const each of elements) {
+                    const name = kinds(each);
+                    if ((seen[name] = (seen[name] || 0) + 1) > 2) each.remove();
                 }
-            }
+            };
+            for (const body of document.querySelectorAll('tbody'))
+                leave([...body.rows], row => [row, ...row.querySelectorAll('*')].map(kind).join());
+            for (const svg of document.querySelectorAll('svg'))
+                leave([...svg.querySelectorAll('circle, path, rect, line')], kind);
         }"""
     )
 

@@ -1,10 +1,13 @@
 """Settings for all tests."""
 
+import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import joblib
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -21,6 +24,20 @@ settings.load_profile("intravar")
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than processors: some tests wait for browsers, servers and signals."""
     return int(joblib.cpu_count()) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path):  # type: ignore[no-untyped-def]
+    """Look for examples in the source and in helpers; files of tests have none."""
+    found = yield
+    if not file_path.name.startswith("test_"):
+        return found
+    return [each for each in found if not isinstance(each, DoctestModule)]
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the libraries and thousands of tests, which all stay."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

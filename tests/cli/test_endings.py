@@ -65,7 +65,7 @@ def assert_gone(workers: list[psutil.Process]) -> None:
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
 def test_a_signal_leaves_no_workers_behind(name: str, tmp_path: Path) -> None:
     number = getattr(signal, name)
-    with study(tmp_path / "o", parts=3) as (process, workers):
+    with study(tmp_path / "o", parts=1) as (process, workers):
         assert workers
         process.send_signal(number)
         _, err = process.communicate(timeout=60)

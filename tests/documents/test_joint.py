@@ -15,7 +15,7 @@ import intravar
 from documents.made_several import made_several
 from intravar.cli import main
 from intravar.documents.blocks import Figure, tables, walk
-from intravar.documents.files import MEASUREMENT_FORMATS, write_files
+from intravar.documents.measurement.handover import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
 from intravar.documents.page import as_html
 from intravar.documents.sheet.files import write_sheets

@@ -23,15 +23,15 @@ from intravar.documents.blocks import (
     tables,
     walk,
 )
+from intravar.documents.measurement.deciders import decider_table
 from intravar.documents.measurement.first import first_screen, next_steps, with_figure
 from intravar.documents.measurement.report import FIGURES, Charted, report
-from intravar.documents.measurement.table import decider_table
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
 from intravar.documents.workbook import text_lines
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.sentences import MAY_BE_READ
-from intravar.publication.results import Balance, Decision, Leak, Published
+from intravar.publication.results import Balance, Decision, Leak, OwnRule, Published
 from intravar.tables import Table
 from intravar.wording import USUAL, Words
 
@@ -161,6 +161,9 @@ def test_charts_that_say_nothing_are_sentences(published: Published, thirty: Pub
     sentence = by_name["balance"](replace(thirty.first, diagnostics=alike), USUAL)
     assert isinstance(sentence, Paragraph)
     assert sentence.text.startswith("Physicians see similar patients")
+    told = by_name["attrition"](thirty.first, USUAL)
+    assert isinstance(told, Paragraph)
+    assert "% lay too far apart" in told.text
 
 
 def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:
@@ -170,10 +173,7 @@ def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:
     (table,) = [block for block in blocks if isinstance(block, Table) and block.interactive]
     assert [column.name for column in table.columns] == ["physician", "n_patients", "rate"]
     assert all(row.shown for row in table.rows)
-    assert [block.title for block in blocks if isinstance(block, Card)] == [
-        "No figure yet",
-        "What to do next",
-    ]
+    assert [block.title for block in blocks if isinstance(block, Card)] == ["What to do next"]
 
 
 def test_everything_is_in_their_words(thirty: Published) -> None:
@@ -224,9 +224,12 @@ def test_a_range_or_a_band_stands_where_a_number_does_not(thirty: Published) -> 
     assert sorted(row.cells[place].text for row in table.rows) == ["10 to 45", "20 to 30"]
 
 
-@pytest.mark.parametrize(("n", "most"), [(16, 6), (463, 8)])
+@pytest.mark.parametrize(("n", "most"), [(16, 6), (400, 8), (463, 8)])
 def test_it_prints_on_few_pages(published: Published, n: int, most: int) -> None:
-    document = report(many_physicians(published, n))
+    made = many_physicians(published, n)
+    every: list[str] = made.first.physicians["physician"].to_list() if n == 400 else []
+    own = tuple(OwnRule(name, item, "less") for name in every for item in ("age", "sbp"))
+    document = report(replace(made, decisions=(replace(made.first, own_rules=own),)))
     pages = pypdf.PdfReader(io.BytesIO(as_pdf(document))).pages
     assert len(pages) <= most
     first = re.sub(r"\s+", " ", pages[0].extract_text())

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from browsing import CHROMIUM, all_problems, launched
+from browsing import CHROMIUM, Visit, all_problems, launched, leave_few_of_a_kind
 from documents.made_several import DECISIONS, made_several
 from documents.many_physicians import many_physicians
 from intravar.documents.measurement.report import report
@@ -66,16 +66,10 @@ def files(published: Published, tmp_path_factory: pytest.TempPathFactory) -> dic
 def test_opens_offline_fits_and_is_accessible(
     browser: Any, files: dict[str, Path], name: str, width: int, scheme: str
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page = context.new_page()
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(files[name].as_uri())
-    assert complaints == []
-    assert requests == [files[name].as_uri()]
+    visit = Visit(browser, files[name], width, color_scheme=scheme)
+    page = visit.page
+    assert visit.complaints == []
+    assert visit.requests == [visit.address]
     assert page.title().startswith("How consistently")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     seen = "[...document.querySelectorAll('main svg')].filter(each => each.clientWidth > 0)"
@@ -86,5 +80,5 @@ def test_opens_offline_fits_and_is_accessible(
         "}).map(part => part.outerHTML))"
     )
     assert page.evaluate(outside) == []
+    leave_few_of_a_kind(page)
     assert all_problems(page) == []
-    context.close()

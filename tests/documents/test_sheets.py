@@ -334,14 +334,14 @@ def test_a_strange_place_is_refused(folder: Path, tmp_path: Path) -> None:
 
 def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cases of predictions: the patient most alike stands beside it, or nobody does."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"case": 1, "row": 5, "pair": 1, "predicted": 0.9, "row_for": 7, "row_against": 5},
         {"case": 1, "row": 5, "pair": 2, "predicted": 0.9, "row_for": 8, "row_against": 5},
         {"case": 2, "row": 6, "pair": 3, "predicted": 0.1, "row_for": 6, "row_against": None},
     ]
     cells = {"kind": "surprise", "covariate": "age", "decided_for": "70", "decided_against": "61"}
     table = pl.DataFrame([row | cells | {"difference": "+9"} for row in rows])
-    name = "intravar.documents.sheet.files.explain"
+    name = "intravar.publication.explain.explain"
     monkeypatch.setattr(name, lambda *_args, **_most: table)
     blocks = _surprising(Path(), "P-1", "statin", USUAL)
     made = [each for each in blocks if isinstance(each, Table)]

@@ -138,3 +138,15 @@ def test_the_kind_of_patients_that_is_hard_is_found() -> None:
     assert nothing == []
     told = location_lines(Location(0.33, 0.85, (KindOfPatients("age > 80", 0.33, 0.85, 0.5),)))
     assert told[1] == "Most of it lies where age > 80: 33 % of patients, 85 % of the discordance."
+
+
+def test_one_large_panel_does_not_say_what_is_explained_of_a_usual_physician() -> None:
+    """The rule of one physician with most of the patients is not that of twelve coins."""
+    n, error = np.array([6000] + [60] * 12), np.full(13, 0.02)
+    found = explained_of_all(np.array([0.1] + [0.5] * 12), error, n, n // 2)
+    assert found is not None
+    assert found.share > 0.6
+    assert found.usual < 0.1
+    even = explained_of_all(np.full(13, 0.3), error, np.full(13, 60), np.full(13, 30))
+    assert even is not None
+    assert even.usual == pytest.approx(even.share)

@@ -31,7 +31,7 @@ def test_the_whole_the_halves_and_noise_train_candidates_25_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trained = []
-    learn = held_out.learn_candidates
+    learn = held_out.learn_candidates  # type: ignore[attr-defined]
 
     def counted(*given: Any) -> Any:
         trained.append(given)

@@ -201,7 +201,7 @@ def _noted(passes: list[str], name: str, called: Callable[..., Any]) -> Callable
 
 def test_lines_say_who_goes_with_whom() -> None:
     pair = JointPair("a", "b", 0.05, 0.08, -0.2, -0.3, -0.1, None)
-    none = pl.DataFrame()
+    none = pl.DataFrame({"reason": []}, schema={"reason": pl.String})
 
     def lines(pair: JointPair, words: Words = USUAL) -> list[str]:
         decisions = tuple(JointDecision(name, 0.3, None) for name in "ab")

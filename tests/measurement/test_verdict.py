@@ -26,12 +26,13 @@ from intravar.estimators.evidence import (
 )
 from intravar.inference import Interval
 from intravar.inference.group import Explained, Group, group_of
+from intravar.inference.intervals import Half
 from intravar.latent.anchors import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.grounds import Appraisal, agreement_with, appraise
-from intravar.measurement.halves import Half, Halves, doubts, widen
+from intravar.measurement.grounds import Appraisal, agreement_with, appraise, order_of_patients
+from intravar.measurement.halves import Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import Scores
@@ -45,7 +46,7 @@ GROUP = Group(
     *(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.001, 20),
     reliability=0.7,
     differences="differ",
-    explained=Explained(0.4, 0.35, 0.45),
+    explained=Explained(0.4, 0.35, 0.45, 0.4),
 )
 HALVES = Halves(0.8, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)
 SOUND = Grounds(PREDICTIONS, GROUP, HALVES, 12.0)
@@ -63,7 +64,7 @@ def rates(
 
 def explaining(share: float) -> Group:
     """Return the group where the record explains so much."""
-    return replace(GROUP, explained=Explained(share, share - 0.05, share + 0.05))
+    return replace(GROUP, explained=Explained(share, share - 0.05, share + 0.05, share))
 
 
 def pairs() -> Pairs:
@@ -75,7 +76,7 @@ def pairs() -> Pairs:
     ("grounds", "level", "word"),
     [
         (SOUND, "upper limits and ranks", "same order"),
-        (replace(SOUND, leak="dose"), "not interpretable", "'dose' gives the decision away"),
+        (replace(SOUND, leak="dose"), "not interpretable", "gives the decision away: leave it out"),
         (replace(SOUND, group=None), "not interpretable", "nobody has a score"),
         (replace(SOUND, rule_found=3.9), "group only", "no rule was found"),
         (replace(SOUND, rule_found=3.9), "group only", "any two patients of one physician"),
@@ -92,22 +93,44 @@ def pairs() -> Pairs:
         (replace(SOUND, group=explaining(0.05)), "group only", "explains hardly anything"),
         (replace(SOUND, group=explaining(-0.02)), "group only", "explains hardly anything"),
         (
+            replace(SOUND, group=replace(GROUP, explained=Explained(0.6, 0.5, 0.7, 0.05))),
+            "group only",
+            "decisions of a usual physician vary",
+        ),
+        (
             replace(SOUND, group=explaining(0.15), with_rates=0.9),
             "group only",
             "no more than that of the rates",
         ),
-        (replace(SOUND, group=explaining(0.2), with_rates=0.2), "upper limits", "same order"),
+        (replace(SOUND, group=explaining(0.15), with_rates=0.7), "upper limits", "same order"),
+        (
+            replace(SOUND, group=replace(explaining(0.15), n_physicians=6), with_rates=0.7),
+            "group only",
+            "6 physicians are too few to tell their order from that of the rates",
+        ),
+        (
+            replace(SOUND, group=replace(explaining(0.2), n_physicians=6), with_rates=0.7),
+            "upper limits",
+            "same order",
+        ),
         (replace(SOUND, group=explaining(0.25), with_rates=0.9), "upper limits", "same order"),
         (replace(SOUND, evidence=Decisions()), "group only", "the rate alone"),
         (replace(SOUND, group=replace(GROUP, n_physicians=1)), "group only", "one physician"),
         (replace(SOUND, halves=None), "group only", "too small to be halved"),
         (
-            replace(SOUND, halves=replace(HALVES, agreement=0.2)),
+            replace(SOUND, halves=replace(HALVES, agreement=0.0)),
             "group only",
-            "(reliability 0.45)",
+            "(reliability 0.47)",
         ),
-        (replace(SOUND, halves=replace(HALVES, agreement=0.4)), "upper limits", "0.55"),
+        (replace(SOUND, halves=replace(HALVES, agreement=0.2)), "upper limits", "0.53"),
+        (
+            replace(SOUND, group=replace(GROUP, reliability=0.3)),
+            "group only",
+            "(reliability 0.47)",
+        ),
         (replace(SOUND, case_mix=0.4), "group only", "see different patients"),
+        (replace(SOUND, with_patients=0.9), "group only", "order is that of their patients"),
+        (replace(SOUND, with_patients=0.6), "upper limits", "same order"),
         (replace(SOUND, agreement=0.2), "group only", "another order"),
         (replace(SOUND, evidence=rates(), over_limits=-1.0), "group only", "who is lenient"),
         (replace(SOUND, evidence=rates(), over_limits=1.0), "levels and ranks", "same order"),
@@ -152,6 +175,18 @@ def test_only_methods_that_tell_physicians_apart_are_asked():
     assert agreement_with(main, [scores_of([0.4, 0.3, 0.2, 0.1], error=0.3)]) is None
     assert agreement_with(main, [scores_of([0.4, 0.3, 0.2, 0.1])]) == pytest.approx(-1)
     assert agreement_with(main, [scores_of([0.1, 0.2, 0.25, 0.4])]) == pytest.approx(1)
+
+
+def test_an_order_of_patients_is_told_where_panels_differ() -> None:
+    scores = scores_of([0.1, 0.2, 0.3, 0.4])
+
+    def found(*expected: float) -> float | None:
+        return order_of_patients(replace(scores, columns={"expected": np.array(expected)}))
+
+    assert order_of_patients(scores) is None
+    assert found(0.12, 0.19, 0.3, 0.38) == pytest.approx(1)
+    assert found(0.24, 0.25, 0.26, 0.27) is None
+    assert found(0.4, 0.3, 0.2, 0.1) == pytest.approx(-1)
 
 
 def test_doubt_is_what_halves_show_beyond_their_errors():

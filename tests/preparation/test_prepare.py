@@ -186,7 +186,7 @@ def test_indicator_keeps_everyone_and_marks_what_was_missing() -> None:
 def test_drop_says_what_it_cost() -> None:
     found = checked(with_gaps(), missing="drop")
     assert found.prepared.dropped == {"a covariate is missing": 60}
-    assert "missing values: --missing drop cost 60 patients" in check_lines(found)
+    assert "missing values: 60 patients with one were left out" in check_lines(found)
     assert found.prepared.observed.n_patients == N - 60
     one = [float(row % 31) if row % 2 else None for row in range(N)]
     other = [None if row % 2 else float(row % 37) for row in range(N)]

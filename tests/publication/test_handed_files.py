@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.documents.files import write_files
+from intravar.documents.measurement.handover import write_files
 from intravar.documents.sheet.files import write_sheets
 from read_files import pages_of, text_of
 

@@ -11,14 +11,13 @@ import polars as pl
 import pytest
 
 from intravar import InputError, review
-from intravar.review import publishing
 from intravar.review.store import read_stored
 from review_folders import World, stored_world
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(publishing.documents, "write_files", lambda *_: None)
+    monkeypatch.setattr("intravar.documents.write_files", lambda *_: None)
     found = stored_world(tmp_path)
     review.draw(found.out, tmp_path / "packet", pairs=40)
     return found
@@ -126,7 +125,7 @@ def test_two_files_of_one_reviewer_must_not_contradict(world: World, tmp_path: P
 def test_answers_of_two_reviewers_are_kept_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing.documents, "write_files", lambda *_: None)
+    monkeypatch.setattr("intravar.documents.write_files", lambda *_: None)
     world = stored_world(tmp_path)
     pairs = review.draw(world.out, tmp_path / "packet", pairs=20, reviewers=2, twice=1.0)
     one, two = (tmp_path / "packet" / f"answers-R{n}.csv" for n in (1, 2))

@@ -13,7 +13,8 @@ from intravar import review
 from intravar.publication import results
 from intravar.review import publishing
 from intravar.review.answers import Agreement
-from intravar.review.publishing import BLOCK, FEWEST_COUNTS, Kind, Told, publishable
+from intravar.review.estimate import Kind
+from intravar.review.publishing import BLOCK, FEWEST_COUNTS, Told, publishable
 from intravar.review.store import open_folder, read_stored, write_stored
 from review_folders import World, stored_world
 
@@ -73,7 +74,7 @@ def test_published_figures_hold_the_exact_ones() -> None:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(publishing.documents, "write_files", lambda *_: None)
+    monkeypatch.setattr("intravar.documents.write_files", lambda *_: None)
     return stored_world(tmp_path, n_physicians=10, n_each=80)
 
 

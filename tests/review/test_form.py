@@ -16,9 +16,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
 def test_a_review_with_the_keyboard_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from intravar.review import publishing
 
-    monkeypatch.setattr(publishing.documents, "write_files", lambda *_: None)
+    monkeypatch.setattr("intravar.documents.write_files", lambda *_: None)
     world = stored_world(tmp_path)
     pairs = review.draw(world.out, tmp_path / "packet", pairs=20, reviewers=2, twice=0.5)
     own = [pair for pair in pairs if "R2" in pair.reviewers]

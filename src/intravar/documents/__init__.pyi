@@ -1,8 +1,7 @@
-from .files import MEASUREMENT_FORMATS, write_files
+from .measurement.deciders import decider_table
 from .measurement.first import summary_lines
-from .measurement.handover import write_measurement
+from .measurement.handover import MEASUREMENT_FORMATS, write_files, write_measurement
 from .measurement.joint import together_table
-from .measurement.table import decider_table
 from .sheet.files import SHEET_FORMATS, write_sheets
 from .terminal import as_rich
 from .typesetting import lacking, parse_formats

@@ -1,9 +1,6 @@
 """What a document is made of, whichever file it becomes: one tree of blocks, four writers.
 
-A document is built once, from what is published; :mod:`~intravar.documents.page`,
-:mod:`~intravar.documents.pdf`, :mod:`~intravar.documents.word` and
-:mod:`~intravar.documents.workbook` write it. Where formats must differ (a table to sort, a workbook
-with sheets) the writer decides.
+Where formats must differ (a table to sort, a workbook with sheets) the writer decides.
 """
 
 from __future__ import annotations
@@ -109,14 +106,11 @@ def row_figure(
     axis: str = "decided differently, of 100 pairs",
     *,
     most: float | None = None,
-    reading: str = "",
-    key: Key = (),
-    heading: str | None = None,
+    **look: Any,
 ) -> Figure:
     """Return a chart with a labelled row per name, which says in words what its marks say."""
     told = f"{'; '.join(row.told for row in rows)}."
-    plot = row_plot(rows, axis, most=most)
-    return charted(name, title, told, plot, reading=reading, key=key, heading=heading)
+    return charted(name, title, told, row_plot(rows, axis, most=most), **{"reading": "", **look})
 
 
 @dataclass(frozen=True)
@@ -181,28 +175,14 @@ class Document:
 
 
 def walk(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Go through blocks and what stands within them, in order.
-
-    Examples
-    --------
-    >>> [type(block).__name__ for block in walk([Annex("More", [Paragraph("Text.")])])]
-    ['Annex', 'Paragraph']
-    """
+    """Go through blocks and what stands within them, in order."""
     for block in blocks:
         yield block
         yield from walk(getattr(block, "blocks", ()))
 
 
 def within(block: Block, at: int) -> Block:
-    """Return a block that stands in a document more than once, under a name of its own.
-
-    Headings lose their places in the list of sections, and tables cannot be sorted.
-
-    Examples
-    --------
-    >>> within(Heading("Rule", 1, "rule", "Rule"), 2)
-    Heading(text='Rule', level=2, anchor='', short='')
-    """
+    """Return a block that stands in a document again: under another name, and less to do with."""
     if isinstance(block, Heading):
         return Heading(block.text, block.level + 1)
     if isinstance(block, Figure):

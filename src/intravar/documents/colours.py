@@ -47,15 +47,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 
 
 def style_of(looks: Mapping[str, Look]) -> str:
-    """Return colours as custom properties of a page: `ink` becomes `var(--ink)`.
-
-    Screens follow the system or what the reader chose; paper is light.
-
-    Examples
-    --------
-    >>> style_of({"ink": Look("#000", "#fff")})[:50]
-    ':root{color-scheme:light;--ink:#000;}@media screen'
-    """
+    """Return colours as custom properties: `ink` becomes `var(--ink)`; paper is light."""
     light, dark = (
         f"color-scheme:{theme};"
         + "".join(f"--{name}:{getattr(look, theme)};" for name, look in looks.items())

@@ -1,19 +1,19 @@
 """Write a document as a page: one HTML file that opens offline and fetches nothing.
 
 The rows of a very long table are packed for a script that shows some at a time: every column is its
-different texts, the lowest value first, and which of them each row has. Sorting and searching go
-over all rows, and the page stays small.
+different texts, the lowest value first, and which of them each row has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from markupsafe import Markup
 
 from intravar.documents.blocks import Document, tables, walk
-from intravar.documents.charts.bins import MOST_SINGLE
+from intravar.documents.charts.dots import MOST_SINGLE
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import render_html, script_json
 from intravar.tables import Cell, Table
@@ -51,50 +51,34 @@ def packed_rows(table: Table) -> Markup | None:
 
 
 def packed_column(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return the different texts of a column in order, from where on they are no value, and where.
-
-    Examples
-    --------
-    >>> packed_column([Cell("0.3", 0.3), Cell("–"), Cell("0.1", 0.1)])
-    {'texts': ['0.1', '0.3', '–'], 'empty': 2, 'digits': 1, 'at': '120'}
-    """
+    """Return the texts of a column in order, from where on they are no value, and where."""
     last = {cell.text: cell for cell in cells}
-    ordered = sorted(
-        ((text, _order(cell)) for text, cell in last.items()), key=lambda each: each[1]
-    )
-    place = {text: at for at, (text, _) in enumerate(ordered)}
+    ordered = sorted((_order(cell), text) for text, cell in last.items())
+    place = {text: at for at, (_, text) in enumerate(ordered)}
     return {
         "texts": list(place),
-        "empty": sum(not nothing for _, (nothing, *_) in ordered),
+        "empty": sum(not nothing for (nothing, *_), _ in ordered),
         **packed_numbers([place[cell.text] for cell in cells]),
     }
 
 
-def _order(cell: Cell) -> tuple[bool, bool, float, str, str]:
+def _order(cell: Cell) -> tuple[bool, bool, float, str]:
     """Return what a text is sorted by: numbers, then words, then what is no value."""
     value = sort_value(cell)
     if isinstance(value, int | float):
-        return False, False, float(value), "", cell.text
-    return value == "", True, 0.0, cell.text.casefold(), cell.text
+        return False, False, float(value), ""
+    return value == "", True, 0.0, cell.text.casefold()
 
 
 def packed_numbers(numbers: Sequence[int]) -> dict[str, Any]:
-    """Return whole numbers in letters, so many for each; none where all are zero.
-
-    Examples
-    --------
-    >>> packed_numbers([0, 35, 36])
-    {'digits': 2, 'at': '000z10'}
-    """
-    digits, largest = 0, max(numbers, default=0)
-    while 36**digits <= largest:
-        digits += 1
-    letters = {number: _in_letters(number, digits) for number in set(numbers)}
+    """Return whole numbers in letters, so many for each; none where all are zero."""
+    largest = max(numbers, default=0)
+    digits = next(digits for digits in count() if 36**digits > largest)
+    letters = {
+        number: "".join(_LETTERS[number // 36**place % 36] for place in reversed(range(digits)))
+        for number in set(numbers)
+    }
     return {"digits": digits, "at": "".join([letters[number] for number in numbers])}
-
-
-def _in_letters(number: int, digits: int) -> str:
-    return "".join(_LETTERS[number // 36**place % 36] for place in reversed(range(digits)))
 
 
 #: Rows up to which a table is printed with the page; a longer one has a page of its own.

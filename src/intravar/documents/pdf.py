@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
-from intravar.documents.charts.paper import chart_style, colour_of, on_paper
+from intravar.documents.charts.paper import key_colour, on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import template_text
 from intravar.documents.typesetting import portable
@@ -52,7 +52,16 @@ def _plain_run(block: Block) -> list[dict[str, Any]]:
 
 def _plain(block: Block) -> dict[str, Any]:
     if isinstance(block, Table):
-        return _table(block.on("paper"))
+        table = block.on("paper")
+        return {
+            "kind": "table",
+            "dense": len(table.rows) > MOST_WIDE,
+            "caption": table.caption,
+            "heads": [column.heading for column in table.columns],
+            "shares": [column.share for column in table.columns],
+            "words": [at for at, column in enumerate(table.columns) if column.words],
+            "rows": [[cell.text for cell in row.cells] for row in table.rows],
+        }
     if isinstance(block, Figure):
         return _figure(block)
     made = {"kind": type(block).__name__.lower(), **vars(block)}
@@ -64,29 +73,13 @@ def _plain(block: Block) -> dict[str, Any]:
     return made
 
 
-def _table(table: Table) -> dict[str, Any]:
-    return {
-        "kind": "table",
-        "dense": len(table.rows) > MOST_WIDE,
-        "caption": table.caption,
-        "heads": [column.heading for column in table.columns],
-        "shares": [column.share for column in table.columns],
-        "words": [at for at, column in enumerate(table.columns) if column.words],
-        "rows": [[cell.text for cell in row.cells] for row in table.rows],
-    }
-
-
 def _figure(figure: Figure, *, narrow: bool = False) -> dict[str, Any]:
-    style = chart_style(LOOKS)
-    key = [
-        {"colour": colour_of(style, kind.split()[-1]), "words": told} for kind, told in figure.key
-    ]
     return {
         "kind": "figure",
         "svg": on_paper(figure.svgs[-1 if figure.half or narrow else 0], LOOKS),
         "title": figure.title,
         "words": figure.alternative,
         "reading": figure.reading,
-        "key": key,
+        "key": [{"colour": key_colour(look), "words": told} for look, told in figure.key],
         "half": figure.half,
     }

@@ -19,14 +19,6 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
     """Return a table for rich, and the headings for which a line of `width` letters has no room.
 
     Rows that have nothing to show are left out.
-
-    Examples
-    --------
-    >>> from intravar.tables import table_of
-    >>> table = table_of("Names", "", ["Ada"], [("who", 1, str), ("letters", 1, len)])
-    >>> made, left_out = as_rich(table, 80)
-    >>> len(made.columns), left_out
-    (2, [])
     """
     part = table.on("terminal")
     rows = [[cell.text for cell in row.cells] for row in part.rows if row.shown]
@@ -48,11 +40,10 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
             overflow="fold",
             no_wrap=wide[at] <= width // 2,
         )
-    half = MOST_PRINTED // 2
-    between = len(rows) - MOST_PRINTED
-    for place, row in enumerate(rows):
-        if between > 0 and place == half:
-            made.add_row(f"... {between:,} more")
-        if between <= 0 or not half <= place < half + between:
-            made.add_row(*(Text(row[at]) for at in kept))
+    printed = [[Text(row[at]) for at in kept] for row in rows]
+    if (between := len(rows) - MOST_PRINTED) > 0:
+        half = MOST_PRINTED // 2
+        printed[half : half + between] = [[Text(f"... {between:,} more")]]
+    for row_printed in printed:
+        made.add_row(*row_printed)
     return made, [column.heading for at, column in enumerate(part.columns) if at not in kept]

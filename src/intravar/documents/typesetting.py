@@ -1,8 +1,6 @@
 """The packages of the extra `files`, and typst: from a template and data to a PDF, or to pictures.
 
-The template is ours; what is shown comes in as data and is never read as markup. Nothing is
-fetched, and the same content gives the same file. What needs a package imports it when a file is
-made.
+What is shown comes in as data and is never read as markup; the same content gives the same file.
 """
 
 from __future__ import annotations
@@ -23,13 +21,7 @@ _CALLED = {"docx": "python-docx"}
 
 
 def parse_formats(asked: str | Iterable[str], known: Collection[str]) -> list[str]:
-    """Return formats that were asked for, in a list or with commas between, each once.
-
-    Examples
-    --------
-    >>> parse_formats("html, svg", ["html", "svg", "pdf"])
-    ['html', 'svg']
-    """
+    """Return formats that were asked for, in a list or with commas between, each once."""
     named = asked.split(",") if isinstance(asked, str) else asked
     formats = [name.strip().lower() for name in named if name.strip()]
     listed = ", ".join(known)

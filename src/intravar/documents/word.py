@@ -8,19 +8,8 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
-from intravar.documents.blocks import (
-    Annex,
-    Block,
-    Bullets,
-    Card,
-    Document,
-    Figure,
-    Heading,
-    KeyFigures,
-    Note,
-    Paragraph,
-)
-from intravar.documents.charts.paper import on_paper
+from intravar.documents import blocks
+from intravar.documents.charts.paper import key_colour, on_paper
 from intravar.documents.colours import LOOKS
 from intravar.documents.typesetting import drawn
 from intravar.printable import printable
@@ -33,7 +22,7 @@ _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 TEXT_WIDTH = 17.0
 
 
-def as_docx(document: Document) -> bytes:
+def as_docx(document: blocks.Document) -> bytes:
     """Return a document as the content of a docx file."""
     import docx
     from docx.shared import Cm, Pt, RGBColor
@@ -57,21 +46,21 @@ def as_docx(document: Document) -> bytes:
     return _undated(buffer.getvalue())
 
 
-def _add(file: Any, blocks: Sequence[Block]) -> None:
-    for block in blocks:
-        if isinstance(block, Heading):
+def _add(file: Any, listed: Sequence[blocks.Block]) -> None:
+    for block in listed:
+        if isinstance(block, blocks.Heading):
             file.add_heading(printable(block.text), level=block.level)
-        elif isinstance(block, Paragraph):
+        elif isinstance(block, blocks.Paragraph):
             file.add_paragraph(printable(block.text))
-        elif isinstance(block, Bullets):
+        elif isinstance(block, blocks.Bullets):
             style = "List Number" if block.numbered else "List Bullet"
             for item in block.items:
                 file.add_paragraph(printable(item), style=style)
-        elif isinstance(block, KeyFigures):
+        elif isinstance(block, blocks.KeyFigures):
             for name, value in block.items:
                 line = file.add_paragraph(printable(f"{name}: "))
                 line.add_run(printable(value)).bold = True
-        elif isinstance(block, Note):
+        elif isinstance(block, blocks.Note):
             note = file.add_paragraph()
             note.add_run(printable(block.strong)).bold = True
             note.add_run(printable(f" {block.text}"))
@@ -79,19 +68,20 @@ def _add(file: Any, blocks: Sequence[Block]) -> None:
             part = block.on("paper")
             if part.columns and part.rows:  # a row without cells is no row of a text
                 _add_table(file, part)
-        elif isinstance(block, Figure):
+        elif isinstance(block, blocks.Figure):
             _add_figure(file, block)
         else:
-            if isinstance(block, Annex) and block.new_page:
+            if isinstance(block, blocks.Annex) and block.new_page:
                 file.add_page_break()
-            if isinstance(block, Annex | Card):
-                file.add_heading(printable(block.title), level=1 + isinstance(block, Card))
+            if isinstance(block, blocks.Annex | blocks.Card):
+                file.add_heading(printable(block.title), level=1 + isinstance(block, blocks.Card))
             _add(file, block.blocks)
 
 
 def _add_table(file: Any, part: Table) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
     from docx.shared import Cm, Pt
 
     if part.caption:
@@ -100,6 +90,10 @@ def _add_table(file: Any, part: Table) -> None:
     table = file.add_table(rows=0, cols=len(part.columns))
     table.style = "Light Shading Accent 1"
     table.autofit = False
+    margins = OxmlElement("w:tblCellMar")  # narrow ones: headings stay whole
+    for side in ("w:left", "w:right"):
+        margins.append(OxmlElement(side, {qn("w:w"): "45", qn("w:type"): "dxa"}))
+    table._tbl.tblPr.append(margins)
     whole = sum(column.share for column in part.columns)
     widths = [Cm(TEXT_WIDTH * column.share / whole) for column in part.columns]
     for across, width in enumerate(widths):
@@ -114,7 +108,7 @@ def _add_table(file: Any, part: Table) -> None:
             cell.width = widths[across]
             paragraph = cell.paragraphs[0]
             run = paragraph.add_run(printable(text))
-            run.font.size, run.font.bold = Pt(8), number == 0
+            run.font.size, run.font.bold = Pt(7 if number == 0 else 8), number == 0
             paragraph.paragraph_format.space_after = Pt(0)
             if not part.columns[across].words:
                 paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
@@ -125,8 +119,8 @@ def _add_table(file: Any, part: Table) -> None:
     file.add_paragraph()
 
 
-def _add_figure(file: Any, figure: Figure) -> None:
-    from docx.shared import Cm
+def _add_figure(file: Any, figure: blocks.Figure) -> None:
+    from docx.shared import Cm, RGBColor
 
     share = 0.55 if figure.half else 1.0
     svg = on_paper(figure.svgs[-1 if figure.half else 0], LOOKS)
@@ -135,11 +129,13 @@ def _add_figure(file: Any, figure: Figure) -> None:
     properties.set("descr", printable(figure.alternative))
     properties.set("title", printable(figure.title))
     file.paragraphs[-1].paragraph_format.keep_with_next = True
-    key = "; ".join(words for _, words in figure.key)
-    told = " ".join(part for part in (figure.reading, f"Colours: {key}." if key else "") if part)
     caption = file.add_paragraph(style="Caption")
-    caption.add_run(f"{printable(figure.title)}{' ' if told else ''}").bold = True
-    caption.add_run(printable(told))
+    caption.add_run(f"{printable(figure.title)} ".lstrip()).bold = True
+    for look, words in figure.key:
+        mark = caption.add_run("\u25cf ").font
+        mark.color.rgb = RGBColor.from_string(key_colour(look).lstrip("#").upper())
+        caption.add_run(printable(f"{words}  "))
+    caption.add_run(printable(figure.reading))
 
 
 def _undated(content: bytes) -> bytes:

@@ -1,29 +1,15 @@
-"""Write a document as a workbook, by xlsxwriter: its text on the first sheet, a sheet per table.
-
-Every text stays a text: what looks like a formula or an address is none.
-"""
+"""Write a document as a workbook, in which every text stays one: a sheet per table."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
-from intravar.documents.blocks import (
-    Annex,
-    Bullets,
-    Card,
-    Document,
-    Figure,
-    Heading,
-    KeyFigures,
-    Note,
-    Paragraph,
-    tables,
-    walk,
-)
+from intravar.documents import blocks
 from intravar.documents.word import CREATED
-from intravar.tables import Table
+from intravar.tables import Table, table_of
 
 #: Width of columns, height of a line and lines of a row at the most; letters of a cell.
 NARROWEST, WIDEST, LINE, MOST_LINES, LONGEST_CELL = 9, 60, 15, 12, 32_000
@@ -31,7 +17,7 @@ NARROWEST, WIDEST, LINE, MOST_LINES, LONGEST_CELL = 9, 60, 15, 12, 32_000
 ASIDE, TEXT = 34, 100
 
 
-def as_xlsx(document: Document) -> bytes:
+def as_xlsx(document: blocks.Document) -> bytes:
     """Return a document as the content of an xlsx file."""
     import xlsxwriter
 
@@ -41,37 +27,38 @@ def as_xlsx(document: Document) -> bytes:
     book.set_properties({"title": document.title, "created": CREATED})
     writer = _Writer(book)
     writer.summary(document)
-    for table in tables(document):
+    for table in blocks.tables(document):
         writer.table(table.on("workbook"))
-    writer.meanings([table.on("workbook") for table in tables(document)])
+    told = [
+        (table.name, column.heading, column.meaning)
+        for table in blocks.tables(document)
+        for column in table.on("workbook").columns
+        if column.meaning
+    ]
+    heads = [(head, 1, itemgetter(at)) for at, head in enumerate(("sheet", "column", "meaning"))]
+    writer.table(table_of("Columns", "", told, heads))
     book.close()
     return buffer.getvalue()
 
 
-def text_lines(document: Document) -> Iterator[tuple[str, str]]:
-    """Return the text of a document line by line, each with what it belongs to.
-
-    Examples
-    --------
-    >>> list(text_lines(Document("Report", "", [Heading("Found"), Paragraph("Little.")])))
-    [('Found', ''), ('', 'Little.')]
-    """
-    for block in walk(document.blocks):
-        if isinstance(block, Heading):
+def text_lines(document: blocks.Document) -> Iterator[tuple[str, str]]:
+    """Return the text of a document line by line, each with what it belongs to."""
+    for block in blocks.walk(document.blocks):
+        if isinstance(block, blocks.Heading):
             yield block.text, ""
-        elif isinstance(block, Card | Annex):
+        elif isinstance(block, blocks.Card | blocks.Annex):
             yield block.title, ""
-        elif isinstance(block, Paragraph):
+        elif isinstance(block, blocks.Paragraph):
             yield "", block.text
-        elif isinstance(block, Note):
+        elif isinstance(block, blocks.Note):
             yield block.strong, block.text
-        elif isinstance(block, Bullets):
+        elif isinstance(block, blocks.Bullets):
             yield from (("", item) for item in block.items)
-        elif isinstance(block, KeyFigures):
+        elif isinstance(block, blocks.KeyFigures):
             yield from block.items
         elif isinstance(block, Table):
             yield "", f"{block.caption} (sheet {block.name})".strip()
-        elif isinstance(block, Figure):
+        elif isinstance(block, blocks.Figure):
             more = "" if block.reading in block.alternative else block.reading
             yield block.title, f"{block.alternative} {more}".strip()
 
@@ -100,7 +87,7 @@ class _Writer:
         free = plain and plain.lower() not in taken
         return self.book.add_worksheet(plain if free else f"Sheet {len(taken) + 1}")
 
-    def summary(self, document: Document) -> None:
+    def summary(self, document: blocks.Document) -> None:
         """Write the text of a document on the first sheet."""
         sheet = self.sheet("Summary")
         sheet.write_string(0, 0, document.title[:LONGEST_CELL], self.title)
@@ -150,24 +137,6 @@ class _Writer:
             )
         elif text not in ("", "–"):
             sheet.write_string(*at, text[:LONGEST_CELL], self.text)
-
-    def meanings(self, found: Sequence[Table]) -> None:
-        """Write what the columns mean."""
-        sheet = self.sheet("Columns")
-        for across, (head, width) in enumerate((("sheet", 24), ("column", 24), ("meaning", 90))):
-            sheet.write_string(0, across, head, self.head)
-            sheet.set_column(across, across, width)
-        rows = [
-            (table.name, column.heading, column.meaning)
-            for table in found
-            for column in table.columns
-            if column.meaning
-        ]
-        for down, row in enumerate(rows, 1):
-            for across, text in enumerate(row):
-                sheet.write_string(down, across, text, self.text)
-            sheet.set_row(down, _height([(row[2], 90)]))
-        sheet.freeze_panes(1, 0)
 
 
 def _height(texts: Sequence[tuple[str, float]]) -> float:

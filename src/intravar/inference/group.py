@@ -37,12 +37,15 @@ RANKABLE = 0.5
 class Explained:
     """The explained share of all physicians together.
 
-    The share is below 0 where predictions are worse than the rate.
+    The share is below 0 where predictions are worse than the rate. `usual` is the share where
+    nobody counts with more patients than the physician in the middle: a statement about physicians
+    must not be one about the largest of them.
     """
 
     share: float
     low: float
     high: float
+    usual: float
 
 
 def any_two(n_patients: IntArray, n_for: IntArray) -> FloatArray:
@@ -114,9 +117,11 @@ def explained_of_all(
     if not total > 0:
         return None
     share = 1 - float(n @ score[known]) / total
+    capped = np.minimum(n, np.median(n))
+    usual = 1 - float(capped @ score[known]) / max(float(capped @ whole[known]), 1e-9)
     chance = np.sqrt(float(n**2 @ error[known] ** 2) + (doubt * n.sum()) ** 2)
     half = _Z * float(chance) / total
-    return Explained(share, share - half, min(share + half, 1.0))
+    return Explained(share, share - half, min(share + half, 1.0), usual)
 
 
 @dataclass(frozen=True)

@@ -325,13 +325,12 @@ def decider_table(
         "reportable", *order, descending=[True] + [False] * len(order), nulls_last=True
     )
     columns = [made for each in shown for made in _columns(*each, words)]
+    values = ordered.to_dict(as_series=False)
+    cells = [made for each in shown for made in _cells(*each, values, band)]
+    known = ordered.select(pl.any_horizontal(pl.col(_KNOWN).is_not_null())).to_series()
     rows = [
-        Row(
-            [cell for each in shown for cell in _cells(*each, row, band)],
-            row["p"],
-            not readable or any(row[known] is not None for known in _KNOWN),
-        )
-        for row in ordered.iter_rows(named=True)
+        Row(list(of_one), p, not readable or shows)
+        for of_one, p, shows in zip(zip(*cells, strict=True), values["p"], known, strict=True)
     ]
     first = "Rank 1 is the most consistent." if ranked else f"One row per {words.decider}."
     caption = (
@@ -359,24 +358,41 @@ def _columns(column: ResultColumn, place: _Place, words: Words) -> Iterator[Colu
 
 
 def _cells(
-    column: ResultColumn, place: _Place, row: Mapping[str, Any], band: Callable[[str], Cell]
-) -> Iterator[Cell]:
-    value = row[column.name]
-    low, high = row["identified_low"], row["identified_high"]
-    if value is None and column.name == "discordance" and low is not None:
-        yield Cell(hundreds(low, high), order=50 * (low + high))
-    elif value is None and column.name == "discordance" and row["band"] is not None:
-        yield band(row["band"])
-    elif value is None:
-        yield Cell("" if column.name == "reason" else "–")
-    elif column.name == "rank":
-        yield Cell(f"{value:.0f} ({row['rank_low']} to {row['rank_high']})", value)
-    elif place.hundred:
-        yield Cell(f"{100 * value:.0f}", round(100 * value, 1), order=value)
-    elif column.name in ("physician", "reason"):
-        yield Cell(str(value))
-    else:
-        yield Cell(column.text(value), value)
+    column: ResultColumn,
+    place: _Place,
+    values: Mapping[str, list[Any]],
+    band: Callable[[str], Cell],
+) -> Iterator[list[Cell]]:
+    """Yield the cells of a column, and of its interval if it has one; equal values share a cell."""
+    beside = {
+        "discordance": ("identified_low", "identified_high", "band"),
+        "rank": ("rank_low", "rank_high"),
+    }
+
+    def made(value: Any, *rest: Any) -> Cell:
+        if value is None and column.name == "discordance" and rest[0] is not None:
+            return Cell(hundreds(*rest[:2]), order=50 * (rest[0] + rest[1]))
+        if value is None and column.name == "discordance" and rest[2] is not None:
+            return band(rest[2])
+        if value is None:
+            return Cell("" if column.name == "reason" else "–")
+        if column.name == "rank":
+            return Cell(f"{value:.0f} ({rest[0]} to {rest[1]})", value)
+        if place.hundred:
+            return Cell(f"{100 * value:.0f}", round(100 * value, 1), order=value)
+        if column.name in ("physician", "reason"):
+            return Cell(str(value))
+        return Cell(column.text(value), value)
+
+    def interval(low: Any, high: Any) -> Cell:
+        return Cell(hundreds(low, high), order=low)
+
+    yield _once_each(made, *(values[name] for name in (column.name, *beside.get(column.name, ()))))
     if place.interval is not None:
-        low, high = (row[end] for end in place.interval[1:3])
-        yield Cell(hundreds(low, high), order=low)
+        yield _once_each(interval, *(values[end] for end in place.interval[1:3]))
+
+
+def _once_each(write: Callable[..., Cell], *values: list[Any]) -> list[Cell]:
+    rows = list(zip(*values, strict=True))
+    found = {row: write(*row) for row in dict.fromkeys(rows)}
+    return [found[row] for row in rows]

@@ -34,6 +34,8 @@ from intravar.request import MATTERS
 DIFFER_P = 0.05
 #: What a limit lies above the truth usually falls with this power of the number of patients.
 USUAL_FALL = 0.5
+#: From this part of the spread of scores on, what colleagues would have on the patients differs.
+PATIENTS_DIFFER = 0.5
 #: Scores are not taken to lie closer together than by this factor.
 NARROWEST = 0.4
 _TINY = 1e-9
@@ -141,6 +143,7 @@ def concluded(
         agreement_with(scores, others),
         order_of_rates(scores),
         over_limits,
+        order_of_patients(scores),
     )
     return Appraisal(scores, halves, group, judge(grounds))
 
@@ -206,11 +209,28 @@ def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] 
 
 def order_of_rates(scores: Scores) -> float | None:
     """Return the rank correlation of scores with what the rates alone would give, 2 r (1 - r)."""
-    alone = any_two(scores.n_patients, scores.n_for)
-    known = np.isfinite(scores.discordance) & np.isfinite(alone)
-    if known.sum() < 3 or min(np.ptp(scores.discordance[known]), np.ptp(alone[known])) == 0:
+    return _correlation(scores.discordance, any_two(scores.n_patients, scores.n_for))
+
+
+def order_of_patients(scores: Scores) -> float | None:
+    """Return the rank correlation of scores with what the average colleague would have.
+
+    None where that is not known, or hardly differs between panels: patients dealt at random differ
+    a little as well.
+    """
+    expected = scores.columns.get("expected")
+    if expected is None or not np.nanstd(expected) >= PATIENTS_DIFFER * np.nanstd(
+        scores.discordance
+    ):
         return None
-    return float(spearmanr(scores.discordance[known], alone[known])[0])
+    return _correlation(scores.discordance, expected)
+
+
+def _correlation(score: FloatArray, other: FloatArray) -> float | None:
+    known = np.isfinite(score) & np.isfinite(other)
+    if known.sum() < 3 or min(np.ptp(score[known]), np.ptp(other[known])) == 0:
+        return None
+    return float(spearmanr(score[known], other[known])[0])
 
 
 def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:

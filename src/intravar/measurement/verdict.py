@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.stats import norm
 
-from intravar.estimators.evidence import (
-    Evidence,
-)
+from intravar.estimators.evidence import Evidence
 from intravar.inference.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
 from intravar.wording import Sentence
@@ -36,9 +35,16 @@ RULE_FOUND = 4.0
 LITTLE_EXPLAINED = 0.1
 #: Share from which on a low rate can be told from consistency: an order that is also that of the
 #: rates may stand.
-ENOUGH_EXPLAINED = 0.2
-#: Rank correlation with the rates' own discordance from which on an order says no more than rates.
-SAME_AS_RATES = 0.8
+ENOUGH_EXPLAINED = 1 / 6
+#: Rank correlation with the rates' own discordance from which on an order says no more than rates;
+#: and from which on what it may be by chance, 90 % sure, is too much.
+SAME_AS_RATES, SAME_BY_CHANCE = 0.8, 0.9
+#: Weight of the spread against the errors of scores in the reliability of an order; halves of so
+#: few physicians as there usually are have the rest.
+WEIGHT_OF_SPREAD = 2 / 3
+#: Rank correlation with what the average colleague would have on the same patients, from which on
+#: an order is one of patients.
+SAME_AS_PATIENTS = 0.8
 #: Overlap of a usual panel with those of the others, as a share of what chance would give.
 COMPARABLE = 0.5
 #: Rank correlation with the other methods that tell physicians apart.
@@ -53,6 +59,8 @@ ANCHORED = 0.2
 OVER_LIMITS = 0.0
 #: Reasons that are told, the gravest.
 MOST_REASONS = 3
+_Z = float(norm.ppf(0.9))
+_TINY = 1e-9
 
 NO_RULE = Sentence(
     "no rule was found in these covariates: they hardly predict the "
@@ -105,6 +113,9 @@ class Grounds:
     over_limits
         By how much rates of their own predict decisions better than limits of their own, in
         held-out log-likelihood; infinite where a method asks for neither.
+    with_patients
+        Rank correlation of scores with what the average colleague would have on the same patients;
+        None where that hardly differs.
     """
 
     evidence: Evidence
@@ -116,6 +127,7 @@ class Grounds:
     agreement: float | None = None
     with_rates: float | None = None
     over_limits: float = float("inf")
+    with_patients: float | None = None
 
 
 def judge(grounds: Grounds) -> Verdict:
@@ -123,8 +135,8 @@ def judge(grounds: Grounds) -> Verdict:
     found = grounds.rule_found
     if grounds.leak is not None:
         words = (
-            f"'{grounds.leak}' gives the decision away: name it with --after, or, if it was known "
-            "before, name the covariates one by one"
+            f"'{grounds.leak}' gives the decision away: leave it out or, if it was known before, "
+            "name the covariates one by one"
         )
         return Verdict("not interpretable", (words,), found)
     if grounds.group is None:
@@ -173,19 +185,19 @@ def ranking_reliability(group: Group, halves: Halves | None) -> float:
     """Return the reliability of the order of physicians.
 
     Two halves of the patients tell it from the ranks themselves, but of ten physicians only
-    roughly. Where the spread of true values against the errors of scores says more, the mean of
-    both is taken. NaN without halves.
+    roughly; the spread of true values against the errors of scores tells it more surely, and has
+    the larger weight. NaN without halves.
 
     Examples
     --------
     >>> group = Group(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.001, 20, reliability=0.8)
-    >>> round(ranking_reliability(group, Halves(0.4, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)), 2)
-    0.6
+    >>> round(ranking_reliability(group, Halves(0.5, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)), 2)
+    0.7
     """
     if halves is None:
         return float("nan")
     own = group.reliability if np.isfinite(group.reliability) else halves.agreement
-    return max(halves.agreement, (halves.agreement + own) / 2)
+    return WEIGHT_OF_SPREAD * own + (1 - WEIGHT_OF_SPREAD) * halves.agreement
 
 
 def _without_a_rule(grounds: Grounds) -> list[str]:
@@ -199,11 +211,13 @@ def _without_a_rule(grounds: Grounds) -> list[str]:
         return [NO_RULE]
     reasons: list[str] = []
     explained = None if grounds.group is None else grounds.group.explained
-    if explained is not None and explained.share < LITTLE_EXPLAINED:
+    if explained is not None and explained.usual < LITTLE_EXPLAINED:
+        # One decider with most of the cases may be explained where the others are not.
+        whose = "" if explained.share < LITTLE_EXPLAINED else " of a usual {decider}"
         reasons.append(
             Sentence(
-                "what is recorded explains hardly anything of how decisions vary: {cases} "
-                "alike in the record are hardly more alike than any two {cases}"
+                f"what is recorded explains hardly anything of how decisions{whose} vary: "
+                "{cases} alike in the record are hardly more alike than any two {cases}"
             )
         )
     if not grounds.evidence.follows:
@@ -245,21 +259,13 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
 
 def _with_other_meanings(grounds: Grounds) -> list[str]:
     """Say where an order would be one of something else than consistency."""
-    reasons: list[str] = []
-    explained = None if grounds.group is None else grounds.group.explained
-    if (
-        explained is not None
-        and grounds.with_rates is not None
-        and explained.share < ENOUGH_EXPLAINED
-        and grounds.with_rates >= SAME_AS_RATES
-    ):
+    reasons = _like_rates(grounds)
+    if grounds.with_patients is not None and grounds.with_patients >= SAME_AS_PATIENTS:
         reasons.append(
             Sentence(
-                "the order says no more than that of the rates: {deciders} who decide "
-                "for nearly half of their {cases} have the higher score (rank "
-                "correlation {with_rates:.1f}), and what is recorded explains too little to "
-                "tell a low rate from consistency",
-                with_rates=grounds.with_rates,
+                "the order is that of their {cases}: what the average {decider} would have on the "
+                "same {cases} gives nearly the same (rank correlation {found:.1f})",
+                found=grounds.with_patients,
             )
         )
     if grounds.case_mix < COMPARABLE:
@@ -280,6 +286,38 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
             )
         )
     return reasons
+
+
+def _like_rates(grounds: Grounds) -> list[str]:
+    """Say where the order may be that of the rates, and too little is explained to tell."""
+    group, found = grounds.group, grounds.with_rates
+    if group is None or group.explained is None or found is None:
+        return []
+    most = _at_most(found, group.n_physicians)
+    same = found >= SAME_AS_RATES
+    if group.explained.usual >= ENOUGH_EXPLAINED or not (same or most >= SAME_BY_CHANCE):
+        return []
+    begin = (
+        "the order says no more than that of the rates: {deciders} who decide for nearly half of "
+        "their {cases} have the higher score (rank correlation {found:.1f})"
+        if same
+        else "{n} {deciders} are too few to tell their order from that of the rates (rank "
+        "correlation {found:.1f}, and by chance as much as {most:.1f})"
+    )
+    why = ", and what is recorded explains too little to tell a low rate from consistency"
+    return [Sentence(begin + why, found=found, most=most, n=group.n_physicians)]
+
+
+def _at_most(correlation: float, n: int) -> float:
+    """Return what a rank correlation of so many may be, 90 % sure (Fisher's transform).
+
+    Examples
+    --------
+    >>> [round(_at_most(0.4, n), 2) for n in (4, 10, 100)]
+    [0.94, 0.72, 0.5]
+    """
+    near = min(max(correlation, -1 + _TINY), 1 - _TINY)
+    return float(np.tanh(np.arctanh(near) + _Z / np.sqrt(max(n - 3, 1))))
 
 
 def _leniency(grounds: Grounds) -> list[str]:

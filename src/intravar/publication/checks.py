@@ -20,10 +20,7 @@ SOME = "some"
 
 
 def check_lines(check: Check, *, several: bool = False) -> list[str]:
-    """Say in words what was found; no small count is given away.
-
-    With `several` other decisions are told beside it, see :func:`published_check`.
-    """
+    """Say in words what was found, without small counts; see :func:`published_check`."""
     smallest = check.request.smallest_cell
     n_physicians = check.panels.table.height
     total, hidden = _rounded_total(check)
@@ -32,11 +29,14 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
     larger = f"{about}{total:,} {words.cases} of {words.counted(n_physicians - hidden)}"
     smaller = f"{words.counted(hidden)} with {shown(1, smallest)} {words.cases} each"
     covariates, columns = check.prepared.covariates, check.prepared.origin
+    decision, positive, _ = check.prepared.decision
+    share = _share(check)
+    told = "nearly all or nearly none" if share is None else f"{100 * share:.0f} %"
     coded = f", coded in {len(columns)} columns" if len(columns) != len(covariates) else ""
     lines = [
         ", and ".join([larger] * (hidden < n_physicians) + [smaller] * (hidden > 0)),
         *_panel_lines(check),
-        _decision_line(check),
+        f"decision '{decision}': {told} are '{positive}'",
         f"{len(covariates)} covariates in use{coded}",
         f"missing values: {_missing_line(check, several=several)}",
         *(f"dropped: {line}" for line in _dropped_lines(check, several=several)),
@@ -52,8 +52,7 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
 def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
     """Return what was found as it may be handed on, without small counts.
 
-    With `several` other decisions are told beside it: how many miss a decision would follow by
-    subtraction then.
+    With `several` decisions, how many miss one would follow by subtraction and is not told.
     """
     total, hidden = _rounded_total(check)
     name, positive, negative = check.prepared.decision
@@ -73,23 +72,15 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
         missing_policy=check.prepared.missing,
         missing=_missing_line(check, several=several),
         dropped=tuple(_dropped_lines(check, several=several)),
-        leaks=published_leaks(check),
+        leaks=tuple(Leak(leak.column, leak.why) for leak in check.prepared.leaks),
         method=check.method,
         estimated_seconds=round(check.cost.seconds, 1),
         estimated_memory_mb=round(check.cost.memory_mb),
     )
 
 
-def published_leaks(check: Check) -> tuple[Leak, ...]:
-    """Return the columns that may give the decision away."""
-    return tuple(Leak(leak.column, leak.why) for leak in check.prepared.leaks)
-
-
 def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict[str, Any]]:
-    """Return how many physicians cannot be measured, by reason and size of their panels.
-
-    Without names they are counted and not named.
-    """
+    """Return how many physicians cannot be measured, by reason and size, and who if `names`."""
     cannot = check.panels.table.filter(pl.col("reason").is_not_null())
     few, upper = check.request.smallest_cell, check.request.min_panel - 1
     rows, words = [], check.request.words
@@ -173,21 +164,13 @@ def _panel_lines(check: Check) -> list[str]:
     return [f"panels of {low:,} to {high:,} {cases}, {middle:,} in the middle"]
 
 
-def _decision_line(check: Check) -> str:
-    name, positive, _ = check.prepared.decision
-    share = _share(check)
-    if share is None:
-        return f"decision '{name}': nearly all or nearly none are '{positive}'"
-    return f"decision '{name}': {100 * share:.0f} % are '{positive}'"
-
-
 def _missing_line(check: Check, *, several: bool = False) -> str:
     policy, filled = check.prepared.missing, check.prepared.filled
     smallest = check.request.smallest_cell
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)
         cost = _counted(check, dropped, several=several)
-        return f"--missing drop cost {cost} {check.request.words.cases}"
+        return f"{cost} {check.request.words.cases} with one were left out"
     if not filled:
         return "none among the covariates"
     few = several or any(is_small(count, smallest) for count in filled.values())
@@ -197,7 +180,7 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
         if policy == "indicator"
         else "filled with the median or the most frequent category, without a mark"
     )
-    return f"--missing {policy}: {count} cells in {len(filled)} covariates {how}"
+    return f"{count} cells in {len(filled)} covariates {how}"
 
 
 def _dropped_lines(check: Check, *, several: bool = False) -> list[str]:

@@ -1,8 +1,6 @@
 """Two stored measurements set side by side: what changed from one to the other.
 
-Figures are those that were published or, on request, the exact ones that both private folders keep.
-Physicians meet by the names that these keep, or by their pseudonyms if both were measured with one
-key. Patients are taken to be others the second time.
+Patients are taken to be others the second time.
 """
 
 from __future__ import annotations

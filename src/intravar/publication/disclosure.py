@@ -10,48 +10,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray, FloatArray
+from intravar.arrays import FloatArray
 from intravar.estimators.predictability import MOST_WORDS
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
 from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.checks import published_check, published_leaks
-from intravar.publication.findings import (
-    hidden_repeats,
-    published_location,
-    published_unrecorded,
-    shown_diagnostics,
-    shown_repeats,
-)
+from intravar.publication import findings, hiding, results
+from intravar.publication.checks import published_check
 from intravar.publication.folders import shown_source
 from intravar.publication.group import FINE, group_digits, published_group, step_over_all
-from intravar.publication.hiding import (
-    HiddenAcross,
-    coarse,
-    few_of,
-    fraction,
-    hidden_across,
-    hidden_parts,
-    is_few,
-    is_small,
-    named,
-    names_of,
-    part_is_safe,
-    rounded_rows,
-    two_digits,
-)
 from intravar.publication.joint import published_joint
-from intravar.publication.results import (
-    Decision,
-    Dependence,
-    Diagnostics,
-    Importance,
-    Leaf,
-    OwnRule,
-    Published,
-    Rule,
-)
+from intravar.publication.results import Decision, Published
 from intravar.publication.scores import ShownScores, shown_scores
 from intravar.publication.strata import shown_strata
 from intravar.wording import Words, agree
@@ -71,20 +41,13 @@ FIGURES = (
 def published_of(
     measurement: Measurement, names: Mapping[str, str], secret: Callable[[str], float] | None = None
 ) -> Published:
-    """Return what may be handed on of a measurement.
+    """Return what may be handed on of a measurement, physicians called by `names`.
 
-    Parameters
-    ----------
-    measurement
-        With everything in it.
-    names
-        What to call each physician.
-    secret
-        From a name to a number between 0 and 1 that nobody can tell, the same at every run; see
-        :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
+    From a name `secret` gives a number between 0 and 1 that nobody can tell, the same at every run;
+    see :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
     """
     together = measurement.together
-    across = {} if together is None else hidden_across(together)
+    across = {} if together is None else hiding.hidden_across(together)
     decisions = tuple(
         _decision(name, each, names, secret, across.get(name))
         for name, each in measurement.decisions.items()
@@ -103,16 +66,13 @@ def _decision(
     measurement: Measurement,
     names: Mapping[str, str],
     secret: Callable[[str], float] | None,
-    across: HiddenAcross | None,
+    across: hiding.HiddenAcross | None,
 ) -> Decision:
-    """Return what may be handed on of one decision; see :func:`published_of`.
-
-    What several decisions would tell together is hidden in each.
-    """
+    """Return what may be handed on of one decision, without what the others would tell with it."""
     words = measurement.request.words
     shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]
-    physicians = named(main.table, names).sort("physician")
+    physicians = hiding.named(main.table, names).sort("physician")
     if measurement.verdict in UNRANKED:
         # What may not be read is not there: an order that is there is read.
         physicians = physicians.with_columns(pl.when(False).then(pl.col(*RANKS)))
@@ -124,6 +84,12 @@ def _decision(
     middles = [band.middle for band in main.bands if band is not None]
     told = [*values, *middles] if measurement.main.scores.determined else []
     median = float(np.median(told)) if told else None
+    check = replace(
+        published_check(measurement.check, several=across is not None),
+        source=shown_source(measurement.check.source),
+        n_patients=main.n_patients,
+        decision_share=_share(measurement, main, phase),
+    )
     decision = Decision(
         decision=name,
         verdict=measurement.verdict,
@@ -138,22 +104,17 @@ def _decision(
         banded=_banded(values, middles, physicians.height, words),
         n_patients_shown=main.n_patients,
         n_physicians_partly_hidden=main.n_hidden,
-        median_discordance=fraction(median, group_digits(measurement.request.smallest_cell)),
+        median_discordance=hiding.fraction(median, group_digits(measurement.request.smallest_cell)),
         group=group,
-        location=published_location(measurement),
-        unrecorded=published_unrecorded(measurement, group),
+        location=findings.published_location(measurement),
+        unrecorded=findings.published_unrecorded(measurement, group),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
         own_rules=shown_differences(measurement, set(reportable), names),
-        leaks=published_leaks(measurement.check),
+        leaks=check.leaks,
         warnings=tuple(measurement.warnings),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
-        check=replace(
-            published_check(measurement.check, several=across is not None),
-            source=shown_source(measurement.check.source),
-            n_patients=main.n_patients,
-            decision_share=_share(measurement, main, phase),
-        ),
-        diagnostics=shown_diagnostics(measurement, shown, names),
+        check=check,
+        diagnostics=findings.shown_diagnostics(measurement, shown, names),
         review=None,
         physicians=physicians,
         methods=None if len(shown) < 2 else _methods(measurement, shown, names),
@@ -171,19 +132,23 @@ def without_figures(decision: Decision) -> Decision:
         **dict.fromkeys(FIGURES),
         **dict.fromkeys(("n_reportable", "n_ranked", "n_banded"), 0),
     }
-    trust = Diagnostics((), (), (), (), (), decision.diagnostics.balance, (), (), None, None)
-    rule = Rule(None, (), (), ())
+    trust = results.Diagnostics(
+        (), (), (), (), (), decision.diagnostics.balance, (), (), None, None
+    )
+    rule = results.Rule(None, (), (), ())
     return replace(decision, **none, rule=rule, own_rules=(), diagnostics=trust, physicians=facts)
 
 
 def _shown_scores(
-    measurement: Measurement, secret: Callable[[str], float] | None, across: HiddenAcross | None
+    measurement: Measurement,
+    secret: Callable[[str], float] | None,
+    across: hiding.HiddenAcross | None,
 ) -> dict[str, ShownScores]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
     seen = measurement.repeats
     parts = [
-        hidden_parts(each.scores, each.evidence, request.smallest_cell)
+        hiding.hidden_parts(each.scores, each.evidence, request.smallest_cell)
         for each in measurement.fitted.values()
     ]
     if across is not None:
@@ -193,11 +158,17 @@ def _shown_scores(
     blurred: Mapping[str, FloatArray] = {}
     no_repeats = None
     if seen is not None:
-        blurred = shown_repeats(seen, n_patients, request.smallest_cell)
-        no_repeats = no_size | hidden_repeats(seen, n_patients, request.smallest_cell)
+        blurred = findings.shown_repeats(seen, n_patients, request.smallest_cell)
+        no_repeats = no_size | findings.hidden_repeats(seen, n_patients, request.smallest_cell)
         if across is not None:
             no_repeats |= across.repeats
-    names = names_of(measurement.main.scores)
+    no_close = None
+    if measurement.location is not None:
+        scores, learned = measurement.main.scores, measurement.check.prepared.observed
+        close = in_places(measurement.location.n_close.astype(np.float64), scores, learned)
+        few = hiding.few_of(request.smallest_cell, close, n_patients - close)
+        no_close = few | np.isnan(close)  # of whom nothing is known nothing is told
+    names = hiding.names_of(measurement.main.scores)
     return {
         name: shown_scores(
             each.scores.with_columns(blurred),
@@ -207,21 +178,11 @@ def _shown_scores(
             min_reliability=request.min_reliability,
             beside=parts,
             hide_repeats=no_repeats,
-            hide_close=_hidden_close(measurement),
+            hide_close=no_close,
             secrets=None if secret is None else np.array([secret(each) for each in names]),
         )
         for name, each in measurement.fitted.items()
     }
-
-
-def _hidden_close(measurement: Measurement) -> BoolArray | None:
-    """Tell of whom close calls, or the others, are few; None where nobody has any."""
-    if measurement.location is None:
-        return None
-    scores, learned = measurement.main.scores, measurement.check.prepared.observed
-    close = in_places(measurement.location.n_close.astype(np.float64), scores, learned)
-    few = few_of(measurement.request.smallest_cell, close, scores.n_patients - close)
-    return few | np.isnan(close)  # of whom nothing is known nothing is told
 
 
 def _share(measurement: Measurement, published: ShownScores, phase: float) -> float | None:
@@ -233,19 +194,19 @@ def _share(measurement: Measurement, published: ShownScores, phase: float) -> fl
     scores = measurement.main.scores
     step = step_over_all(measurement)
     if step <= FINE and (whole := int(scores.n_patients.sum())):
-        return coarse(int(scores.n_for.sum()) / whole, max(step, 0.01), phase)
+        return hiding.coarse(int(scores.n_for.sum()) / whole, max(step, 0.01), phase)
     decided_for = int(scores.n_for[published.measured].sum())
     n = int(scores.n_patients[published.measured].sum())
-    if not n or not part_is_safe(decided_for, n, measurement.request.smallest_cell):
+    if not n or not hiding.part_is_safe(decided_for, n, measurement.request.smallest_cell):
         return None
-    return fraction(decided_for / n, 2)
+    return hiding.fraction(decided_for / n, 2)
 
 
 def _methods(
     measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
 ) -> pl.DataFrame:
     tables = [
-        named(result.table, names).select(
+        hiding.named(result.table, names).select(
             pl.lit(name).alias("method"),
             "physician",
             pl.col("discordance").alias("score"),
@@ -271,23 +232,25 @@ def _banded(values: FloatArray, middles: Sequence[float], n: int, words: Words) 
     return f"{told}, because an exact value could reveal small numbers of {words.cases}{who}"
 
 
-def published_rule(rule: SuggestedRule, smallest: int) -> Rule:
+def published_rule(rule: SuggestedRule, smallest: int) -> results.Rule:
     """Return what may be told of the rule that the data suggest."""
 
-    def leaf(when: str, n_patients: int, n_for: int) -> Leaf:
-        about, share = two_digits(n_patients), n_for / n_patients
-        if part_is_safe(n_for, n_patients, smallest):
-            return Leaf(when, about, fraction(share, 2), f"{100 * share:.0f} %")
-        few = "nearly none" if is_small(n_for, smallest) else "nearly all"
-        return Leaf(when, about, None, few)
+    def leaf(when: str, n_patients: int, n_for: int) -> results.Leaf:
+        about, share = hiding.two_digits(n_patients), n_for / n_patients
+        if hiding.part_is_safe(n_for, n_patients, smallest):
+            return results.Leaf(when, about, hiding.fraction(share, 2), f"{100 * share:.0f} %")
+        few = "nearly none" if hiding.is_small(n_for, smallest) else "nearly all"
+        return results.Leaf(when, about, None, few)
 
-    return Rule(
-        auc=fraction(rule.auc),
-        importance=rounded_rows(rule.importance, Importance),
+    return results.Rule(
+        auc=hiding.fraction(rule.auc),
+        importance=hiding.rounded_rows(rule.importance, results.Importance),
         dependence=tuple(
-            Dependence(row["covariate"], float(f"{row['value']:.3g}"), fraction(row["share"]))
+            results.Dependence(
+                row["covariate"], float(f"{row['value']:.3g}"), hiding.fraction(row["share"])
+            )
             for row in rule.dependence.iter_rows(named=True)
-            if not is_small(row["n_patients"], smallest)
+            if not hiding.is_small(row["n_patients"], smallest)
         ),
         tree=tuple(leaf(**row) for row in rule.tree),
     )
@@ -295,17 +258,19 @@ def published_rule(rule: SuggestedRule, smallest: int) -> Rule:
 
 def shown_differences(
     measurement: Measurement, reportable: Collection[str], names: Mapping[str, str]
-) -> tuple[OwnRule, ...]:
+) -> tuple[results.OwnRule, ...]:
     """Return what each of those whose result is shown weighs otherwise than the others."""
     differences = measurement.main.evidence.differences
     if differences is None:
         return ()
-    told: dict[str, dict[str, OwnRule]] = {}
-    rows = named(differences, names).select("physician", "covariate", "how", "n_apart")
+    told: dict[str, dict[str, results.OwnRule]] = {}
+    rows = hiding.named(differences, names).select("physician", "covariate", "how", "n_apart")
     for physician, covariate, how, n_apart in rows.iter_rows():
-        if physician in reportable and not is_few(n_apart, measurement.request.smallest_cell):
+        if physician in reportable and not hiding.is_few(
+            n_apart, measurement.request.smallest_cell
+        ):
             own = told.setdefault(physician, {})
             if len(own) < MOST_WORDS:
-                own.setdefault(covariate, OwnRule(physician, covariate, how))
+                own.setdefault(covariate, results.OwnRule(physician, covariate, how))
     # In the order of the pseudonyms: the order of the names would tell who is who.
     return tuple(row for name in sorted(told) for row in told[name].values())

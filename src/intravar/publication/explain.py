@@ -14,7 +14,7 @@ from intravar.errors import InputError, option, unknown_name
 from intravar.frames import handed_back
 from intravar.measurement.cases.tables import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.publication.files import is_published, read_published
+from intravar.publication.files import measurement_folder, read_published
 from intravar.publication.folders import private_folder
 from intravar.publication.pseudonyms import Addresses, as_known
 from intravar.wording import Sentence, Words
@@ -98,13 +98,7 @@ def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
 
 
 def file_of(name: str, at: int) -> str:
-    """Return the private file of a decision: the first has the plain name.
-
-    Examples
-    --------
-    >>> file_of("cases.parquet", 0), file_of("cases.parquet", 1)
-    ('cases.parquet', 'cases-2.parquet')
-    """
+    """Return the private file of a decision: "cases.parquet", then "cases-2.parquet"."""
     stem, _, suffix = name.rpartition(".")
     return name if at == 0 else f"{stem}-{at + 1}.{suffix}"
 
@@ -132,11 +126,7 @@ def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None)
 
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
     """Return the folder of a measurement and the private one beside it."""
-    path = Path(folder)
-    if not is_published(path):
-        raise InputError(
-            f"'{path}' is not the folder of a measurement; name what 'intravar measure --out' wrote"
-        )
+    path = measurement_folder(folder)
     return path, private_folder(path.resolve())
 
 
@@ -148,8 +138,7 @@ NOBODY_ALIKE = "Nobody alike was decided the other way."
 class CaseShown:
     """A patient beside those alike who were decided the other way; `alone` where there are none.
 
-    `heads` name the columns: the covariate, the patient, the others. `rows` are covariates in which
-    somebody differs, `same` those in which nobody does, with their values.
+    `rows` are covariates in which somebody differs, `same` those in which nobody does.
     """
 
     heading: str
@@ -162,41 +151,39 @@ class CaseShown:
 def cases_shown(table: pl.DataFrame, decision: str, words: Words, most: int) -> list[CaseShown]:
     """Put the cases of :func:`intravar.explain` side by side, a patient with `most` others."""
     cases = []
-    for _, rows in table.group_by("case", maintain_order=True):
-        pairs = [pair.to_dicts() for _, pair in rows.group_by("pair", maintain_order=True)]
-        cases.append(_case(pairs[:most], words.decision or decision, words))
+    for _, found in table.group_by("case", maintain_order=True):
+        pairs = [pair.to_dicts() for _, pair in found.group_by("pair", maintain_order=True)][:most]
+        first = pairs[0][0]
+        yes = first["row"] == first["row_for"]
+        own, other = ("for", "against") if yes else ("against", "for")
+        alone = first[f"row_{other}"] is None
+        said = {"for": "yes", "against": "no"}
+        heads = ["", f"row {first['row']:,}: {said[own]}"]
+        heads += [f"row {pair[0][f'row_{other}']:,}: {said[other]}" for pair in pairs if not alone]
+        same, shown = [], []
+        for lines in zip(*pairs, strict=True):
+            label, value = words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]
+            if all(line["difference"] == "same" for line in lines):
+                same.append(f"{label} {value}")
+                continue
+            cells = [label, str(value)]
+            for line in lines[: 0 if alone else None]:
+                sign, far = line["difference"][0], line["difference"][1:]
+                if other == "against":  # the difference is that of "for" from "against"
+                    sign = {"+": "-", "-": "+"}.get(sign, sign)
+                told = f" ({sign}{far})" if sign in "+-" else ""
+                cells.append(f"{line[f'decided_{other}']}{told}")
+            shown.append(cells)
+        row = (
+            f"{first['case']}. Data row {first['row']:,}, {words.decision or decision}: {said[own]}"
+        )
+        if first["kind"] == "pair":
+            far = f"{first['distance']:.3g}"
+            heading = f"pair {first['case']}: two {words.cases} alike, distance {far}"
+        elif first["kind"] == "surprise":
+            likely = round(100 * (1 - first["predicted"] if yes else first["predicted"]))
+            heading = f"{row}; predicted was {said[other]}, with {likely} of 100."
+        else:
+            heading = f"{row}, though surely {'not ' * yes}eligible by the rule."
+        cases.append(CaseShown(heading, heads, shown, same, alone))
     return cases
-
-
-def _case(pairs: list[list[dict[str, Any]]], decision: str, words: Words) -> CaseShown:
-    first = pairs[0][0]
-    yes = first["row"] == first["row_for"]
-    own, other = ("for", "against") if yes else ("against", "for")
-    alone = first[f"row_{other}"] is None
-    said = {"for": "yes", "against": "no"}
-    heads = ["", f"row {first['row']:,}: {said[own]}"]
-    heads += [f"row {pair[0][f'row_{other}']:,}: {said[other]}" for pair in pairs if not alone]
-    same, shown = [], []
-    for lines in zip(*pairs, strict=True):
-        label, value = words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]
-        if all(line["difference"] == "same" for line in lines):
-            same.append(f"{label} {value}")
-            continue
-        cells = [label, str(value)]
-        for line in lines[: 0 if alone else None]:
-            sign, far = line["difference"][0], line["difference"][1:]
-            if other == "against":  # the difference is that of "for" from "against"
-                sign = {"+": "-", "-": "+"}.get(sign, sign)
-            told = f" ({sign}{far})" if sign in "+-" else ""
-            cells.append(f"{line[f'decided_{other}']}{told}")
-        shown.append(cells)
-    row = f"{first['case']}. Data row {first['row']:,}, {decision}: {said[own]}"
-    if first["kind"] == "pair":
-        far = f"{first['distance']:.3g}"
-        heading = f"pair {first['case']}: two {words.cases} alike, distance {far}"
-    elif first["kind"] == "surprise":
-        likely = round(100 * (1 - first["predicted"] if yes else first["predicted"]))
-        heading = f"{row}; predicted was {said[other]}, with {likely} of 100."
-    else:
-        heading = f"{row}, though surely {'not ' * yes}eligible by the rule."
-    return CaseShown(heading, heads, shown, same, alone)

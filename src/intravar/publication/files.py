@@ -1,8 +1,7 @@
 """Published results as files, and back: one function each way.
 
-JSON holds what the types of :mod:`intravar.publication.results` declare, and tables lie beside it
-as CSV and Parquet. With several decisions every table has a first column that names the decision.
-Whoever reads refuses a file that holds another schema, lacks a field or has one that is not known.
+JSON holds what :mod:`intravar.publication.results` declares; tables lie beside it, with several
+decisions under a first column. A file with another schema, or other fields, is refused.
 """
 
 from __future__ import annotations
@@ -127,6 +126,16 @@ def is_published(folder: str | os.PathLike[str]) -> bool:
     return _content(Path(folder) / SUMMARY) is not None
 
 
+def measurement_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return the folder of a measurement, or say that it is none."""
+    if not is_published(folder):
+        raise InputError(
+            f"'{folder}' is not the folder of a measurement; name what 'intravar measure --out' "
+            "wrote"
+        )
+    return Path(folder)
+
+
 def read_asked(folder: Path) -> tuple[str, Mapping[str, Any]] | None:
     """Return source and request, by sections, of a stored measurement; None where there is none."""
     stored = _content(folder / SUMMARY)
@@ -164,11 +173,7 @@ def read_published(folder: str | os.PathLike[str]) -> Published:
     folder
         What `intravar measure --out` wrote.
     """
-    path = Path(folder)
-    if _content(path / SUMMARY) is None:
-        raise InputError(
-            f"'{path}' is not the folder of a measurement; name what 'intravar measure --out' wrote"
-        )
+    path = measurement_folder(folder)
     summary = _known_schema(path / SUMMARY)
     listed = summary.get("decisions")
     if not isinstance(listed, list) or not listed:
@@ -304,13 +309,7 @@ def parquet_bytes(table: pl.DataFrame) -> bytes:
 
 
 def escaped(text: str) -> str:
-    """Return a text that a spreadsheet takes for text and never runs.
-
-    Examples
-    --------
-    >>> escaped("=1+1"), escaped("Ada")
-    ("'=1+1", 'Ada')
-    """
+    """Return a text that a spreadsheet takes for text and never runs."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 

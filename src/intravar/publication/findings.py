@@ -19,17 +19,9 @@ from intravar.measurement.diagnostics import agreement, of_pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import SeenTwice
 from intravar.measurement.sentences import close_calls_sentence
+from intravar.publication import hiding
 from intravar.publication import results as told
 from intravar.publication.group import group_digits, step_over_all
-from intravar.publication.hiding import (
-    coarse,
-    few_of,
-    fraction,
-    is_small,
-    named,
-    part_is_safe,
-    rounded_rows,
-)
 from intravar.publication.results import KindOfPatients, LeftOut, Location, Review
 from intravar.publication.scores import ShownScores
 from intravar.tables import hundred
@@ -45,37 +37,29 @@ def published_location(measurement: Measurement) -> Location | None:
     smallest = measurement.request.smallest_cell
     kinds = [
         KindOfPatients(
-            row["when"], *(coarse(row[name], step) for name in ("patients", "discordance", "level"))
+            row["when"],
+            *(hiding.coarse(row[name], step) for name in ("patients", "discordance", "level")),
         )
         for row in found.kinds.iter_rows(named=True)
-        if part_is_safe(row["n_for"], row["n_patients"], smallest)
+        if hiding.part_is_safe(row["n_for"], row["n_patients"], smallest)
     ]
     return Location(
-        coarse(found.close_patients, step), coarse(found.close_discordance, step), tuple(kinds)
+        hiding.coarse(found.close_patients, step),
+        hiding.coarse(found.close_discordance, step),
+        tuple(kinds),
     )
 
 
 def location_lines(location: Location | None, words: Words = USUAL) -> list[str]:
-    """Say where the discordance lies.
-
-    Examples
-    --------
-    >>> kind = KindOfPatients("age > 80", 0.2, 0.4, 0.36)
-    >>> for line in location_lines(Location(0.27, 0.84, (kind,))):
-    ...     print(line)
-    84 % of the discordance lies in close calls, the 27 % of patients that could be decided \
-either way.
-    Most of it lies where age > 80: 20 % of patients, 40 % of the discordance.
-    """
+    """Say where the discordance lies."""
     if location is None or location.close_patients is None:
         return []
-    lines = [
-        words.said(close_calls_sentence(location.close_patients, location.close_discordance or 0.0))
-    ]
+    shares = location.close_patients, location.close_discordance or 0.0
+    lines = [words.said(close_calls_sentence(*shares))]
     for number, kind in enumerate(location.kinds):
         much = "Much" if number else "Most"
-        shares = (100 * (each or 0.0) for each in (kind.patients, kind.discordance))
-        patients, discordance = (f"{each:.0f} %" for each in shares)
+        ends = (100 * (each or 0.0) for each in (kind.patients, kind.discordance))
+        patients, discordance = (f"{each:.0f} %" for each in ends)
         lines.append(
             f"{much} of it lies where {kind.when}: {patients} of {words.cases}, {discordance} of "
             "the discordance."
@@ -99,7 +83,7 @@ def published_unrecorded(
     reasons = tuple(
         LeftOut(
             each.covariate,
-            *(fraction(scale * value, digits) for value in (each.without, each.lowered)),
+            *(hiding.fraction(scale * value, digits) for value in (each.without, each.lowered)),
         )
         for each in found.reasons
     )
@@ -110,13 +94,7 @@ def published_unrecorded(
 def unrecorded_line(
     discordance: float, reasons: Sequence[LeftOut], n_tried: int, words: Words = USUAL
 ) -> str:
-    """Say how far an unrecorded reason could go, measured by the recorded ones.
-
-    Examples
-    --------
-    >>> unrecorded_line(0.23, [LeftOut("stroke severity", 0.3, 0.17)], 5)
-    'An unrecorded reason as strong as stroke severity would bring 23 of 100 down to about 17.'
-    """
+    """Say how far an unrecorded reason could go, measured by the recorded ones."""
     now = round(100 * discordance)
     if not reasons:
         tried = f"any one of {n_tried} covariates" if n_tried > 1 else "the covariate"
@@ -145,14 +123,7 @@ FINE = 0.01
 
 
 def review_sentence(review: Review, words: Words = USUAL) -> str:
-    """Say the reviewed discordance beside what the record alone tells of the same pairs.
-
-    Examples
-    --------
-    >>> found = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
-    >>> review_sentence(found).split("; ")[1]
-    'on the record alone it was at most 21.'
-    """
+    """Say the reviewed discordance beside what the record alone tells of the same pairs."""
     middle, low, high, record = (
         round(100 * each) for each in (review.discordance, review.low, review.high, review.record)
     )
@@ -224,56 +195,49 @@ def shown_diagnostics(
     n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
     safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
     calibration = tables.calibration.filter(safe).select("predicted", "observed")
-    overlap = named(tables.overlap[with_size], names).sort("physician")
+    overlap = hiding.named(tables.overlap[with_size], names).sort("physician")
     attrition = []
     if tables.attrition is not None:
-        rows = named(tables.attrition[with_size].drop("n_patients"), names).sort("physician")
+        rows = hiding.named(tables.attrition[with_size].drop("n_patients"), names).sort("physician")
         attrition = [(row.pop("physician"), row) for row in rows.to_dicts()]
     sure = tables.anchors and (tables.anchors.sure_eligible, tables.anchors.sure_others)
     balance = tables.balance.select("covariate", "between_physicians")
     return told.Diagnostics(
-        love=rounded_rows(pairs.love, told.Difference),
-        distances=rounded_rows(bins, told.Distances),
+        love=hiding.rounded_rows(pairs.love, told.Difference),
+        distances=hiding.rounded_rows(bins, told.Distances),
         attrition=tuple(
             told.Attrition(name, parts)
             for name, parts in attrition
-            if not any(is_small(count, smallest) for count in parts.values())
+            if not any(hiding.is_small(count, smallest) for count in parts.values())
         ),
-        sweep=rounded_rows(_safe_sweep(pairs.sweep, smallest), told.SweepStep, 2),
-        agreement=rounded_rows(agreement(compared), told.Agreement, 2),
-        balance=rounded_rows(balance, told.Balance),
-        overlap=rounded_rows(overlap.select("physician", "overlap"), told.Overlap, 2),
-        calibration=rounded_rows(calibration, told.Calibration),
-        split_half_reliability=fraction(pairs.split_half),
+        sweep=hiding.rounded_rows(_safe_sweep(pairs.sweep, smallest), told.SweepStep, 2),
+        agreement=hiding.rounded_rows(agreement(compared), told.Agreement, 2),
+        balance=hiding.rounded_rows(balance, told.Balance),
+        overlap=hiding.rounded_rows(overlap.select("physician", "overlap"), told.Overlap, 2),
+        calibration=hiding.rounded_rows(calibration, told.Calibration),
+        split_half_reliability=hiding.fraction(pairs.split_half),
         anchor_mass=told.Anchors(*(round(float(each), 2) for each in sure)) if sure else None,
     )
 
 
 def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
-    """Return shares by bin, neighbours merged until no bin holds a small count.
-
-    Examples
-    --------
-    >>> bins = {"from": [0.0, 1, 2, 3], "to": [1.0, 2, 3, 4], "n_pairs": [20, 3, 0, 9]}
-    >>> without_small_bins(pl.DataFrame(bins), 11).rows()
-    [(0.0, 1.0, 0.625), (1.0, 4.0, 0.375)]
-    """
+    """Return shares by bin, neighbours merged until no bin holds a small count."""
     merged, edges, gathered = [], distances["from"].head(1).to_list(), 0
     for count, edge in distances.select("n_pairs", "to").iter_rows():
         gathered += count
-        if not is_small(gathered, smallest):
+        if not hiding.is_small(gathered, smallest):
             merged.append(gathered)
             edges.append(edge)
             gathered = 0
     if gathered:  # what is left over joins the bins before it
         merged.append(gathered)
         edges.append(distances["to"][-1])
-        while len(merged) > 1 and is_small(merged[-1], smallest):
+        while len(merged) > 1 and hiding.is_small(merged[-1], smallest):
             last = merged.pop()
             merged[-1] += last
             edges.pop(-2)
     whole = sum(merged)
-    if not whole or is_small(whole, smallest):
+    if not whole or hiding.is_small(whole, smallest):
         merged, edges = [], [0.0]
     share = np.array(merged, dtype=np.float64) / max(1, whole)
     return pl.DataFrame({"from": edges[:-1], "to": edges[1:], "share": share}).cast(pl.Float64)
@@ -284,7 +248,7 @@ def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:
     kept, before = [], np.zeros(2, dtype=np.int64)
     for position, row in enumerate(sweep.iter_rows(named=True)):
         counts = np.array([row["n_discordant"], row["n_pairs"] - row["n_discordant"]])
-        if not any(is_small(apart, smallest) for apart in (counts - before).tolist()):
+        if not any(hiding.is_small(apart, smallest) for apart in (counts - before).tolist()):
             kept.append(position)
             before = counts
     return sweep[kept].select("fraction", "share_paired", "mean_discordance")
@@ -297,10 +261,7 @@ MANY = 100
 
 
 def shown_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Mapping[str, FloatArray]:
-    """Return the columns of repeated cases as they may be told; as they are if nothing is hidden.
-
-    Panel sizes are told beside them.
-    """
+    """Return the columns of repeated cases as they may be told beside panel sizes."""
     if smallest <= 1:
         return seen.columns()
     # Where one case or a few were seen once, the number says no more than "nearly all".
@@ -319,5 +280,5 @@ def shown_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Mappi
 def hidden_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> BoolArray:
     """Tell of whom nothing may be told: few contradictions or agreements, or too little to blur."""
     differ, once = seen.evidence.n_contradictions, n_patients - seen.n_repeats
-    too_little = few_of(smallest, once) & (n_patients < MANY)  # the size is known
-    return few_of(smallest, differ, seen.n_repeats - differ) | too_little
+    too_little = hiding.few_of(smallest, once) & (n_patients < MANY)  # the size is known
+    return hiding.few_of(smallest, differ, seen.n_repeats - differ) | too_little

@@ -1,13 +1,14 @@
 """A measurement as folders: one to hand on, and a private one beside it.
 
-Both are written beside their places first, whole. Then one small file, the commit, is put beside
-them: from that moment on the new result counts, and whoever comes next finishes what an
-interruption left undone. Without the commit, what was left is taken away. Each folder lists its
-files with their digests; nothing that is not in such a list is ever replaced or removed.
+Both are written beside their places first. Then one small file, the commit, is put beside them:
+from that moment on the new result counts, and whoever comes next finishes what was interrupted.
+Each folder lists its files with their digests; nothing that is not in such a list is replaced or
+removed.
 """
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -65,10 +66,7 @@ def checked_out(
     *,
     replace: bool = False,
 ) -> Path:
-    """Return the folder to write to, or say why it cannot be; nothing is written yet.
-
-    The result of another request or source is not overwritten, unless it may be replaced.
-    """
+    """Return the folder to write to, or say why it cannot be; nothing is written yet."""
     path = Path(out)
     if ".." in path.parts:
         raise InputError(
@@ -123,13 +121,7 @@ def _foreign(folder: Path, kind: Kind) -> list[str]:
 
 
 def shown_source(source: str) -> str:
-    """Return what may be told of a source: the name of a file without its folders.
-
-    Examples
-    --------
-    >>> shown_source("/home/ann/patients.csv"), shown_source("postgresql://ann@host/db")
-    ('patients.csv', 'postgresql://ann@host/db')
-    """
+    """Return what may be told of a source: an address, or a file without its folders."""
     return source if "://" in source else Path(source).name
 
 
@@ -216,17 +208,12 @@ def recover(out: Path) -> None:
                         os.replace(place.old / name, place.target / name)
                 shutil.rmtree(place.old, ignore_errors=True)
         commit.unlink()
-    for left in commit.parent.glob(f".{_plain(commit.name)}.????????.part"):
+    for left in commit.parent.glob(f".{glob.escape(commit.name)}.????????.part"):
         left.unlink(missing_ok=True)
     for target in (out.absolute(), private_folder(out)):
-        for left in target.parent.glob(f".{_plain(target.name)}.intravar-????????.*"):
+        for left in target.parent.glob(f".{glob.escape(target.name)}.intravar-????????.*"):
             if left.suffix in (".part", ".old"):
                 shutil.rmtree(left, ignore_errors=True)
-
-
-def _plain(name: str) -> str:
-    """Keep a folder's name from being taken for a pattern."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
 def _beside(out: Path, suffix: str) -> Path:

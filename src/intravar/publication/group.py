@@ -1,17 +1,17 @@
 """What may be told of all physicians together: over everybody, so that nobody follows from it.
 
-Whoever has a score that may be shown counts with it. Whoever has a band counts with its middle,
-and the interval holds its ends. The others, whose panels are too small for a band, count with one
-number: the mean of all their patients, rounded from a secret point, so that nobody can tell which
-patient took it across an edge. All figures of the group follow from these, and from no hidden
-count.
+Whoever has a score that may be shown counts with it, whoever has a band with its middle, and the
+interval holds its ends. The others, whose panels are too small, count with one number: the mean of
+all their patients, rounded from a secret point, so that nobody can tell which patient took it
+across an edge. All figures of the group follow from these, and from no hidden count.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -35,8 +35,7 @@ STEP = 0.05
 COARSEST = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class _Known:
+class _Known(NamedTuple):
     """What is known of every physician: a score or the middle of a band, and how surely."""
 
     value: FloatArray
@@ -243,18 +242,6 @@ def published_noise(noise: MeasuredNoise, step: float, bound: float | None = Non
 
 def _half(value: float | None) -> float | None:
     return None if value is None else round(value / 2, 6)
-
-
-def _repeats(measurement: Measurement, digits: int) -> SelfContradiction | None:
-    seen = measurement.repeats
-    if seen is None:
-        return None
-    scores = measurement.main.scores
-    unexplained = seen.unexplained(scores.discordance, scores.n_patients)
-    return SelfContradiction(
-        contradiction=fraction(seen.model.overall_, digits),
-        share_not_inconsistency=fraction(unexplained, digits),
-    )
 
 
 def differences_line(group: Group) -> str | None:

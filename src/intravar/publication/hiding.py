@@ -1,12 +1,10 @@
 """What must be hidden or rounded: disclosure control as short pure functions.
 
-A count of 1 to `smallest - 1` patients or events can point at a person. Zero points at nobody and
-is shown; so is everything from `smallest` on.
-
-Several decisions of the same patients tell more side by side. Two panel sizes that differ by few
-tell how many miss a decision. A size that one decision hides must not stand in another whose panel
-is the same, or differs by few. Where nobody got two decisions together, or everybody did, rates
-tell how many patients got each combination. What follows from two decisions is hidden in both.
+A count of 1 to `smallest - 1` patients or events can point at a person; zero points at nobody.
+Several decisions of the same patients tell more side by side: two panel sizes that differ by few
+tell how many miss a decision, a size that one hides must not follow from another, and rates tell
+combinations where nobody, or everybody, got two together. What follows from two decisions is hidden
+in both.
 """
 
 from __future__ import annotations
@@ -33,41 +31,21 @@ if TYPE_CHECKING:
 
 
 def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:
-    """Tell whether a count must be hidden.
-
-    Examples
-    --------
-    >>> [is_small(count) for count in (0, 1, 10, 11)]
-    [False, True, True, False]
-    """
+    """Tell whether a count must be hidden."""
     return 0 < count < smallest
 
 
 def is_few(count: float, smallest: int = SMALLEST_CELL) -> bool:
     """Tell whether a count is small, or would be with one patient more or less.
 
-    What is told of a physician changes where a count is few or is not. Whoever sees two
-    publications that differ by one patient, and one of them tells more, knows that the count
-    crossed that bar: it must not be a small one on either side, and so zero is few as well.
-
-    Examples
-    --------
-    >>> [is_few(count) for count in (0, 1, 11, 11.9, 12)]
-    [True, True, True, True, False]
-    >>> is_few(0, smallest=1)
-    False
+    Whoever sees two publications that differ by one patient, and one of them tells more, knows that
+    the count crossed a bar: it must not be small on either side, and so zero is few as well.
     """
     return smallest > 1 and count < smallest + 1
 
 
 def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -> str:
-    """Write a count, or the range in which it lies; that of a `whole` also where the rest is small.
-
-    Examples
-    --------
-    >>> shown(1234), shown(3), shown(0), shown(98, whole=100)
-    ('1,234', '1 to 10', '0', 'all but 1 to 10')
-    """
+    """Write a count, or a range where it is small, or where the rest of a `whole` is."""
     if is_small(count, smallest):
         return f"1 to {smallest - 1}" if smallest > 2 else "1"
     if whole is not None and is_small(whole - count, smallest):
@@ -76,21 +54,12 @@ def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -
 
 
 def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
-    """Tell whether a part of a known whole may be shown: neither it nor the rest is small.
-
-    Examples
-    --------
-    >>> part_is_safe(95, 100), part_is_safe(50, 100)
-    (False, True)
-    """
+    """Tell whether a part of a known whole may be shown: neither it nor the rest is small."""
     return not is_small(part, smallest) and not is_small(whole - part, smallest)
 
 
 def safe_total(parts: list[int], smallest: int = SMALLEST_CELL) -> tuple[int, int]:
-    """Return the sum of the parts that may be shown, and how many may not.
-
-    A total over everything would give a hidden part away by subtraction, so it is never formed.
-    """
+    """Return the sum of the parts that may be shown, and how many may not: no exact total."""
     visible = [part for part in parts if not is_small(part, smallest)]
     return sum(visible), len(parts) - len(visible)
 
@@ -102,13 +71,7 @@ STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 def fraction(value: float | None, digits: int = DIGITS) -> float | None:
-    """Round a fraction; None where it is not defined.
-
-    Examples
-    --------
-    >>> fraction(0.12345), fraction(float("nan"))
-    (0.123, None)
-    """
+    """Round a fraction; None where it is not defined."""
     return None if value is None or value != value else round(float(value), digits)
 
 
@@ -118,13 +81,7 @@ def rounded_rows(table: pl.DataFrame, kind: type[Row], digits: int = DIGITS) -> 
 
 
 def two_digits(count: int) -> int:
-    """Round a count to two digits: exact parts would add up to an exact total.
-
-    Examples
-    --------
-    >>> two_digits(1234), two_digits(47)
-    (1200, 50)
-    """
+    """Round a count to two digits: exact parts would add up to an exact total."""
     return round(count, -max(1, len(str(count)) - 2))
 
 
@@ -132,11 +89,6 @@ def coarse(value: float | None, step: float, phase: float = 0.5) -> float | None
     """Round a fraction to a multiple of a step; None where it is not defined.
 
     With a secret `phase` between 0 and 1 nobody can tell which patient took it across an edge.
-
-    Examples
-    --------
-    >>> coarse(0.1234, 0.02), coarse(float("nan"), 0.02)
-    (0.12, None)
     """
     if value is None or value != value:
         return None
@@ -147,11 +99,6 @@ def moved(n: float, smallest: int = SMALLEST_CELL) -> float:
     """Return how far few exceptions of one physician move a figure over so many patients.
 
     Two dozen patients are taken, or more where larger counts are hidden.
-
-    Examples
-    --------
-    >>> moved(1200), moved(1200, smallest=1)
-    (0.02, 0.0)
     """
     return max(24, 2 * (smallest + 1)) / max(n, 1) if smallest > 1 else 0.0
 
@@ -181,12 +128,10 @@ def step_over(least: float) -> float:
 class HiddenParts:
     """What must be hidden, one entry per physician.
 
-    `size` is the panel size, `score` the score with all that comes from it, `others` what the
-    latent rule says about patients who are not eligible, `rate` how often the physician decides for
-    a patient, where it would tell a small count beside the score. `least` is what the panel is
-    known to hold at the least: its size, or where that is hidden the patients in pairs, or the
-    eligible. What needs so and so many patients is held against it, lest a hidden size be told by
-    crossing that bar.
+    `size` is the panel size, `score` the score with all that comes from it, `others` what is said
+    of patients who are not eligible, `rate` the share decided for, where it would tell a small
+    count. `least` is what the panel is known to hold at the least; what needs so and so many
+    patients is held against it, lest a hidden size be told by crossing that bar.
     """
 
     size: BoolArray
@@ -197,12 +142,9 @@ class HiddenParts:
 
 
 def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenParts:
-    """Tell for every physician what must be hidden.
+    """Tell for every physician what must be hidden: what few counts follow from.
 
-    The evidence says which counts follow from what is shown; see
-    :meth:`intravar.estimators.evidence.Evidence.told`. Where one of those that follow from the
-    score is few, the score is hidden; where one follows from the panel's size, from the rate or
-    from what is said of the others, that is.
+    See :meth:`intravar.estimators.evidence.Evidence.told`.
     """
     n, n_for = scores.n_patients, scores.n_for
     told = evidence.told(n, n_for)
@@ -344,8 +286,7 @@ def _hide_sizes(panels: list[_Panel], smallest: int) -> None:
 def _telling_rates(found: Together, smallest: int) -> set[str]:
     """Return of whom two rates tell how many patients got a combination of two decisions.
 
-    Shares of two decisions tell all four combinations where one of them does not occur. Of whom the
-    combinations are not known, beyond the sample of a large table, rates are not told either.
+    They do where one combination does not occur, and may where nothing is known of combinations.
     """
     predicted = found.predicted
     named = [str(each) for each in predicted.physician.to_list()]

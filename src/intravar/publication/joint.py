@@ -1,11 +1,10 @@
 """What several decisions hand on: the joint figures without names and small counts.
 
-Whoever knows how many got each decision learns from a joint figure how many got them together. A
-number is therefore told only where no combination of decisions is that of few patients, where those
-of whom a decision is missing are none or many, and where panel and reliability reach the request's
-limits. Elsewhere there is a band. It follows from what is published of each decision by itself, and
-so tells nothing more: two patients differ in at least one decision at least as often as in any one
-of them, and at most as often as in all of them added up.
+A joint figure is a number only where no combination of decisions is that of few patients, where
+those of whom a decision is missing are none or many, and where panel and reliability reach the
+request's limits. Elsewhere there is a band, which follows from what is published of each decision:
+two patients differ in at least one at least as often as in any one of them, and at most as often as
+in all added up.
 """
 
 from __future__ import annotations
@@ -24,18 +23,10 @@ from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.measurement.verdict import NOTHING
 from intravar.outcomes import positions
-from intravar.publication.hiding import (
-    DIGITS,
-    coarse,
-    coarse_step,
-    fraction,
-    is_few,
-    moved,
-    named,
-    pair_counts,
-)
+from intravar.publication import hiding
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair
 from intravar.publication.scores import Band, band_words
+from intravar.tables import hundred, number
 from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
@@ -59,7 +50,7 @@ def published_joint(
     found: Together, names: Mapping[str, str], decisions: Sequence[Decision]
 ) -> Joint:
     """Return what several decisions say together, beside what is told of each by itself."""
-    told = named(found.joint.physicians.drop("differ_error", "n_patients"), names)
+    told = hiding.named(found.joint.physicians.drop("differ_error", "n_patients"), names)
     shown = _shown(found)
     bands = _bands(found, told["physician"].to_list(), shown, decisions)
     physicians = told.with_columns(
@@ -68,8 +59,31 @@ def published_joint(
         reportable=pl.Series(shown),
         reason=pl.Series([None if each else NOT_SHOWN for each in shown], dtype=pl.String),
     )
-    visible = dict(zip(told["physician"].to_list(), shown.tolist(), strict=True))
-    rounded = pl.all() if found.request.smallest_cell == 1 else pl.col(pl.Float64).round(DIGITS)
+    visible = pl.col("physician").is_in(told["physician"].filter(pl.Series(shown)).implode())
+    alone = ("n_patients", "discordance", "low", "high", "band", "reportable")
+    more = hiding.named(found.joint.by_decision, names).select(
+        "physician", "decision", "across", "given"
+    )
+    by_physician = (
+        pl.concat(
+            each.physicians.select("physician", pl.lit(each.decision).alias("decision"), *alone)
+            for each in decisions
+        )
+        .join(more, on=["physician", "decision"], how="left")
+        .with_columns(
+            pl.when("reportable").then(pl.col("across")), pl.when(visible).then(pl.col("given"))
+        )
+    )
+    figures = pl.col("correlation", "low", "high")
+    if found.request.smallest_cell > 1:
+        # Each is drawn towards the mean of all, hidden ones included.
+        figures = ((figures / CORRELATION).round() * CORRELATION).round(hiding.DIGITS) + 0.0
+    pairs = hiding.named(found.joint.pairs_by_physician, names).with_columns(
+        pl.when(visible).then(figures)
+    )
+    rounded = (
+        pl.all() if found.request.smallest_cell == 1 else pl.col(pl.Float64).round(hiding.DIGITS)
+    )
     joint = Joint(
         **_of_all(found),
         n_reportable=int(physicians["reportable"].sum()),
@@ -77,8 +91,8 @@ def published_joint(
         decisions=_by_decision(found),
         pairs=tuple(_pair(found, row) for row in found.joint.pairs.iter_rows(named=True)),
         physicians=physicians.sort("physician").with_columns(rounded),
-        by_physician=_decisions(found, names, decisions, visible).with_columns(rounded),
-        pairs_by_physician=_pairs(found, names, visible),
+        by_physician=by_physician.sort("physician", "decision").with_columns(rounded),
+        pairs_by_physician=pairs.drop("n_patients").sort("physician", "first", "second"),
     )
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
     return _without(joint, unread) if unread else joint
@@ -151,10 +165,7 @@ def _shown(found: Together) -> BoolArray:
 def _bands(
     found: Together, physicians: list[str], shown: BoolArray, alone: Sequence[Decision]
 ) -> list[str | None]:
-    """Return the band of everybody without a number, from what each decision hands on.
-
-    A score on another scale, or of some of the patients alone, says nothing here.
-    """
+    """Return the band of everybody without a number, from what each decision tells of all."""
     ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
     for decision in alone:
         main = found.decisions[decision.decision].main
@@ -169,46 +180,6 @@ def _bands(
         None if numbers else joint_band(ends[name])
         for name, numbers in zip(physicians, shown.tolist(), strict=True)
     ]
-
-
-def _decisions(
-    found: Together,
-    names: Mapping[str, str],
-    alone: Sequence[Decision],
-    visible: Mapping[str, bool],
-) -> pl.DataFrame:
-    """Return the published discordance of each decision with what the others add to it."""
-    more = named(found.joint.by_decision, names).select("physician", "decision", "across", "given")
-    published = pl.concat(
-        each.physicians.select(
-            "physician",
-            pl.lit(each.decision).alias("decision"),
-            *("n_patients", "discordance", "low", "high", "band", "reportable"),
-        )
-        for each in alone
-    )
-    joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
-    return (
-        published.join(more, on=["physician", "decision"], how="left")
-        .with_columns(
-            pl.when("reportable").then(pl.col("across")), pl.when(joint).then(pl.col("given"))
-        )
-        .sort("physician", "decision")
-    )
-
-
-def _pairs(found: Together, names: Mapping[str, str], visible: Mapping[str, bool]) -> pl.DataFrame:
-    joint = pl.col("physician").replace_strict(visible, return_dtype=pl.Boolean)
-    figures = pl.col("correlation", "low", "high")
-    if found.request.smallest_cell > 1:
-        # Each is drawn towards the mean of all, hidden ones included.
-        figures = ((figures / CORRELATION).round() * CORRELATION).round(DIGITS) + 0.0
-    return (
-        named(found.joint.pairs_by_physician, names)
-        .with_columns(pl.when(joint).then(figures))
-        .drop("n_patients")
-        .sort("physician", "first", "second")
-    )
 
 
 def _of_all(found: Together) -> dict[str, float | None]:
@@ -252,27 +223,28 @@ def _by_decision(found: Together) -> tuple[JointDecision, ...]:
 def _coarse(
     found: Together, value: float, n: int, way: float = 0.0, weight: int = 1
 ) -> float | None:
-    """Round a figure of all patients to what some of them move; None where that is all of it.
-
-    Ends of intervals are rounded outwards, -1/2 or 1/2 of a step on the way.
-    """
+    """Round a figure of all patients to what some of them move, ends outwards by half a step."""
     smallest = found.request.smallest_cell
-    step = coarse_step(n, smallest, weight=weight, finest=0.01)
-    return coarse(value + way * step, step) if moved(n, smallest) <= COARSEST else None
+    step = hiding.coarse_step(n, smallest, weight=weight, finest=0.01)
+    return (
+        hiding.coarse(value + way * step, step) if hiding.moved(n, smallest) <= COARSEST else None
+    )
 
 
 def _pair(found: Together, row: dict[str, Any]) -> JointPair:
     smallest, n = found.request.smallest_cell, row["n_patients"]
-    share = coarse_step(n, smallest)
+    share = hiding.coarse_step(n, smallest)
     pair = (found.predicted.names.index(row[end]) for end in ("first", "second"))
-    both = int(pair_counts(found.predicted, *pair)[:, 3].sum())
-    few = is_few(both, smallest) or share > FINEST_SHARE
-    told = {name: None if few else coarse(row[name], share) for name in ("together", "expected")}
+    both = int(hiding.pair_counts(found.predicted, *pair)[:, 3].sum())
+    few = hiding.is_few(both, smallest) or share > FINEST_SHARE
+    told = {
+        name: None if few else hiding.coarse(row[name], share) for name in ("together", "expected")
+    }
     # A residual weighs several times as much as a patient.
-    step = coarse_step(n, smallest, weight=4, finest=0.01)
+    step = hiding.coarse_step(n, smallest, weight=4, finest=0.01)
     for name, way in (("correlation", 0.0), ("low", -0.5), ("high", 0.5)):
-        told[name] = coarse(row[name] + way * step, step)
-    steadiness = fraction(row["steadiness"], 1)
+        told[name] = hiding.coarse(row[name] + way * step, step)
+    steadiness = hiding.fraction(row["steadiness"], 1)
     return JointPair(row["first"], row["second"], **told, steadiness=steadiness)
 
 
@@ -284,43 +256,32 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
         few = "there are too few {cases} with all decisions to say anything of all of them"
         lines = [words.fill(few)]
     else:
-        lines = _together(joint, words)
-    return lines + [
-        _together_more_or_less(pair, words)
-        for pair in joint.pairs
-        if (pair.low or 0.0) > 0 or (pair.high or 0.0) < 0
-    ]
-
-
-def _together(joint: Joint, words: Words) -> list[str]:
-    differ, low, high, apart = (
-        round(100 * (each or 0.0))
-        for each in (joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart)
-    )
-    number, fewest, most = (
-        f"{each or 0.0:.2f}"
-        for each in (joint.n_differences, joint.n_differences_low, joint.n_differences_high)
-    )
-    return [
-        words.fill(
-            "of 100 pairs of comparable {cases}, at most about {told} differ in at least one of "
-            "{n} decisions",
-            told=f"{differ} [{low}, {high}]",
-            n=len(joint.decisions),
-        ),
-        f"expected number of differences: at most about {number} [{fewest}, {most}]",
-        f"if decisions were independent of each other: {apart} of 100",
-    ]
-
-
-def _together_more_or_less(pair: JointPair, words: Words) -> str:
-    often = "more" if (pair.correlation or 0.0) > 0 else "less"
-    shares = ""
-    if pair.together is not None:
-        told = (f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected))
-        shares = f" ({' instead of '.join(told)} of 100 {words.cases})"
-    first, second = words.label(pair.first), words.label(pair.second)
-    return f"{first} and {second} are given together {often} often than covariates explain{shares}"
+        differ, low, high, apart = (
+            hundred(each or 0.0)
+            for each in (joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart)
+        )
+        fewest, most = number(joint.n_differences_low or 0), number(joint.n_differences_high or 0)
+        lines = [
+            words.fill(
+                "of 100 pairs of comparable {cases}, at most about {told} differ in at least one "
+                "of {n} decisions",
+                told=f"{differ} [{low}, {high}]",
+                n=len(joint.decisions),
+            ),
+            "expected number of differences: at most about "
+            f"{number(joint.n_differences or 0)} [{fewest}, {most}]",
+            f"if decisions were independent of each other: {apart} of 100",
+        ]
+    for pair in joint.pairs:
+        if not ((pair.low or 0.0) > 0 or (pair.high or 0.0) < 0):
+            continue
+        often, shares = "more" if (pair.correlation or 0.0) > 0 else "less", ""
+        if pair.together is not None:
+            told = (f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected))
+            shares = f" ({' instead of '.join(told)} of 100 {words.cases})"
+        both = f"{words.label(pair.first)} and {words.label(pair.second)}"
+        lines.append(f"{both} are given together {often} often than covariates explain{shares}")
+    return lines
 
 
 def combinations_of(decided: IntArray, code: IntArray, n_physicians: int) -> IntArray:
@@ -332,10 +293,7 @@ def combinations_of(decided: IntArray, code: IntArray, n_physicians: int) -> Int
 
 
 def outside_of(decided: IntArray, known: BoolArray, code: IntArray, n_physicians: int) -> IntArray:
-    """Return per physician, of patients with a decision missing, how those known were decided.
-
-    One column per decision and answer.
-    """
+    """Return of patients with a decision missing how many were decided how, by decision."""
     partly = ~known.all(axis=1)
     columns = [
         np.bincount(code[partly & known[:, k] & (decided[:, k] == answer)], minlength=n_physicians)
@@ -346,20 +304,12 @@ def outside_of(decided: IntArray, known: BoolArray, code: IntArray, n_physicians
 
 
 def may_be_told(combinations: Sequence[int], outside: Sequence[int], smallest: int) -> bool:
-    """Tell whether a joint figure may be a number.
+    """Tell whether a joint figure may be a number: no combination is of few, nor are others.
 
-    `combinations` are patients of whom all decisions are known, by what they got, `outside` the
-    others, by decision and answer.
-
-    Examples
-    --------
-    >>> may_be_told([40, 30, 20, 12], [0, 0], 11), may_be_told([40, 30, 20, 11], [0, 0], 11)
-    (True, False)
-    >>> may_be_told([40, 30, 20, 12], [0, 3], 11)
-    False
+    `outside` are patients of whom a decision is missing, by decision and answer.
     """
-    return not any(is_few(count, smallest) for count in combinations) and not any(
-        count > 0 and is_few(count, smallest) for count in outside
+    return not any(hiding.is_few(count, smallest) for count in combinations) and not any(
+        count > 0 and hiding.is_few(count, smallest) for count in outside
     )
 
 

@@ -1,7 +1,6 @@
 """Pseudonyms under a secret key, and who is meant by a name or a pseudonym.
 
-The same physician gets the same one under the same key. A plain hash of a name is no protection:
-whoever has a list of names can hash them all.
+Without a key, whoever has a list of names could work out all of them.
 """
 
 from __future__ import annotations
@@ -31,24 +30,14 @@ _FORM = re.compile(f"P-[{ALPHABET}]{{4}}-[{ALPHABET}]{{4}}")
 
 @dataclass(frozen=True)
 class Pseudonyms:
-    """A secret key and the pseudonyms by name, all of one length, whoever else is there.
-
-    Whoever has the key and a name can work out the pseudonym.
-    """
+    """A secret key, from which whoever knows a name knows the pseudonym, and these by name."""
 
     key: bytes
     by_name: dict[str, str]
 
     @classmethod
     def of(cls, names: Iterable[str], key: bytes | None = None) -> Pseudonyms:
-        """Give every name a pseudonym.
-
-        Examples
-        --------
-        >>> given = Pseudonyms.of(["Ada", "Ben"], key=b"sixteen bytes or more").by_name
-        >>> given["Ada"] != given["Ben"], len(given["Ada"])
-        (True, 11)
-        """
+        """Give every name a pseudonym."""
         listed = list(dict.fromkeys(names))
         secret = secrets.token_bytes(KEY_BYTES) if key is None else key
         by_name = {name: pseudonym(name, secret) for name in listed}
@@ -102,17 +91,6 @@ def pseudonym(name: str, key: bytes) -> str:
     return f"P-{letters[:4]}-{letters[4:]}"
 
 
-def is_pseudonym(text: str) -> bool:
-    """Tell whether a text has the form of a pseudonym.
-
-    Examples
-    --------
-    >>> is_pseudonym("P-D4ZV-R2C2"), is_pseudonym("P-Ada")
-    (True, False)
-    """
-    return _FORM.fullmatch(text) is not None
-
-
 def readable(path: Path) -> bool:
     """Tell whether a file is there and may be looked at."""
     try:
@@ -154,28 +132,15 @@ def _no_key_file(path: Path) -> InputError:
 
 
 def as_known(given: str, names: Collection[str]) -> str:
-    r"""Return a name as a measurement has it: without what nobody sees, unless it has that.
-
-    Examples
-    --------
-    >>> as_known("A\u200bda ", ["Ada"])
-    'Ada'
-    """
+    """Return a name as a measurement has it: without what nobody sees, unless it has that."""
     return given if given in names else clean_name(given)
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """The physicians of a stored measurement.
+    """The physicians of a stored measurement: what they are called there, and their names.
 
-    `published` is what they are called in what was handed on: pseudonyms, or names if these were
-    asked for. `names` are behind every pseudonym; none where the private folder is not at hand.
-
-    Examples
-    --------
-    >>> known = Addresses(["P-1"], {"P-1": "Ada"})
-    >>> known.found("Ada"), known.name_of("P-1"), known.pseudonym_of("P-1")
-    ('P-1', 'Ada', 'P-1')
+    There are no names where the private folder is not at hand.
     """
 
     published: Sequence[str]
@@ -187,11 +152,6 @@ class Addresses:
         """Read the names of a private folder, where there is one that can be read."""
         key = private / KEY_FILE
         return cls(published, read_names(key) if readable(key) else {}, decider)
-
-    @property
-    def shows_names(self) -> bool:
-        """Whether what was handed on names people."""
-        return any(name in self.published for name in self.names.values())
 
     def found(self, given: str) -> str:
         """Return what a physician is called in what was handed on, from a name or a pseudonym."""
@@ -215,6 +175,6 @@ class Addresses:
 
     def pseudonym_of(self, shown: str) -> str | None:
         """Return the pseudonym of a physician; None where it is not known."""
-        if shown in self.names or (not self.names and is_pseudonym(shown)):
+        if shown in self.names or (not self.names and _FORM.fullmatch(shown)):
             return shown
         return next((each for each, name in self.names.items() if name == shown), None)

@@ -1,11 +1,9 @@
 """What is published of a measurement, as types; every field says what makes it safe.
 
-:class:`Published` is all that leaves the disclosure step: of one decision or of several. The
-files, the page, the documents, the sheets, the terminal and `compare` read it and nothing else.
-
-A field is declared as `Annotated[type, rule]`, where the rule says in words why it tells on nobody.
-A test holds the rules against docs/privacy.md; a field without a rule cannot be written. To add a
-field, declare it here and fill it where the measurement is published; files and reading follow.
+:class:`Published` is all that leaves the disclosure step; whatever is shown or kept is read from
+it. A field is declared as `Annotated[type, rule]`, where the rule says why it tells on nobody. A
+test holds the rules against docs/privacy.md. To add a field, declare it here and fill it where the
+measurement is published; files and reading follow.
 """
 
 from __future__ import annotations
@@ -211,11 +209,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class SelfContradiction:
-    """Cases that the same decider saw twice.
-
-    `contradiction` is the share decided differently the second time, `share_not_inconsistency` the
-    share of the group's discordance that this does not account for.
-    """
+    """Cases seen twice: the share decided differently, and what of the discordance it leaves."""
 
     contradiction: Annotated[float | None, _ALL]
     share_not_inconsistency: Annotated[float | None, _ALL]
@@ -225,13 +219,12 @@ class SelfContradiction:
 class Group:
     """All deciders together.
 
-    `discordance` is the mean over their patients; `spread` the standard deviation of their true
-    values; both have the ends of a 95 % interval. `differences` is "differ", "not known" or "less
-    than matters", where `matters` is the spread below which differences do not matter; `needed` are
-    patients of each decider that it would take to tell, where it is not known. `with_rate` and
-    `with_half` are rank correlations of scores with rates, and with the distance of rates from one
-    half. Missing: `differences` and `noise` with fewer than two deciders, `explained` for methods
-    that do not predict, `repeats` where no case was seen twice.
+    `discordance` is the mean over their patients, `spread` the standard deviation of their true
+    values, with the ends of 95 % intervals. `differences` is "differ", "not known" or "less than
+    matters"; `matters` is the spread below which they do not, `needed` how many patients of each it
+    would take. `with_rate` and `with_half` are rank correlations of scores with rates, and with
+    their distance from one half. `explained` is of methods that predict, `repeats` of cases seen
+    twice.
     """
 
     discordance: Annotated[float | None, _MEAN]
@@ -252,11 +245,7 @@ class Group:
 
 @dataclass(frozen=True)
 class KindOfPatients:
-    """A kind of patients with more discordance than others, from a tree checked on others.
-
-    `patients` and `discordance` are its shares of all patients and of the discordance; `level` is
-    the discordance within.
-    """
+    """A kind of patients, its shares of patients and of the discordance, and its own level."""
 
     when: Annotated[str, "cuts between groups of 30 patients or more"]
     patients: Annotated[float | None, f"{_NOISE}; left out where few were decided one way"]
@@ -266,11 +255,7 @@ class KindOfPatients:
 
 @dataclass(frozen=True)
 class Location:
-    """Where the discordance lies: in kinds of patients, and in close calls.
-
-    Close calls are patients who could be decided either way: their share, and that of the
-    discordance.
-    """
+    """Where the discordance lies: in close calls, who could be decided either way, and in kinds."""
 
     close_patients: Annotated[float | None, _NOISE]
     close_discordance: Annotated[float | None, _NOISE]
@@ -279,10 +264,7 @@ class Location:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How far the group's discordance falls by a covariate.
-
-    `without` is the discordance without it, `lowered` with one more reason as strong as it.
-    """
+    """The group's discordance without a covariate, and with one more reason as strong as it."""
 
     covariate: Annotated[str, _COLUMN]
     without: Annotated[float | None, "in proportion to the group's figure, two digits"]
@@ -302,8 +284,7 @@ class Unrecorded:
 class Stratum:
     """A subgroup or period over all deciders, with 95 % intervals.
 
-    `alike` is the discordance as if as many were decided for in every stratum. `noise` is of
-    periods, and missing where it could not be taken apart.
+    `alike` is as if as many were decided for in every stratum; periods may have their `noise`.
     """
 
     stratum: Annotated[str, _LEVELS]
@@ -319,10 +300,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Change:
-    """The difference between the first and the last stratum, with its 95 % interval.
-
-    `probability` is that of a change as large as the smallest that matters.
-    """
+    """The change from the first to the last stratum, and the probability that it matters."""
 
     value: Annotated[float | None, _LEVELS]
     low: Annotated[float | None, _LEVELS]
@@ -334,10 +312,8 @@ class Change:
 class Strata:
     """Subgroups of a column, or periods, compared; `strata` are those that may be shown.
 
-    `p_value` is of the test that they do not differ, None where they cannot be compared. `matters`
-    is the smallest change that matters. From `rule_changed` on fields are of periods, None for
-    subgroups: whether the rule changed, the evidence for it, whether dates are missing, and how
-    many deciders changed.
+    `p_value` is of the test that they do not differ, `matters` the smallest change that matters.
+    From `rule_changed` on fields are of periods alone.
     """
 
     strata: tuple[Stratum, ...]
@@ -379,10 +355,7 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf of the tree that sums the rule up: condition, and the share decided for.
-
-    `share` is None where a count would follow from it; `words` say it then.
-    """
+    """A leaf of the tree that sums the rule up; `words` say a share that is hidden."""
 
     when: Annotated[str, "cuts between groups of 30 patients or more"]
     about_n_patients: Annotated[int, "two digits"]
@@ -436,12 +409,7 @@ class DecisionColumn:
 
 @dataclass(frozen=True)
 class Check:
-    """What the check of the table found; counts are rounded or given as ranges.
-
-    `n_patients` are of the deciders whose panel size is shown; `decision_share` is the share
-    decided for; `leaks` are columns that may give the decision away. What measuring was said to
-    take is last.
-    """
+    """What the check of the table found; counts are rounded or given as ranges."""
 
     source: Annotated[str, "name of the file, or the address without a password"]
     read_with: Annotated[tuple[str, ...], "what was found out while reading"]
@@ -596,10 +564,9 @@ class ReviewAgreement:
 class Review(ReviewFigure):
     """What blind review of pairs found: the discordance among pairs judged comparable.
 
-    `n_pairs` were judged, `n_left` have no answer. `record` is the discordance of pairs alike in
-    the record, `step` to which figures are rounded, `explained` the share of the pairs decided
-    differently that reviewers did not find comparable. `reasons`, `unsure` and `agreement` are
-    missing where counts behind them are small. `physicians` are by what they are called.
+    `n_pairs` were judged, `n_left` have no answer. `record` is the discordance of all pairs alike
+    in the record, `step` to which figures are rounded, `explained` the share of the pairs decided
+    differently that reviewers did not find comparable. `physicians` are by what they are called.
     """
 
     n_pairs: Annotated[int, "told in blocks of twenty or more"]
@@ -619,13 +586,11 @@ class Review(ReviewFigure):
 class Decision:
     """What is published of one decision; what does not apply or was not asked for is None.
 
-    `decision` is its column. `verdict` says what the data support, in a word or three. `claim` is
-    how the method's figure is read ("at most", "about"), `compared` what stands behind "of 100".
-    `n_reportable` deciders have a number, `n_ranked` a rank, `n_banded` a range. `banded` says the
-    ranges in words. `median_discordance` is over all with a number or a range. `seconds` are what
-    steps took. `check` and `diagnostics` have files of their own. The tables hold a row each:
-    `physicians` of :class:`PhysicianRow`, in the order of pseudonyms; `methods` of
-    :class:`MethodRow`; `strata` of :class:`StratumRow`; `changes` of :class:`ChangeRow`.
+    `claim` is how the method's figure is read ("at most", "about"), `compared` what stands behind
+    "of 100". `n_reportable` deciders have a number, `n_ranked` a rank, `n_banded` a range, which
+    `banded` says in words; `median_discordance` counts both. `seconds` are what steps took. `check`
+    and `diagnostics` have files of their own. Tables hold a row each of :class:`PhysicianRow`, in
+    the order of pseudonyms, :class:`MethodRow`, :class:`StratumRow` and :class:`ChangeRow`.
     """
 
     decision: Annotated[str, _COLUMN]
@@ -668,11 +633,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class JointDecision:
-    """One of several decisions over all patients.
-
-    `given` is the discordance among patients who are also alike in the decisions before it; None
-    for the first.
-    """
+    """A decision over all patients; `given` is among those also alike in the ones before it."""
 
     decision: Annotated[str, _COLUMN]
     discordance: Annotated[float | None, _NOISE]
@@ -681,11 +642,10 @@ class JointDecision:
 
 @dataclass(frozen=True)
 class JointPair:
-    """Two decisions: how often they are taken together.
+    """Two decisions: the share that got both, and what covariates explain of it.
 
-    `together` is the share that got both, `expected` what covariates explain of it; `correlation`
-    is of what they leave unexplained, with its 95 % interval; `steadiness` the correlation over
-    deciders of how closely they go with colleagues.
+    `correlation` is of what they leave unexplained, with its 95 % interval; `steadiness` the
+    correlation over deciders of how closely they go with colleagues.
     """
 
     first: Annotated[str, _COLUMN]
@@ -703,12 +663,10 @@ class Joint:
     """What several decisions say together.
 
     `differ` is the probability that two comparable patients differ in at least one decision,
-    `differ_apart` the same if decisions were independent of each other, `n_differences` the
-    expected number of decisions in which they differ. `n_reportable` deciders have joint figures,
-    `n_banded` a range. `decisions` and `pairs` are over all patients. `physicians` is a table of
-    :class:`JointRow`, `pairs_by_physician` of :class:`PairRow` and `by_physician` of
-    :class:`DecisionRow`: what the decision publishes, with `across` (pulled together across
-    decisions) and `given` (see :class:`JointDecision`).
+    `differ_apart` the same if decisions were independent of each other, `n_differences` in how many
+    they differ. `n_reportable` deciders have joint figures, `n_banded` a range. Tables hold rows of
+    :class:`JointRow`, :class:`PairRow`, and :class:`DecisionRow`: as published, with `across`
+    (pulled together across decisions) and `given` (see :class:`JointDecision`).
     """
 
     differ: Annotated[float | None, _NOISE]

@@ -1,16 +1,14 @@
 """What may be published of scores: nothing from which a small count could be worked out.
 
 Uncertainty across physicians and ranks are computed again from the scores that are shown, and from
-the middles of bands. Whoever knows the method therefore learns nothing about a hidden row from them
-beyond its band. Numbers are rounded on top of it.
-
-A hidden score is told as a band. There are two, and they overlap: at most 0.25, and 0.10 or more.
-A score between is told as the one or the other by a secret of the physician's own, drawn from the
-key of the pseudonyms. Were there one edge that everybody knows, two publications that differ by one
-patient would tell the count of whoever crosses it. Between 0.10 and 0.25 lie at least two counts in
-any panel that gets a band, so that even who crosses tells no count. Where the panel's size is shown
-and the score is one of counted decisions, the band also ends where the largest hidden count would
-put the score: that follows from the size alone.
+the middles of bands, and rounded. A hidden score is told as a band. There are two, and they
+overlap: at most 0.25, and 0.10 or more. A score between is told as the one or the other by a secret
+of the physician's own, drawn from the key of the pseudonyms. Were there one edge that everybody
+knows, two publications that differ by one patient would tell the count of whoever crosses it.
+Between 0.10 and 0.25 lie at least two counts in any panel that gets a band, so that even who
+crosses tells no count. Where the panel's size is shown and the score is one of counted decisions,
+the band also ends where the largest hidden count would put the score: that follows from the size
+alone.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
@@ -47,11 +44,10 @@ MOST = 0.5
 
 @dataclass(frozen=True)
 class Reach:
-    """How far the scores of hidden counts reach.
+    """How far the scores of hidden counts reach, which are at most `smallest`.
 
-    `smallest` is the smallest count that is shown, and the largest that is hidden. A score is a
-    share of `pairs`, else 2 p (1 - p) of a share of patients. `known` tells whether the patients
-    behind a score are known to whoever reads its band.
+    A score is a share of `pairs`, else 2 p (1 - p) of a share of patients. `known` tells whether
+    the patients behind a score are known to whoever reads its band.
     """
 
     smallest: int
@@ -66,26 +62,14 @@ class Reach:
 
 @dataclass(frozen=True)
 class Band:
-    """A band of scores; `high` is one half where it is open.
-
-    Examples
-    --------
-    >>> Band(0.0, 0.25).text, Band(0.1, 0.35).text, Band(0.1, 0.5).text
-    ('at most 0.25', '0.10 to 0.35', '0.10 or more')
-    """
+    """A band of scores; `high` is one half where it is open."""
 
     low: float
     high: float
 
     @classmethod
     def of_text(cls, text: str) -> Band:
-        """Return the band that is told in these words.
-
-        Examples
-        --------
-        >>> Band.of_text("at most 0.25"), Band.of_text("0.10 to 0.35"), Band.of_text("0.10 or more")
-        (Band(low=0.0, high=0.25), Band(low=0.1, high=0.35), Band(low=0.1, high=0.5))
-        """
+        """Return the band that is told in these words."""
         if text.startswith("at most "):
             return cls(0.0, float(text.removeprefix("at most ")))
         if text.endswith(" or more"):
@@ -100,13 +84,7 @@ class Band:
 
     @property
     def of_hundred(self) -> str:
-        """The band as a number of 100.
-
-        Examples
-        --------
-        >>> Band(0.0, 0.25).of_hundred, Band(0.1, 0.35).of_hundred, Band(0.1, 0.5).of_hundred
-        ('at most 25', '10 to 35', '10 or more')
-        """
+        """The band as a number of 100."""
         return band_words(100 * self.low, 100 * self.high, 100 * MOST, digits=0)
 
     @property
@@ -158,11 +136,11 @@ def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | 
 
 @dataclass(frozen=True)
 class ShownScores:
-    """Scores of a method as they may be handed on.
+    """Scores of a method as they may be handed on; what is hidden is missing in the `table`.
 
-    `table` has the result columns; what is hidden is missing. `n_patients` are of physicians whose
-    panel size is shown, `with_size` their positions; `n_hidden` are those of whom something is
-    hidden; `measured` positions of those whose score is not and whose panel is large enough.
+    `n_patients` are of physicians whose panel size is shown, `with_size` their positions; of
+    `n_hidden` something is hidden; `measured` have a score that is shown, and a panel that is large
+    enough.
     """
 
     table: pl.DataFrame
@@ -188,11 +166,9 @@ def shown_scores(
 ) -> ShownScores:
     """Return what may be published of the scores of a method.
 
-    `beside` is what other methods must hide: a size or a rate that one of them hides, all hide.
-    Hidden are also cases seen twice of whom few were decided alike, or differently, and close calls
-    where these, or the others, are few; None where nobody has any. The secret of a physician,
-    between 0 and 1, says which of two bands a score between them is told as; without secrets there
-    are no bands.
+    A size or a rate that one of the methods `beside` hides, all hide; so are cases seen twice and
+    close calls where these, or the others, are few. The secret of a physician, between 0 and 1,
+    says which of two bands a score between them is told as; without secrets there are no bands.
     """
     hidden = hidden_parts(scores, evidence, smallest_cell)
     for other in beside:
@@ -213,14 +189,21 @@ def shown_scores(
     ).head(len(measured))
     if smallest_cell > 1:
         results = rounded(results)
-    reasons = _reasons(scores, evidence, hidden, smallest_cell, min_panel)
-    reasons[measured] = None
+    reasons: list[str | None] = []
+    shown = set(measured.tolist())
+    for at, n in enumerate(scores.n_patients.tolist()):
+        # Of a hidden panel with a hidden score it is not even told whether it is too small.
+        unknown = hidden.score[at] and hidden.size[at]
+        small = None if unknown else too_small(int(hidden.least[at]), min_panel)
+        few = "decisions" if is_few(n, smallest_cell) else evidence.events
+        why = small or f"at most {smallest_cell} {few}, too few to publish"
+        reasons.append(None if at in shown else why)
     table = _masked(results, measured, hidden, hide_repeats, hide_close).with_columns(
         pl.Series("physician", scores.physician),
         pl.Series("band", [band and band.text for band in bands], pl.String),
         pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", scores.n_patients)),
         pl.col("reportable").fill_null(value=False),
-        pl.coalesce("reason", pl.Series(reasons.tolist(), dtype=pl.String)),
+        pl.coalesce("reason", pl.Series(reasons, dtype=pl.String)),
     )
     if scores.most < 1:  # reliability depends on the size alone
         table = table.with_columns(pl.when(pl.Series(~hidden.size)).then(pl.col("reliability")))
@@ -260,21 +243,6 @@ def _masked(
         pl.when(pl.Series(may)).then(pl.col([each.name for each in COLUMNS if each.shown == shown]))
         for shown, may in allowed.items()
     )
-
-
-def _reasons(
-    scores: Scores, evidence: Evidence, hidden: HiddenParts, smallest: int, min_panel: int
-) -> NDArray[np.object_]:
-    """Say of everybody why a score would not be shown."""
-    told = []
-    for n, least, score, size in zip(
-        scores.n_patients, hidden.least, hidden.score, hidden.size, strict=True
-    ):
-        # Of a hidden panel with a hidden score it is not even told whether it is too small.
-        small = None if score and size else too_small(int(least), min_panel)
-        few = "decisions" if is_few(n, smallest) else evidence.events
-        told.append(small or f"at most {smallest} {few}, too few to publish")
-    return np.array(told, dtype=object)
 
 
 def _bands(

@@ -14,20 +14,12 @@ from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
 from intravar.measurement.strata import Strata as MeasuredStrata
+from intravar.publication import hiding
 from intravar.publication.group import published_noise
-from intravar.publication.hiding import (
-    HiddenAcross,
-    asked_strata,
-    coarse,
-    coarse_step,
-    fraction,
-    is_few,
-    named,
-    names_of,
-)
 from intravar.publication.results import Change, Strata, Stratum
 from intravar.publication.scores import ShownScores
 from intravar.request import MATTERS
+from intravar.tables import hundred
 from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.
@@ -41,18 +33,18 @@ _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
 def shown_strata(
     measurement: Measurement,
     published: ShownScores,
-    across: HiddenAcross | None,
+    across: hiding.HiddenAcross | None,
     names: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what a decision publishes of subgroups and periods, by its fields: all or nothing.
 
     Whose score is hidden has no strata either, nor has whose strata other decisions tell.
     """
-    asked, request = asked_strata(measurement), measurement.request
+    asked, request = hiding.asked_strata(measurement), measurement.request
     if not asked:
         return {"by": None, "course": None}
     scores, no_size = measurement.main.scores, published.hidden.size.tolist()
-    every = names_of(scores)
+    every = hiding.names_of(scores)
     counts = zip(scores.n_patients.tolist(), scores.n_for.tolist(), strict=True)
     panels = {
         name: None if hidden else panel
@@ -81,7 +73,7 @@ def shown_strata(
                 noise=dict(zip(periods.strata.names, periods.noise, strict=True)),
             ),
             rule_changed=periods.rule_changed,
-            gain=fraction(periods.gain),
+            gain=hiding.fraction(periods.gain),
             some_undated=periods.n_undated > 0,
             n_changed=int((own >= SURE).sum()) if len(own) else None,
         )
@@ -95,10 +87,9 @@ def unsafe_physicians(
 ) -> set[str]:
     """Return of whom strata would give a small count away.
 
-    These are they of whom few were decided one way in some stratum, a stratum without patients
-    included; whose panel size is hidden, since that of all strata tells it; and of whom few decided
-    one way have no stratum, a date missing say, since that follows by subtraction. `panels` are
-    patients, and those decided for, by physician; None where the panel size is hidden.
+    Few were decided one way in some stratum, or few have no stratum, a date missing say; or their
+    panel size is hidden, which all strata tell. `panels` are patients, and those decided for, by
+    physician; None where the panel size is hidden.
     """
     if smallest <= 1:
         return set()
@@ -117,7 +108,7 @@ def unsafe_physicians(
             continue
         outside_for = panel[1] - n_for
         for outside in (outside_for, panel[0] - n - outside_for):
-            if outside and is_few(outside, smallest):
+            if outside and hiding.is_few(outside, smallest):
                 unsafe.add(name)
     return unsafe
 
@@ -136,53 +127,47 @@ def published_strata(
     the strata of somebody are `hidden`, figures are rounded more coarsely.
     """
     rows = strata.levels.to_dicts()
-    shown = _shown(rows, smallest)
+    shown = [
+        row
+        for row in rows
+        if not _tells_few(row["n_patients"], round(row["rate"] * row["n_patients"]), smallest)
+    ]
+    if len(shown) == len(rows) - 1:
+        shown.remove(min(shown, key=lambda row: int(row["n_patients"])))
 
     def step(n: float, finest: float = 0.01) -> float:
-        return coarse_step(n if hidden else float("inf"), smallest, finest=finest)
+        return hiding.coarse_step(n if hidden else float("inf"), smallest, finest=finest)
 
     def stratum(row: Mapping[str, Any]) -> Stratum:
         name, n = row["stratum"], row["n_patients"]
         apart = (noise or {}).get(name)
         told = None if apart is None else published_noise(apart, step(n, 0.001))
-        return Stratum(name, **{each: coarse(row[each], step(n)) for each in _NUMBERS}, noise=told)
+        return Stratum(
+            name, **{each: hiding.coarse(row[each], step(n)) for each in _NUMBERS}, noise=told
+        )
 
     change, low, high = strata.change
+    error = (high - low) / _WIDTH
+    # That it is at least as large as the smallest change that matters.
+    probable = float(norm.cdf((abs(change) - MATTERS) / error)) if error > 0 else float("nan")
     fewest = step(min((row["n_patients"] for row in shown), default=0))
     return Strata(
         strata=tuple(map(stratum, shown)),
         n_left_out=len(rows) - len(shown),
         p_value=None if strata.differ != strata.differ else float(f"{strata.differ:.1g}"),
         change=Change(
-            coarse(change, fewest),
-            coarse(low, fewest),
-            coarse(high, fewest),
-            fraction(_probability(change, (high - low) / _WIDTH), 2),
+            hiding.coarse(change, fewest),
+            hiding.coarse(low, fewest),
+            hiding.coarse(high, fewest),
+            hiding.fraction(probable, 2),
         ),
         matters=MATTERS,
         lines=(),
     )
 
 
-def _shown(rows: list[dict[str, Any]], smallest: int) -> list[dict[str, Any]]:
-    """Return the strata that may be shown."""
-    safe = [
-        row
-        for row in rows
-        if not _tells_few(row["n_patients"], round(row["rate"] * row["n_patients"]), smallest)
-    ]
-    if len(safe) == len(rows) - 1:
-        safe.remove(min(safe, key=lambda row: int(row["n_patients"])))
-    return safe
-
-
 def _tells_few(n_patients: int, decided_for: int, smallest: int) -> bool:
-    return is_few(decided_for, smallest) or is_few(n_patients - decided_for, smallest)
-
-
-def _probability(change: float, error: float) -> float:
-    """Return the probability that a change is at least as large as the smallest that matters."""
-    return float(norm.cdf((abs(change) - MATTERS) / error)) if error > 0 else float("nan")
+    return hiding.is_few(decided_for, smallest) or hiding.is_few(n_patients - decided_for, smallest)
 
 
 def strata_tables(
@@ -191,11 +176,10 @@ def strata_tables(
     hidden: Mapping[str, set[str]],
     smallest: int,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return what may be told of single physicians: their strata, and their changes.
+    """Return what may be told of single physicians: all strata or none, and their changes.
 
-    Of a physician all strata are shown or none: one that is hidden would follow from the whole and
-    the others. What changes of all say about one of them is worked out from those that are shown.
-    `strata` and `hidden`, of whom nothing may be told, are by what patients were dealt.
+    What changes of all say about one of them is worked out from those that are shown. `strata` and
+    `hidden`, of whom nothing may be told, are by what patients were dealt.
     """
     digits = 3 if smallest > 1 else 6
     cells, changes = [], []
@@ -203,22 +187,19 @@ def strata_tables(
         kept = ~pl.col("physician").cast(pl.String).is_in(sorted(hidden[dealt]))
         first = pl.lit(dealt).alias("dealt_by"), "physician"
         figures = pl.col("discordance", "low", "high").round(digits)
-        own = named(each.cells.filter(kept), names)
+        own = hiding.named(each.cells.filter(kept), names)
         cells.append(own.select(*first, "stratum", "n_patients", figures))
-        moved = named(_together(each.changes.filter(kept & pl.col("change").is_not_null())), names)
+        known = each.changes.filter(kept & pl.col("change").is_not_null())
+        change, low, high = (known[name].to_numpy() for name in ("change", "low", "high"))
+        together = changes_together(change, (high - low) / _WIDTH, MATTERS)
+        told = {"shrunken": together.value, "probability": together.probability}
+        moved = hiding.named(
+            known.with_columns(pl.Series(name, each) for name, each in told.items()), names
+        )
         changes.append(moved.select(*first, pl.col(*_CHANGES).round(digits)))
     return (
         pl.concat(cells).sort("dealt_by", "physician", "stratum"),
         pl.concat(changes).sort("dealt_by", "physician"),
-    )
-
-
-def _together(changes: pl.DataFrame) -> pl.DataFrame:
-    """Return changes looked at together, by these alone."""
-    change, low, high = (changes[name].to_numpy() for name in ("change", "low", "high"))
-    moved = changes_together(change, (high - low) / _WIDTH, MATTERS)
-    return changes.with_columns(
-        shrunken=pl.Series(moved.value), probability=pl.Series(moved.probability)
     )
 
 
@@ -237,7 +218,7 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     rows, fill = found.strata, words.fill
     if not rows:
         return [fill("By {column}: too few {cases} in each to say anything.", column=column)]
-    crude = ", ".join(f"{row.stratum} {_percent(row.discordance)}" for row in rows)
+    crude = ", ".join(f"{row.stratum} {hundred(row.discordance)}" for row in rows)
     begin = "By {column}, of 100 pairs of comparable {cases} so many get different decisions"
     lines = [fill(begin + ": {crude}.", column=column, crude=crude)]
     if found.n_left_out:
@@ -245,7 +226,7 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     if found.p_value is None or any(row.alike is None for row in rows):
         no = "They cannot be compared: no {decider} has {cases} in several of them."
         return [*lines, fill(no)]
-    alike = ", ".join(f"{row.stratum} {_percent(row.alike)}" for row in rows)
+    alike = ", ".join(f"{row.stratum} {hundred(row.alike)}" for row in rows)
     differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
     lines.append(
         f"As if as many were indicated in each: {alike}. {differ} (p = {found.p_value:g})."
@@ -262,50 +243,43 @@ def course_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
         lines.append(
             "What is decided depends on when: the rule changed. Each period is measured by its own."
         )
-    lines.append(_change_line(found.change, words))
+    moved = found.change
+    low, value, high = (
+        "–" if each is None else f"{round(100 * each):+d}"
+        for each in (moved.low, moved.value, moved.high)
+    )
+    what = "less" if (moved.value or 0) > 0 else "more"
+    how = "no change of consistency that matters is shown: {told}."
+    if (moved.probability or 0) >= SURE:
+        how = "{deciders} became {what} consistent: {told} from the first to the last."
+    told = f"{value} [{low}, {high}] of 100 pairs"
+    lines.append(words.fill("On {cases} alike, " + how, what=what, told=told))
     if found.n_changed is not None:
         lines.append(
             words.fill(
                 "Of single {deciders} whose periods are shown, {n} changed by more than {matters} "
                 "of 100 with a probability of {sure} % or more, many having been looked at.",
                 n=found.n_changed,
-                matters=_percent(MATTERS),
-                sure=_percent(SURE),
+                matters=hundred(MATTERS),
+                sure=hundred(SURE),
             )
         )
     return [*lines, *_noise_lines(found.strata, words)]
-
-
-def _change_line(change: Change, words: Words) -> str:
-    low, value, high = (
-        "–" if each is None else f"{round(100 * each):+d}"
-        for each in (change.low, change.value, change.high)
-    )
-    told = f"{value} [{low}, {high}] of 100 pairs"
-    if (change.probability or 0) >= SURE:
-        what = "less" if (change.value or 0) > 0 else "more"
-        moved = "{deciders} became {what} consistent: {told} from the first to the last."
-        return words.fill("On {cases} alike, " + moved, what=what, told=told)
-    moved = "no change of consistency that matters is shown: {told}."
-    return words.fill("On {cases} alike, " + moved, told=told)
 
 
 def _noise_lines(rows: tuple[Stratum, ...], words: Words) -> list[str]:
     first, last = (rows[0].noise, rows[-1].noise) if rows else (None, None)
     if first is None or last is None:
         return []
+    why = {
+        "level": "they differ in how often they {say_yes}",
+        "pattern": "they weigh {cases} differently",
+        "occasion": "the same {decider} would decide differently on another occasion",
+    }
     told = []
-    for before, after, why in (
-        (first.level, last.level, "they differ in how often they {say_yes}"),
-        (first.pattern, last.pattern, "they weigh {cases} differently"),
-        (
-            first.occasion,
-            last.occasion,
-            "the same {decider} would decide differently on another occasion",
-        ),
-    ):
-        shares = (round(200 * (each.value or 0.0)) for each in (before, after))
-        told.append(f"{' -> '.join(map(str, shares))} because {words.fill(why)}")
+    for part, reason in why.items():
+        shares = (round(200 * (getattr(each, part).value or 0.0)) for each in (first, last))
+        told.append(f"{' -> '.join(map(str, shares))} because {words.fill(reason)}")
     return [
         words.fill(
             "Of 100 {cases} seen by two of them, {first} -> {last}: {told}.",
@@ -314,7 +288,3 @@ def _noise_lines(rows: tuple[Stratum, ...], words: Words) -> list[str]:
             told=", ".join(told),
         )
     ]
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{round(100 * value)}"

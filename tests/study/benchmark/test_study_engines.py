@@ -100,7 +100,7 @@ def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch)
     """The same for another version of a package and for altered code under the same version."""
     address = cluster.running(1)
     for name in ("numpy", "code of intravar"):
-        here = {**dask_engine.fingerprint(), name: "other"}
+        here = {**store.fingerprint(), name: "other"}
         monkeypatch.setattr(dask_engine, "fingerprint", lambda here=here: here)
         with pytest.raises(InputError, match=f"a Dask worker has {name} .*, this is other"):
             intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")
@@ -129,26 +129,44 @@ class Meanwhile(KillAWorker):
             process.wait()
 
 
-def test_a_cluster_without_workers_is_said(cluster, tmp_path, monkeypatch):
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(DaskEngine, "patience", 2.0)
     monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
+
+
+def assert_told(words, lost, address, folder):
+    """A cluster that loses processes after the first unit is said, and what is done is kept."""
+    with pytest.raises(InputError, match=f"{words}.*the same command goes on"):
+        intravar.benchmark(
+            [SMALL, WINDOW, CONTINUUM],
+            METHODS,
+            out=folder,
+            replicates=20,
+            engine=f"dask:{address}",
+            progress=Meanwhile(*lost),
+        )
+    assert list((folder / "parts").glob("*.json"))
+
+
+# In this order a worker is started once: the first test takes the one of the tests before, the
+# second needs none.
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_cluster_that_loses_its_workers_is_said(cluster, tmp_path):
+    address = cluster.running(1)
+    assert_told("no workers for 2 seconds", cluster.workers, address, tmp_path / "o")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_cluster_without_workers_is_said(cluster, tmp_path):
     address = cluster.running(0)
     with pytest.raises(InputError, match="no workers for 2 seconds"):
         intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")
 
 
-@pytest.mark.parametrize("lost", ["workers", "scheduler"])
-def test_a_cluster_that_is_lost_is_said(lost, cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(DaskEngine, "patience", 2.0)
-    monkeypatch.setattr(DaskEngine, "worker_patience", 2.0)
+@pytest.mark.usefixtures("impatient")
+def test_a_cluster_that_loses_its_scheduler_is_said(cluster, tmp_path):
     address = cluster.running(1)
-    words = "no workers for 2 seconds" if lost == "workers" else "scheduler is gone"
-    with pytest.raises(InputError, match=f"{words}.*the same command goes on"):
-        intravar.benchmark(
-            [SMALL, WINDOW, CONTINUUM],
-            METHODS,
-            out=tmp_path / "o",
-            replicates=20,
-            engine=f"dask:{address}",
-            progress=Meanwhile(*(cluster.workers if lost == "workers" else [cluster.scheduler])),
-        )
-    assert list((tmp_path / "o" / "parts").glob("*.json"))
+    assert_told("scheduler is gone", [cluster.scheduler], address, tmp_path / "o")

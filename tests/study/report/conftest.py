@@ -47,6 +47,19 @@ def whole_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def several_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three conditions of the whole study: a page of every kind of part that opens at once."""
+    folder = make_results(
+        tmp_path_factory.mktemp("several") / "results",
+        ["score2", "copula", "continuous"],
+        methods=[*PAPER_METHODS, "latent-rule"],
+        undefined=True,
+    )
+    write_report(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = make_results(
         tmp_path_factory.mktemp("hostile") / "results",

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 
 @dataclass
 class Element:
+    """An element; its text is what lies between two places of all the texts of its page."""
+
     name: str
     attributes: dict[str, str]
-    text: str = ""
+    texts: list[str] = field(repr=False)
+    begin: int
+    end: int | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts[self.begin : self.end])
 
 
 @dataclass
@@ -36,6 +46,7 @@ class Page(HTMLParser):
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self._open: list[Element] = []
+        self._texts: list[str] = []
         self._table = self._row = ""
 
     @classmethod
@@ -46,23 +57,26 @@ class Page(HTMLParser):
         return page
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        element = Element(tag, {name: value or "" for name, value in attrs})
+        attributes = {name: value or "" for name, value in attrs}
+        element = Element(tag, attributes, self._texts, len(self._texts))
         self.elements.append(element)
         if tag == "table":
             self._table = element.attributes.get("data-table", element.attributes.get("id", ""))
         if tag not in ("meta", "input", "br", "img"):
             self._open.append(element)
+        else:
+            element.end = element.begin
 
     def handle_data(self, data: str) -> None:
-        for element in self._open:
-            element.text += data
+        self._texts.append(data)
 
     def handle_endtag(self, tag: str) -> None:
         while self._open and self._open[-1].name != tag:
-            self._open.pop()
+            self._open.pop().end = len(self._texts)
         if not self._open:
             return
         element = self._open.pop()
+        element.end = len(self._texts)
         if tag == "th" and element.attributes.get("scope") == "row":
             self._row = element.text
         if tag == "data":
@@ -82,3 +96,9 @@ class Page(HTMLParser):
     @property
     def visible_text(self) -> str:
         return self.all("body")[0].text
+
+
+@cache
+def page_of(folder: Path) -> Page:
+    """Return the page in a folder, read once for all tests; they change nothing in it."""
+    return Page.of((folder / "report.html").read_text("utf-8"))

@@ -15,7 +15,7 @@ from intravar.study.report.figures import figures_of
 from intravar.study.report.figures.marks import WIDE
 from intravar.study.report.stored_results import read_results
 from intravar.study.tables.grids import number_text
-from study.report.reading import Page
+from study.report.reading import Page, page_of
 
 HINT = re.compile(r"<(?:circle|path)[^>]*><title>(.*?)</title>", re.DOTALL)
 
@@ -28,7 +28,7 @@ def folder(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def page(folder: Path) -> Page:
-    return Page.of((folder / "report.html").read_text("utf-8"))
+    return page_of(folder)
 
 
 def test_tables_hold_the_stored_cells_and_print_them_rounded(folder: Path, page: Page) -> None:

@@ -16,15 +16,14 @@ from intravar.study.report.page import study_page
 from intravar.study.report.stored_results import read_results
 from study.report.conftest import HOSTILE
 from study.report.made_results import make_results
-from study.report.reading import Page
+from study.report.reading import Page, page_of
 
 #: The name of the format of figures; nothing fetches it.
 NOT_FETCHED = ("http://www.w3.org/",)
 
 
 def read(folder: Path) -> tuple[str, Page]:
-    html = (folder / "report.html").read_text("utf-8")
-    return html, Page.of(html)
+    return (folder / "report.html").read_text("utf-8"), page_of(folder)
 
 
 def test_whole_study_is_small_enough(whole_folder: Path) -> None:

@@ -8,18 +8,11 @@ stands alone. Marks look as a class of `charts.css` says (`point`, `hollow`, `li
 
 Examples
 --------
-A curve with points, their intervals and a legend:
-
->>> from intravar.documents.charts import LegendEntry, Plot
->>> plot = Plot(640, 300, x=(0, 1000), y=(0, 0.5), top=40)
+>>> from intravar.documents.charts import Plot
+>>> plot = Plot(640, 300, x=(0, 1000), y=(0, 0.5))
 >>> plot.axes("patients", "error")
 >>> plot.line([(100, 0.4), (400, 0.2), (900, 0.1)], colour="accent")
->>> for x, low, high in ((100, 0.3, 0.5), (400, 0.1, 0.3), (900, 0.05, 0.15)):
-...     plot.interval(x, low, high, colour="accent")
-...     plot.point((x, (low + high) / 2), f"{x} patients", colour="accent", shape="diamond")
->>> plot.legend([LegendEntry("latent rule", "point", "accent", "diamond")])
->>> picture = plot.svg("Error by size", "The error falls from 0.4 to 0.1.")
->>> picture.startswith("<svg") and "<desc>The error falls" in picture
+>>> "<desc>The error falls" in plot.svg("Error by size", "The error falls to 0.1.")
 True
 
 Several plots side by side are :func:`panels`; a labelled row per name is :func:`row_plot`.

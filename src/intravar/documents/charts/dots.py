@@ -1,11 +1,15 @@
-"""A dot for everybody along one axis, stacked where several lie together; some are labelled."""
+"""Everybody along one axis: a dot each, stacked and some labelled; of very many, counts in bins."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from intravar.documents.charts.plot import BOTTOM, RIGHT, Dot, Plot, text_width
+import numpy as np
+
+from intravar.arrays import FloatArray
+from intravar.documents.charts.plot import BOTTOM, GRID, RIGHT, Dot, Plot, text_width
 from intravar.text import shortened
 
 #: Letters of a label at the most.
@@ -20,12 +24,6 @@ def dot_plot(
     """Plot a dot for everybody, stacked in steps; labels stand above, none over another.
 
     Values that round to the same multiple of `step` stand above each other.
-
-    Examples
-    --------
-    >>> plot = dot_plot([Dot(3), Dot(3.2), Dot(9, label="Ada")], 350, "of 100", ends=(0, 10))
-    >>> len({part.split('cx="')[1].split('"')[0] for part in plot.parts if "<circle" in part})
-    2
     """
     dots = [dot._replace(label=shortened(dot.label, LONGEST)) for dot in dots]
     lanes = _lanes([dot for dot in dots if dot.label], width, ends)
@@ -46,8 +44,7 @@ def dot_plot(
         stacked[place] += 1
         if dot.label:
             lane = 8 + LANE * lanes[dot]
-            line = '<line class="grid" x1="{a}" x2="{a}" y1="{t}" y2="{b}"/>'
-            plot.add(line, a=a, b=b, t=lane + 6)
+            plot.add(GRID, a, a, lane + 6, b)
             left, anchor = _anchored(dot.label, a, width)
             plot.write(dot.label, (left, lane), "label", anchor)
         plot.mark((a, b), dot.hint, dot.kind, who=dot.who, radius=round(radius, 1))
@@ -76,3 +73,58 @@ def _lanes(labelled: Sequence[Dot], width: int, ends: tuple[float, float]) -> di
         taken[lane : lane + 1] = [start + wide]
         found[dot] = lane
     return found
+
+
+#: Marks up to which each is drawn. A wide picture has 570 pixels between its ends: beyond, marks
+#: side by side have less than a pixel each, and those on a plane hide others.
+MOST_SINGLE = 500
+#: Width of a bin of shares.
+STEP = 0.01
+#: From a number to words, such as "3 physicians".
+Counted = Callable[[int], str]
+
+
+class Bin(NamedTuple):
+    """How many have a value from one end to below the other."""
+
+    low: float
+    high: float
+    number: int
+
+
+def in_bins(values: FloatArray, step: float = STEP) -> list[Bin]:
+    """Count shares in bins of a width, those without any left out; the last one ends with 1."""
+    last = round(1 / step) - 1
+    whole = np.minimum(np.floor(values / step + 1e-9), last)
+    places, counts = np.unique(whole, return_counts=True)
+    return [
+        Bin(round(place * step, 10), round((place + 1) * step, 10), count)
+        for place, count in zip(places.tolist(), counts.tolist(), strict=True)
+    ]
+
+
+def histogram(
+    values: FloatArray,
+    width: int,
+    names: tuple[str, str],
+    counted: Counted,
+    *,
+    step: float = STEP,
+    reach: float = 0.0,
+    unit: float = 1.0,
+) -> Plot:
+    """Plot how many have which share, with room above the bars for a mark.
+
+    `names` are what the share is and what is counted, which `counted` says; the axis goes to
+    `reach` at least, and a share of 1 is a `unit` on it: 100 for "of 100".
+    """
+    bins = in_bins(values, step)
+    most = max(each.number for each in bins)
+    right = max(reach, *(unit * each.high for each in bins))
+    plot = Plot(width, x=(0, right), y=(0, 1.15 * most))
+    plot.axes(*names)
+    for each in bins:
+        low, below = f"{unit * each.low:.3g}", "" if each.high == 1 else "below "
+        hint = f"{low} to {below}{unit * each.high:.3g}: {counted(each.number)}"
+        plot.bar((unit * each.low, unit * each.high), (0, each.number), hint, "fill")
+    return plot

@@ -1,16 +1,13 @@
-"""Pictures that stand alone: with colours, and a size, of their own.
-
-In a page the style sheet colours them. A file that is no page has none, so that the same rules are
-put into the picture, with the colours of light.
-"""
+"""Pictures that stand alone: with the page's rules, the colours of light and a size."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 
-from intravar.documents.colours import INKS, Look
+from intravar.documents.colours import INKS, LOOKS, Look
 
 #: What comes with typst: the same letters on every machine.
 FONT = "Libertinus Serif"
@@ -24,16 +21,7 @@ _BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def style_on_paper(css: str, looks: Mapping[str, Look]) -> str:
-    """Return the rules of a style sheet that a picture needs, with colours instead of names.
-
-    Rules for some screens only, and for what a mouse does, are left out.
-
-    Examples
-    --------
-    >>> css = ".point { fill: var(--one); } a:hover { x: y; } @media print { b { x: y; } }"
-    >>> style_on_paper(css, {"one": Look("#00f", "#ff0")})
-    '.point{fill: #00f;}'
-    """
+    """Return the rules of a style sheet that a picture needs, with colours instead of names."""
     plain = _BLOCK.sub("", _COMMENT.sub("", css))
     rules = []
     for selector, body in _RULE.findall(plain):
@@ -75,18 +63,13 @@ def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
     return f"{head}<style>{chart_style(looks)}</style>{_coloured(svg[opening.end() :], looks)}"
 
 
-def colour_of(style: str, name: str) -> str:
-    """Return the colour that a class of the style sheet stands for.
-
-    Examples
-    --------
-    >>> style = ".line,.x .limit{fill: none; stroke: #00f;}rect.bar{fill: #f00;}"
-    >>> [colour_of(style, name) for name in ("bar", "line", "limit")]
-    ['#f00', '#00f', '#00f']
-    """
+@cache
+def key_colour(look: str) -> str:
+    """Return the colour on paper of what a key names: that of its last class with one."""
+    name = look.split()[-1]
     told = [
         colour
-        for selectors, body in _RULE.findall(style)
+        for selectors, body in _RULE.findall(chart_style(LOOKS))
         if any(each.strip().endswith(f".{name}") for each in selectors.split(","))
         for colour in re.findall(r"(?:stroke|fill|background): (#[0-9a-fA-F]{3,6})", body)
     ]

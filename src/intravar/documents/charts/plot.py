@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from markupsafe import Markup
@@ -42,7 +43,7 @@ def label_lines(text: str, room: float) -> list[str]:
     ['systolic blood', 'pressure at', 'admission']
     """
     lines = [""]
-    for word in _words(text):
+    for word in re.findall(r"[^ _/-]*[ _/-]|[^ _/-]+", text):  # what splits stays before it
         if text_width(lines[-1] + word.rstrip()) <= room:
             lines[-1] += word
             continue
@@ -55,19 +56,14 @@ def label_lines(text: str, room: float) -> list[str]:
     return [line.strip() for line in lines if line.strip()] or [text]
 
 
-def _words(text: str) -> list[str]:
-    """Split after spaces and underscores, which stay with the word before them."""
-    found = [""]
-    for letter in text:
-        found[-1] += letter
-        if letter in " _-/":
-            found.append("")
-    return [word for word in found if word]
-
-
+#: Two values, or two numbers of pixels; the ends of an axis.
+Point: TypeAlias = tuple[float, float]
+#: The name of a colour; None for that of the style sheet.
+Colour: TypeAlias = str | None
 #: Widths of a picture in pixels: on a desk and on a telephone.
 WIDE, NARROW, HEIGHT = 640, 350, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 46
+GRID = '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
 #: Outlines of marks other than circles, in a square from -1 to 1.
 SHAPES = {
     "square": "M-.85,-.85H.85V.85H-.85Z",
@@ -85,7 +81,7 @@ class LegendEntry(NamedTuple):
 
     words: str
     kind: str = "point"
-    colour: str | None = None
+    colour: Colour = None
     shape: str = "circle"
 
 
@@ -104,7 +100,7 @@ class Dot(NamedTuple):
 _LINES = ("line", "limit", "outer", "interval", "range", "hollow")
 
 
-def _look(kind: str, colour: str | None) -> Markup:
+def _look(kind: str, colour: Colour) -> Markup:
     """Return the class of a mark; with a colour of its own the rest of the class's look alone."""
     if colour is None:
         return Markup('class="{}"').format(kind)
@@ -120,95 +116,66 @@ class Drawing:
     height: int = HEIGHT
     parts: list[Markup] = field(default_factory=list)
 
-    def add(self, element: str, /, **values: object) -> None:
+    def add(self, element: str, /, *values: object, **named: object) -> None:
         """Add an element; values are escaped."""
-        self.parts.append(Markup(element).format(**values))
+        self.parts.append(Markup(element).format(*values, **named))
 
-    def write(self, text: str, at: tuple[float, float], kind: str, anchor: str = "middle") -> None:
+    def write(self, text: str, at: Point, kind: str, anchor: str = "middle") -> None:
         """Write a text with its middle at this height."""
-        self.add(
-            '<text class="{kind}" x="{a}" y="{b}" text-anchor="{anchor}">{text}</text>',
-            kind=kind,
-            a=round(at[0], 1),
-            b=round(at[1] + 4, 1),
-            anchor=anchor,
-            text=text,
-        )
+        element = '<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>'
+        self.add(element, kind, round(at[0], 1), round(at[1] + 4, 1), anchor, text)
 
-    def box(
-        self,
-        corner: tuple[float, float],
-        size: tuple[float, float],
-        hint: str,
-        kind: str,
-        colour: str | None = None,
-    ) -> None:
+    def box(self, corner: Point, size: Point, hint: str, kind: str, colour: Colour = None) -> None:
         """Add a rectangle in pixels."""
-        self.add(
-            '<rect {look} x="{a}" y="{b}" width="{w}" height="{h}"><title>{hint}</title></rect>',
-            look=_look(kind, colour),
-            a=round(corner[0], 1),
-            b=round(corner[1], 1),
-            w=round(max(size[0], 0.5), 1),
-            h=round(max(size[1], 0.5), 1),
-            hint=hint,
-        )
+        place = (round(each, 1) for each in (*corner, max(size[0], 0.5), max(size[1], 0.5)))
+        element = '<rect {} x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
+        self.add(element, _look(kind, colour), *place, hint)
 
     def mark(
         self,
-        at: tuple[float, float],
+        at: Point,
         hint: str = "",
         kind: str = "point",
         *,
         who: int | None = None,
         radius: float = 4,
-        colour: str | None = None,
+        colour: Colour = None,
         shape: str = "circle",
     ) -> None:
         """Add a mark in pixels; it says its numbers when pointed at, and whom it stands for."""
-        look = _look(kind, colour)
         title = Markup("<title>{}</title>").format(hint) if hint else ""
         person = "" if who is None else Markup(' data-p="{}"').format(who)
         if shape == "circle":
-            place = Markup('<circle {}{} cx="{}" cy="{}" r="{}">{}</circle>')
-            found = place.format(look, person, *at, radius, title)
+            element = '<circle {}{} cx="{}" cy="{}" r="{}">{}</circle>'
+            self.add(element, _look(kind, colour), person, *at, radius, title)
         else:
-            place = Markup('<path {}{} transform="translate({} {}) scale({})" d="{}">{}</path>')
+            element = '<path {}{} transform="translate({} {}) scale({})" d="{}">{}</path>'
             outline = SHAPES.get(shape, shape)
-            found = place.format(look, person, *at, radius, outline, title)
-        self.parts.append(found)
+            self.add(element, _look(kind, colour), person, *at, radius, outline, title)
 
     def svg(self, title: str, alternative: str) -> Markup:
         """Return the picture with what it shows in words, for those who cannot see it."""
+        kind = "narrow" if self.width == NARROW else "wide" if self.width >= WIDE else "small"
         head = Markup(
-            '<svg class="{kind}" viewBox="0 0 {w} {h}" role="img" xmlns="http://www.w3.org/2000/svg">'
-            "<title>{title}</title><desc>{alternative}</desc>"
-        ).format(
-            w=self.width,
-            h=self.height,
-            kind="narrow" if self.width == NARROW else "wide" if self.width >= WIDE else "small",
-            title=title,
-            alternative=alternative,
-        )
+            '<svg class="{}" viewBox="0 0 {} {}" role="img" xmlns="http://www.w3.org/2000/svg">'
+            "<title>{}</title><desc>{}</desc>"
+        ).format(kind, self.width, self.height, title, alternative)
         return Markup("").join([head, *self.parts, Markup("</svg>")])
 
 
 @dataclass
 class Plot(Drawing):
-    """An SVG picture with two axes, of which `x` and `y` are the ranges.
+    """An SVG picture with two axes, `x` and `y`; a legend needs a larger margin at the top."""
 
-    Margins are in pixels; a legend needs a larger one at the top.
-    """
-
-    x: tuple[float, float] = (0, 1)
-    y: tuple[float, float] = (0, 1)
+    x: Point = (0, 1)
+    y: Point = (0, 1)
     left: int = LEFT
     top: int = TOP
     bottom: int = BOTTOM
     x_log: bool = False
     y_log: bool = False
 
-    def place(self, x: float, y: float) -> tuple[float, float]:
+    def place(self, x: float, y: float) -> Point:
         """Return the pixels of a point."""
         across = _share(x, self.x, log=self.x_log)
         up = _share(y, self.y, log=self.y_log)
@@ -217,15 +184,11 @@ class Plot(Drawing):
             round(self.height - self.bottom - up * (self.height - self.top - self.bottom), 1),
         )
 
-    def point(
-        self, at: tuple[float, float], hint: str = "", kind: str = "point", **look: Any
-    ) -> None:
+    def point(self, at: Point, hint: str = "", kind: str = "point", **look: Any) -> None:
         """Add a mark at two values, with the looks of :meth:`mark`."""
         self.mark(self.place(*at), hint, kind, **look)
 
-    def line(
-        self, points: Sequence[tuple[float, float]], kind: str = "line", colour: str | None = None
-    ) -> None:
+    def line(self, points: Sequence[Point], kind: str = "line", colour: Colour = None) -> None:
         """Add a line through points."""
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in points)
         self.add('<polyline {look} points="{text}"/>', look=_look(kind, colour), text=text)
@@ -238,7 +201,7 @@ class Plot(Drawing):
         *,
         upright: bool = True,
         kind: str = "interval",
-        colour: str | None = None,
+        colour: Colour = None,
     ) -> None:
         """Add a line from a low to a high value, upright or lying."""
         ends = [(at, low), (at, high)] if upright else [(low, at), (high, at)]
@@ -248,21 +211,14 @@ class Plot(Drawing):
         self,
         points: Sequence[tuple[float, float, float]],
         kind: str = "band",
-        colour: str | None = None,
+        colour: Colour = None,
     ) -> None:
         """Add the area between two values at every place."""
         edge = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in points[::-1]]
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in edge)
         self.add('<polygon {look} points="{text}"/>', look=_look(kind, colour), text=text)
 
-    def bar(
-        self,
-        x: tuple[float, float],
-        y: tuple[float, float],
-        hint: str,
-        kind: str,
-        colour: str | None = None,
-    ) -> None:
+    def bar(self, x: Point, y: Point, hint: str, kind: str, colour: Colour = None) -> None:
         """Add a rectangle between two values on both axes."""
         (a, b), (c, d) = self.place(x[0], y[1]), self.place(x[1], y[0])
         self.box((a, b), (c - a, d - b), hint, kind, colour)
@@ -272,18 +228,16 @@ class Plot(Drawing):
 
         A number is a height that does not depend on who it is.
         """
-        (left, bottom), (right, top) = self.place(0, 0), self.place(1, 1)
+        (left, bottom), (right, top) = self.place(0, 0), self.place(self.x[1], self.y[1])
+        # Places are rounded: what one unit takes is told by the whole axis.
+        across, upward = (right - left) / self.x[1], (top - bottom) / self.y[1]
         if not isinstance(y, str):
             _, bottom = self.place(0, y)
+        up = (y, bottom, round(upward, 4)) if isinstance(y, str) else ("", bottom, 0)
         self.add(
-            '<g class="finder" data-x="{x}" data-left="{left}" data-across="{across}" '
-            'data-y="{y}" data-bottom="{bottom}" data-up="{up}"/>',
-            x=x,
-            left=left,
-            across=round(right - left, 3),
-            y=y if isinstance(y, str) else "",
-            bottom=bottom,
-            up=round(top - bottom, 3) if isinstance(y, str) else 0,
+            '<g class="finder" data-x="{}" data-left="{}" data-across="{}" '
+            'data-y="{}" data-bottom="{}" data-up="{}"/>',
+            *(x, left, round(across, 4), *up),
         )
 
     def axes(
@@ -305,13 +259,11 @@ class Plot(Drawing):
             across = [(at, text) for at, text in across if at == round(at) and 1 <= at <= count]
         for tick, text in across:
             a, b = self.place(tick, self.y[0])
-            line = '<line class="grid" x1="{a}" x2="{a}" y1="{t}" y2="{b}"/>'
-            self.add(line, a=a, b=b, t=self.top)
+            self.add(GRID, a, a, self.top, b)
             self.write(text, (a, b + 12), "tick")
         for tick, text in _labelled(self.y) if y_ticks is None else y_ticks:
             a, b = self.place(self.x[0], tick)
-            line = '<line class="grid" x1="{a}" x2="{r}" y1="{b}" y2="{b}"/>'
-            self.add(line, a=a, b=b, r=self.width - RIGHT)
+            self.add(GRID, a, self.width - RIGHT, b, b)
             self.write(text, (a - 6, b), "tick", "end")
         middle = (self.left + self.width - RIGHT) / 2
         self._name(x_name, f"translate({middle:g} {self.height - 8})")
@@ -340,14 +292,14 @@ class Plot(Drawing):
             at += room
 
 
-def _share(value: float, ends: tuple[float, float], *, log: bool) -> float:
+def _share(value: float, ends: Point, *, log: bool) -> float:
     """Return where a value lies between the ends of an axis, from 0 to 1."""
     low, high = (float(np.log10(end)) for end in ends) if log else ends
     at = float(np.log10(value)) if log else value
     return (at - low) / ((high - low) or 1)
 
 
-def _labelled(ends: tuple[float, float]) -> list[tuple[float, str]]:
+def _labelled(ends: Point) -> list[tuple[float, str]]:
     return [(tick, f"{tick:g}") for tick in round_ticks(*ends)]
 
 

@@ -62,12 +62,6 @@ def row_plot(
 
     The axis ends with `most`, or a little behind the largest value. Labels stand beside the rows
     where there is room, else above.
-
-    Examples
-    --------
-    >>> plot = row_plot([Labelled("Ada", [Dot(3, "3")], [("interval", 1, 5)])], "of 10")
-    >>> plot(350).height
-    84
     """
     end = 1.05 * max(row.most for row in rows) if most is None else most
     longest = max(text_width(row.label) for row in rows)
@@ -87,7 +81,11 @@ def row_plot(
         )
         drawn.axes(axis, y_ticks=())
         for position, (row, lines) in enumerate(zip(rows, labels, strict=True), 1):
-            _write_label(drawn, lines, position, 0 if beside else height)
+            _, middle = drawn.place(0, position)
+            top = middle - height / 2 + 11
+            for n, line in enumerate(lines):
+                at_left = (drawn.left - 8, middle) if beside else (drawn.left, top + LINE * n - 4)
+                drawn.write(line, at_left, "label", "end" if beside else "start")
             at = position if beside else position + 0.5 - ROW / 2 / height
             if row.bar is not None:
                 ends = at + 8 / height, at - 8 / height
@@ -101,20 +99,6 @@ def row_plot(
         return drawn
 
     return plot
-
-
-def _write_label(plot: Plot, lines: Sequence[str], position: int, height: int) -> None:
-    """Write the label of a row beside it, or in lines above where rows have a height for them."""
-    _, middle = plot.place(0, position)
-    if not height:
-        plot.write(lines[0], (plot.left - 8, middle), "label", "end")
-        return
-    top = middle - height / 2 + 11
-    spans = Markup("").join(
-        Markup('<tspan x="{}" y="{}">{}</tspan>').format(plot.left, round(top + LINE * n, 1), line)
-        for n, line in enumerate(lines)
-    )
-    plot.add('<text class="label">{spans}</text>', spans=spans)
 
 
 def bar_plot(
@@ -134,14 +118,7 @@ TITLE = 22
 
 
 def panels(drawings: Sequence[Drawing], columns: int, titles: Sequence[str] = ()) -> Drawing:
-    """Return one picture of several, so many in a row, each with a title or none with one.
-
-    Examples
-    --------
-    >>> whole = panels([Drawing(100, 50), Drawing(100, 50), Drawing(100, 60)], 2)
-    >>> whole.width, whole.height
-    (200, 110)
-    """
+    """Return one picture of several, so many in a row, each with a title or none with one."""
     whole, top = Drawing(0, 0), 0
     room = TITLE if titles else 0
     for first in range(0, len(drawings), columns):

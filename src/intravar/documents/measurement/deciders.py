@@ -1,24 +1,23 @@
-"""Charts of single deciders: a dot for each, each with its interval, and the funnel."""
+"""Single deciders: their table, a dot for each, each with its interval, and the funnel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted, row_figure
-from intravar.documents.charts.bins import MOST_SINGLE, histogram
-from intravar.documents.charts.dots import dot_plot
+from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
+from intravar.documents.charts.dots import MOST_SINGLE, dot_plot, histogram
 from intravar.documents.charts.plot import NARROW, Dot, Plot
-from intravar.documents.charts.rows import Labelled
 from intravar.inference.ranking import INNER, OUTER, FunnelLimits, funnel_limits
+from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision
 from intravar.publication.scores import FEWEST_PATIENTS, Band
+from intravar.tables import Cell, Table
 from intravar.wording import Words, agree, capital
 
 #: Marks up to which each says its numbers by itself; beyond, the script reads them off the table.
@@ -33,6 +32,21 @@ NAMED_ENDS, MOST_NAMED = 5, 6
 #: With fewer deciders, or with panels of nearly one size, a funnel says no more than a sentence.
 FUNNEL_FROM, FUNNEL_SIZES = 10, 1.3
 DISCORDANCE = "decided differently, of 100 pairs"
+
+
+def decider_table(decision: Decision, words: Words) -> Table:
+    """Return the table of all deciders, with a band where a number is hidden."""
+    made = columns.decider_table(
+        decision.physicians,
+        words,
+        ranked=decision.verdict not in UNRANKED,
+        readable=decision.verdict != NOTHING,
+        band=lambda text: Cell(Band.of_text(text).of_hundred, order=100 * Band.of_text(text).high),
+    )
+    if decision.verdict != NOTHING:
+        return made
+    # Of the few columns that are left none is minor.
+    return replace(made, columns=[each._replace(kind="") for each in made.columns])
 
 
 def with_intervals(decision: Decision) -> pl.DataFrame:
@@ -59,9 +73,11 @@ class Everyone:
 
     def of_hundred(self, name: str) -> FloatArray:
         """Return a column of 100; of the score the middle of the range where it is a range."""
-        if name == "discordance":
-            return np.array([100 * _level(row) for row in self.rows], dtype=float)
-        return 100 * np.array([row[name] for row in self.rows], dtype=float)
+        values = [
+            (row["identified_low"] + row["identified_high"]) / 2 if row[name] is None else row[name]
+            for row in self.rows
+        ]
+        return 100 * np.array(values, dtype=float)
 
     def typical(self) -> tuple[float, float, float]:
         """Return the median score and the ends of an interval of median width around it."""
@@ -69,12 +85,6 @@ class Everyone:
         middle = float(np.median(levels))
         below, above = float(np.median(levels - low)), float(np.median(high - levels))
         return middle, max(middle - below, 0.0), min(middle + above, 100.0)
-
-
-def _level(row: dict[str, Any]) -> float:
-    if row["discordance"] is not None:
-        return float(row["discordance"])
-    return float(row["identified_low"] + row["identified_high"]) / 2
 
 
 def everyone(decision: Decision) -> Everyone | None:
@@ -91,14 +101,10 @@ def everyone(decision: Decision) -> Everyone | None:
 
 def hint(row: dict[str, Any]) -> str:
     """Say one decider's figure in a few words."""
-    return f"{row['physician']}: {_of_hundred(row)}"
-
-
-def _of_hundred(row: dict[str, Any]) -> str:
     low, high = (round(100 * row[end]) for end in ("low", "high"))
     if row["discordance"] is None:
-        return f"between {low} and {high} of 100"
-    return f"{round(100 * row['discordance'])} of 100 [{low}, {high}]"
+        return f"{row['physician']}: between {low} and {high} of 100"
+    return f"{row['physician']}: {round(100 * row['discordance'])} of 100 [{low}, {high}]"
 
 
 def dots(decision: Decision, words: Words) -> Figure | None:
@@ -147,6 +153,16 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         return None
     missing = decision.physicians.height - len(data.rows)
     left_out = f" {missing:,} without a figure are not in it." if missing else ""
+    few = len(data.rows) <= MOST_INTERVALS
+    unranked = data.ranked and any(row["rank"] is None for row in data.rows)
+    entries = (
+        (not data.ranges, "point", "estimate"),
+        (data.ranges, "range", "levels that fit equally well"),
+        (unranked, "point unranked", "estimate, cannot be ranked"),
+        (few and not data.ranges, "hollow", "pulled towards the average"),
+        (few, "interval", "95 % interval"),
+        (not few, "band", "95 % interval, of neighbours together"),
+    )
     order = "the most consistent first" if data.ranked else "in the order of names"
     why = "" if data.ranked else " Too little is known of each to rank them."
     if decision.verdict in UNRANKED:
@@ -161,22 +177,8 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         told,
         lambda width: _each(data, width, words),
         reading=f"{capital(order)}.{why}{left_out}",
-        key=_each_key(data),
+        key=[(look, what) for there, look, what in entries if there],
     )
-
-
-def _each_key(data: Everyone) -> Key:
-    few = len(data.rows) <= MOST_INTERVALS
-    unranked = data.ranked and any(row["rank"] is None for row in data.rows)
-    entries = (
-        (not data.ranges, "point", "estimate"),
-        (data.ranges, "range", "levels that fit equally well"),
-        (unranked, "point unranked", "estimate, cannot be ranked"),
-        (few and not data.ranges, "hollow", "pulled towards the average"),
-        (few, "interval", "95 % interval"),
-        (not few, "band", "95 % interval, of neighbours together"),
-    )
-    return [(kind, told) for there, kind, told in entries if there]
 
 
 def _each(data: Everyone, width: int, words: Words) -> Plot:
@@ -228,28 +230,19 @@ def _counts(data: Everyone, told: str, words: Words, missing: int) -> Figure:
     return charted("dots", title, told, plot, reading=reading, key=key)
 
 
-def order_ends(decision: Decision, words: Words) -> Figure | None:
-    """Return the ends of the order, where not everybody has a mark."""
+def order_ends(decision: Decision, words: Words) -> Paragraph | None:
+    """Name the ends of the order, where not everybody has a mark."""
     data = everyone(decision)
     if data is None or not data.binned or not data.ranked:
         return None
     ranked = [row for row in data.rows if row["rank"] is not None]
-    rows = ranked[:NAMED_ENDS] + ranked[max(NAMED_ENDS, len(ranked) - NAMED_ENDS) :]
-    labelled = []
-    for row in rows:
-        lines, marks = [("interval", 100 * row["low"], 100 * row["high"])], []
-        if row["discordance"] is None:
-            lines.append(("range", 100 * row["identified_low"], 100 * row["identified_high"]))
-        else:
-            marks.append(Dot(100 * row["discordance"], _of_hundred(row), who=row["p"]))
-        instead = "" if marks else _of_hundred(row)
-        labelled.append(Labelled(str(row["physician"]), marks, lines, instead=instead))
-    reading = (
-        "The most and the least consistent, each with the 95 % interval. Where intervals overlap, "
-        "who comes first is a guess."
+    most, least = (
+        ", ".join(map(hint, part)) for part in (ranked[:NAMED_ENDS], ranked[-NAMED_ENDS:])
     )
-    key = (("interval", "95 % interval"),)
-    return row_figure("ends", "The ends of the order", labelled, reading=reading, key=key)
+    return Paragraph(
+        f"The most consistent {words.deciders}: {most}. The least consistent: {least}. Where "
+        "intervals overlap, who comes first is a guess."
+    )
 
 
 class Funnel(NamedTuple):
@@ -303,16 +296,12 @@ def funnel_of(decision: Decision) -> Funnel | None:
         below = "discordance" if decision.claim == "at most" else "low"
         width = INNER * (1 if below == "discordance" else 2)
         error = (table["high"] - table[below]).to_numpy() / width
-        every = np.array([*zip(score, size, error, strict=True), *_banded(decision)]).T
-        limits = funnel_limits(*every)
+        every = [*zip(score, size, error, strict=True)]
+        for row in decision.physicians.drop_nulls("band").iter_rows(named=True):
+            band, n = Band.of_text(row["band"]), float(row["n_patients"] or FEWEST_PATIENTS)
+            every.append((band.middle, n, band.error(n)))  # limits are those of everybody
+        limits = funnel_limits(*np.array(every).T)
     return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
-
-
-def _banded(decision: Decision) -> Iterator[tuple[float, float, float]]:
-    """Return middle, size and error of those with a band: limits are those of everybody."""
-    for row in decision.physicians.drop_nulls("band").iter_rows(named=True):
-        band, n = Band.of_text(row["band"]), float(row["n_patients"] or FEWEST_PATIENTS)
-        yield band.middle, n, band.error(n)
 
 
 def funnel(decision: Decision, words: Words) -> Block | None:

@@ -7,20 +7,8 @@ from typing import Any
 import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Card, Cards, Note, Paragraph
-from intravar.documents.measurement.deciders import (
-    MOST_NAMED,
-    Funnel,
-    dots,
-    funnel_of,
-    hint,
-    with_intervals,
-)
-from intravar.documents.measurement.group import (
-    hundred_pairs,
-    noise_bar,
-    noise_parts,
-    noise_sentence,
-)
+from intravar.documents.measurement import deciders
+from intravar.documents.measurement.group import hundred_pairs, noise_bar, noise_blocks, noise_parts
 from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
@@ -37,6 +25,8 @@ LOOK_OF = {
 }
 #: Loss of AUC from which on decisions are said to rest on a covariate.
 TELLS = 0.01
+#: Explained share below which nothing is said of what decisions depend on.
+SOME_RULE = 0.05
 #: What a discordance does not mean, in the same words wherever the figure stands.
 _NOT_MEANT = (
     "It says nothing about intent, and nothing about whether a decision was right: {a_decider} who "
@@ -51,12 +41,38 @@ _NOT_MEANT = (
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
     """Return the blocks of the first screen; every number comes from what is published."""
-    funnel = funnel_of(decision)
-    cards = [_figure_card(decision, words)]
+    funnel = deciders.funnel_of(decision)
+    cards = []
     if decision.verdict != NOTHING:
-        cards += [_deciders_card(decision, funnel, words), _where_card(decision, words)]
-    steps = Bullets(next_steps(decision, funnel, words), numbered=True)
-    cards.append(Card("What to do next", [steps], wide=True))
+        title, interval = headline(decision, words)
+        lines = caveats(decision, words)
+        reasons = [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
+        figure = [
+            Paragraph(interval) if interval else None,
+            hundred_pairs(decision, words),
+            *map(Paragraph, [*lines, *reasons]),
+        ]
+        standing, named = _standing(decision, funnel, words)
+        differ = _differ(decision, words)
+        each = [
+            deciders.dots(decision, words),
+            Paragraph(" ".join([*differ[:1], standing])),
+            Bullets(named) if named else None,
+            *map(Paragraph, differ[1:]),
+            Paragraph(with_figure(decision, words), quiet=True),
+        ]
+        where = map(Paragraph, location_lines(decision.location, words)[:2])
+        lies = [*noise_blocks(decision, words), *where]
+        lies = lies or [Paragraph("The data do not tell where it lies.")]
+        cards = [
+            Card(title, [block for block in figure if block]),
+            Card(f"Do the {words.deciders} differ?", [block for block in each if block], wide=True),
+            Card("Where the disagreement lies", lies),
+        ]
+    steps: list[Block] = [Bullets(next_steps(decision, funnel, words), numbered=True)]
+    if cards and decision.unrecorded is not None:
+        steps.append(Paragraph(decision.unrecorded.words))
+    cards.append(Card("What to do next", steps, wide=True))
     leaks = [
         Note(
             f"'{words.label(leak.column)}' may give the decision away.",
@@ -84,26 +100,19 @@ def not_meant(words: Words) -> list[str]:
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
     """Return the group's figure in a sentence, and how sure it is; a review comes first."""
-    if decision.verdict == NOTHING:
-        return "No figure yet", "The data do not support one: see the verdict above."
-    told, sure = _by_record(decision, words)
+    group = decision.group
+    told, sure = "No figure can be given.", ""
+    if group is not None and group.discordance is not None:
+        about, high = hundred(group.discordance), hundred(group.high)
+        told = f"Of 100 {decision.compared}, {decision.claim} {about} get different decisions"
+        sure = f"Both {words.cases} of a pair are of the same {words.decider}."
+        if group.low is not None and group.high is not None:
+            limit = f"An upper limit: with 95 % confidence at most {high}."
+            ends = f"95 % interval {hundred(group.low)} to {high}."
+            sure = f"{ends if decision.claim == 'about' else limit} {sure}"
     if decision.review is None:
         return told, sure
     return review_sentence(decision.review, words).rstrip("."), f"{told}. {sure}" if sure else ""
-
-
-def _by_record(decision: Decision, words: Words) -> tuple[str, str]:
-    group = decision.group
-    if group is None or group.discordance is None:
-        return "No figure can be given.", ""
-    about = hundred(group.discordance)
-    told = f"Of 100 {decision.compared}, {decision.claim} {about} get different decisions"
-    same = f"Both {words.cases} of a pair are of the same {words.decider}."
-    if group.low is None or group.high is None:
-        return told, same
-    if decision.claim != "about":
-        return told, f"An upper limit: with 95 % confidence at most {hundred(group.high)}. {same}"
-    return told, f"95 % interval {hundred(group.low)} to {hundred(group.high)}. {same}"
 
 
 def summary_lines(decision: Decision, words: Words) -> list[str]:
@@ -115,17 +124,27 @@ def summary_lines(decision: Decision, words: Words) -> list[str]:
     lines = [
         f"{'. '.join(filter(None, headline(decision, words)))}",
         *caveats(decision, words),
-        words.said(differences_line(group) or ""),
+        *_differ(decision, words),
         "" if bar is None else bar.alternative,
         *location_lines(decision.location, words),
+        "" if decision.unrecorded is None else decision.unrecorded.words,
     ]
     return [line for line in lines if line]
+
+
+def _differ(decision: Decision, words: Words) -> list[str]:
+    """Say whether deciders differ, and whether their order tells more than their rates."""
+    group = decision.group
+    if group is None or group.discordance is None:
+        return []
+    lines = differences_line(group), rates_in_words(group.with_rate, group.with_half)
+    return [words.said(line) for line in lines if line]
 
 
 def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
     group = decision.group
-    if decision.verdict == NOTHING or group is None or group.discordance is None:
+    if group is None or group.discordance is None:
         return []
     lines: list[str] = []
     if group.explained is not None and group.explained.value is not None:
@@ -135,10 +154,6 @@ def caveats(decision: Decision, words: Words) -> list[str]:
             f"What could not be predicted counts as different, even where the {words.decider} was "
             "consistent: the true figure lies at or below the limit."
         )
-    if told := rates_in_words(group.with_rate, group.with_half):
-        lines.append(words.said(told))
-    if decision.unrecorded is not None:
-        lines.append(decision.unrecorded.words)
     if group.repeats is not None and group.repeats.contradiction is not None:
         share, rest = hundred(group.repeats.contradiction), group.repeats.share_not_inconsistency
         lines.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
@@ -148,16 +163,6 @@ def caveats(decision: Decision, words: Words) -> list[str]:
                 "recorded, or what could not be predicted, and not inconsistency."
             )
     return lines
-
-
-def _figure_card(decision: Decision, words: Words) -> Card:
-    title, interval = headline(decision, words)
-    picture = hundred_pairs(decision, words)
-    blocks: list[Block] = [Paragraph(interval)] if interval else []
-    blocks += [picture] if picture else []
-    lines = caveats(decision, words)
-    reasons = [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
-    return Card(title, [*blocks, *map(Paragraph, [*lines[:2], *reasons, *lines[2:]])])
 
 
 def with_figure(decision: Decision, words: Words) -> str:
@@ -178,18 +183,9 @@ def with_figure(decision: Decision, words: Words) -> str:
     )
 
 
-def _deciders_card(decision: Decision, funnel: Funnel | None, words: Words) -> Card:
-    picture = dots(decision, words)
-    standing, named = _standing(decision, funnel, words)
-    blocks: list[Block] = [] if picture is None else [picture]
-    line = None if decision.group is None else differences_line(decision.group)
-    blocks.append(Paragraph(standing if line is None else f"{words.said(line)} {standing}"))
-    blocks += [Bullets(named)] if named else []
-    blocks.append(Paragraph(with_figure(decision, words), quiet=True))
-    return Card(f"Do the {words.deciders} differ?", blocks, wide=True)
-
-
-def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[str, list[str]]:
+def _standing(
+    decision: Decision, funnel: deciders.Funnel | None, words: Words
+) -> tuple[str, list[str]]:
     """Say who stands out and by how much, or that nobody does."""
     if decision.verdict in UNRANKED:
         return "Nobody is singled out: the data do not support a ranking.", []
@@ -199,9 +195,9 @@ def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[
             f"{n:,} of {words.counted(len(funnel.rows))} {agree(n, 'stands', 'stand')} out by more "
             "than chance and the usual spread allow."
         )
-        rest = f" The {MOST_NAMED} farthest:" if n > MOST_NAMED else ""
-        return told + rest, [_named(row, funnel) for row in funnel.outside[:MOST_NAMED]]
-    ranked = with_intervals(decision).drop_nulls("rank").sort("rank", "physician")
+        rest = f" The {deciders.MOST_NAMED} farthest:" if n > deciders.MOST_NAMED else ""
+        return told + rest, [_named(row, funnel) for row in funnel.outside[: deciders.MOST_NAMED]]
+    ranked = deciders.with_intervals(decision).drop_nulls("rank").sort("rank", "physician")
     if ranked.height < 2:
         return f"Nobody stands out; too few {words.deciders} can be ranked.", []
     told = (
@@ -213,38 +209,16 @@ def _standing(decision: Decision, funnel: Funnel | None, words: Words) -> tuple[
     return f"{told} The most and the least consistent:", [_named(row, funnel) for row in ends]
 
 
-def _named(row: dict[str, Any], funnel: Funnel | None) -> str:
+def _named(row: dict[str, Any], funnel: deciders.Funnel | None) -> str:
     """Return what is said of one who is named."""
     if row["discordance"] is None or funnel is None:
-        return hint(row)
+        return deciders.hint(row)
     away = round(100 * (row["discordance"] - funnel.limits.middle))
     apart = f"{abs(away)} {'more' if away > 0 else 'fewer'} than the average" if away else "average"
-    return f"{hint(row)}, {apart}"
+    return f"{deciders.hint(row)}, {apart}"
 
 
-def _where_card(decision: Decision, words: Words) -> Card:
-    """Return where the disagreement lies."""
-    picture = noise_bar(decision, words)
-    blocks: list[Block] = []
-    if picture is not None:
-        blocks += [Paragraph(noise_sentence(noise_parts(decision, words), words)), picture]
-    blocks += [Paragraph(line) for line in location_lines(decision.location, words)[:2]]
-    if important := _important(decision, words):
-        blocks.append(Paragraph(f"Decisions depend most on {important}."))
-    blocks = blocks or [Paragraph("The data do not tell where it lies.")]
-    return Card("Where the disagreement lies", blocks)
-
-
-def _important(decision: Decision, words: Words) -> str:
-    """Name the covariates that decisions depend on most; nothing where none does."""
-    rule = decision.rule
-    if rule.auc is None:
-        return ""
-    named = [words.label(row.covariate) for row in rule.importance[:3] if row.importance >= TELLS]
-    return ", ".join(named[:-1]) + f" and {named[-1]}" if len(named) > 1 else "".join(named)
-
-
-def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[str]:
+def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words) -> list[str]:
     """Return what to do next, the most pressing first, in words that need no software."""
     steps = [
         f"Find out when '{words.label(leak.column)}' was known. If only after the decision, have "
@@ -258,32 +232,35 @@ def next_steps(decision: Decision, funnel: Funnel | None, words: Words) -> list[
             f"Work with the group, not with single {words.deciders}. More {words.cases} of each, "
             "or recording what decisions depend on, would tell them apart."
         )
+    elif funnel is None or not funnel.outside:
+        steps.append(
+            f"Talk about the decision with all {words.deciders}: nobody stands out from the others."
+        )
+    elif above := [r for r in funnel.outside if r["discordance"] > funnel.limits.middle]:
+        steps.append(
+            f"Look at {words.cases} of {above[0]['physician']} together before you draw "
+            "conclusions about a person: reasons that are not recorded may explain them."
+        )
     else:
-        steps.append(_about(funnel, words))
+        who = funnel.outside[0]["physician"]
+        steps.append(f"Ask {who} how they decide: more consistent than is usual.")
     parts = noise_parts(decision, words)
     largest = max(parts, key=lambda part: part.of_hundred, default=None)
     if largest is not None and largest.of_hundred >= 1:
         steps.append(f"{largest.remedy} ({largest.shown} of 100).")
-    if important := _important(decision, words):
-        steps.append(f"Start with the factors that weigh most in the decision: {important}.")
+    rule = decision.rule
+    named = [words.label(row.covariate) for row in rule.importance[:3] if row.importance >= TELLS]
+    explained = None if decision.group is None else decision.group.explained
+    if (
+        named
+        and rule.auc is not None
+        and (explained is None or (explained.value or 0.0) >= SOME_RULE)
+    ):
+        listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+        steps.append(f"Start with the factors that weigh most in the decision: {listed}.")
     if decision.claim != "about":
         steps.append(
             "To learn how far below the limit the truth lies, let colleagues judge pairs of "
             f"{words.cases} without knowing how they were decided."
         )
     return steps
-
-
-def _about(funnel: Funnel | None, words: Words) -> str:
-    """Say what to do about those who stand out: look at cases, or learn."""
-    if funnel is None or not funnel.outside:
-        who = f"all {words.deciders}"
-        return f"Talk about the decision with {who}: nobody stands out from the others."
-    outside = funnel.outside
-    above = [row for row in outside if row["discordance"] > funnel.limits.middle]
-    if above:
-        return (
-            f"Look at {words.cases} of {above[0]['physician']} together before you draw "
-            "conclusions about a person: reasons that are not recorded may explain them."
-        )
-    return f"Ask {outside[0]['physician']} how they decide: more consistent than is usual."

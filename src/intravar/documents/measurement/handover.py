@@ -1,9 +1,11 @@
-"""From a measurement to the folders that are handed on and kept: tables, JSON and the page."""
+"""From a measurement to the folders that are handed on and kept, and to files of other formats."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 import polars as pl
@@ -11,22 +13,14 @@ import polars as pl
 from intravar.documents.blocks import Document
 from intravar.documents.measurement.report import report, table_document
 from intravar.documents.page import as_html
-from intravar.documents.typesetting import lacking
+from intravar.documents.typesetting import check_packages, lacking, parse_formats
 from intravar.documents.workbook import as_xlsx
 from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
+from intravar.publication import explain
 from intravar.publication.disclosure import published_of
-from intravar.publication.explain import (
-    CASES_FILE,
-    FIGURES_FILE,
-    PAIRS_FILE,
-    PATIENTS_FILE,
-    CaseShown,
-    cases_shown,
-    file_of,
-)
-from intravar.publication.files import files_of, parquet_bytes
-from intravar.publication.folders import checked_out, private_folder, write_folders
+from intravar.publication.files import files_of, parquet_bytes, read_published
+from intravar.publication.folders import add_files, checked_out, private_folder, write_folders
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.tables import table_of
@@ -77,8 +71,13 @@ def write_measurement(
     together = measurement.together
     request = measurement.request if together is None else together.request
     path = checked_out(out, request, source, replace=replace)
-    listed = _physicians(measurement)
-    pseudonyms = pseudonyms_of(listed, private_folder(path), key)
+    # Everybody who has patients in any decision, under the same pseudonym from run to run.
+    tables = [each.table["physician"].cast(pl.String) for each in measurement.decisions.values()]
+    listed = pl.concat(tables).unique(maintain_order=True).to_list()
+    before = private_folder(path) / KEY_FILE
+    key = before if key is None and before.is_file() else key
+    given = key if key is None or isinstance(key, bytes) else read_key(Path(key))
+    pseudonyms = Pseudonyms.of(listed, given)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
     published = published_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, published, names) if pairs_in_report else None
@@ -86,12 +85,6 @@ def write_measurement(
     public[REQUEST] = request.to_toml(from_folder(source, path)).encode()
     write_folders(path, public, _private_files(measurement, pseudonyms))
     return published
-
-
-def _physicians(measurement: Measurement) -> list[str]:
-    """Return everybody who has patients in any decision."""
-    listed = [each.table["physician"].cast(pl.String) for each in measurement.decisions.values()]
-    return pl.concat(listed).unique(maintain_order=True).to_list()
 
 
 def from_folder(source: str, folder: Path) -> str | None:
@@ -106,54 +99,29 @@ def from_folder(source: str, folder: Path) -> str | None:
         return Path(source).absolute().as_posix()
 
 
-def pseudonyms_of(
-    names: list[str], private: Path, key: str | os.PathLike[str] | bytes | None
-) -> Pseudonyms:
-    """Return the pseudonyms of physicians: under a given key, the one that is there, or a new."""
-    if key is None and (private / KEY_FILE).is_file():  # the same pseudonym from run to run
-        key = private / KEY_FILE
-    if key is None:
-        return Pseudonyms.of(names)
-    return Pseudonyms.of(names, key if isinstance(key, bytes) else read_key(Path(key)))
-
-
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
     note = measurement.request.words.fill(PRIVATE_NOTE)
-    files = key_files(pseudonyms) | {"README.txt": note.encode()}
-    for at, each in enumerate(measurement.decisions.values()):
-        for name, table in {
-            FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
-            CASES_FILE: cases_of(each),
-            PATIENTS_FILE: patients_of(each),
-            PAIRS_FILE: review_pairs_of(each),
-        }.items():
-            files[file_of(name, at)] = parquet_bytes(table)
-    return files
-
-
-def key_files(pseudonyms: Pseudonyms) -> dict[str, bytes]:
-    """Return the key of the pseudonyms as files; as a workbook too where one can be made."""
-    files = {KEY_FILE: pseudonyms.as_json().encode()}
+    files = {KEY_FILE: pseudonyms.as_json().encode(), "README.txt": note.encode()}
     if not lacking(["xlsx"]):
         rows = sorted((shown, name) for name, shown in pseudonyms.by_name.items())
-        table = table_of(
-            "Key",
-            "",
-            rows,
-            [("pseudonym", 1, lambda row: row[0]), ("name", 1, lambda row: row[1])],
-            words=(0, 1),
-        )
+        heads = [("pseudonym", 1, itemgetter(0)), ("name", 1, itemgetter(1))]
+        table = table_of("Key", "", rows, heads, words=(0, 1))
         files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
+    for at, each in enumerate(measurement.decisions.values()):
+        for name, kept in {
+            explain.FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
+            explain.CASES_FILE: cases_of(each),
+            explain.PATIENTS_FILE: patients_of(each),
+            explain.PAIRS_FILE: review_pairs_of(each),
+        }.items():
+            files[explain.file_of(name, at)] = parquet_bytes(kept)
     return files
 
 
 def pages(
-    published: Published, pairs: Mapping[str, list[CaseShown]] | None = None
+    published: Published, pairs: Mapping[str, list[explain.CaseShown]] | None = None
 ) -> dict[str, bytes]:
-    """Return the page of a measurement and that of its table alone, by their names.
-
-    `pairs` are those of :func:`~intravar.documents.measurement.report.report`.
-    """
+    """Return the page of a measurement, with `pairs` if asked for, and that of its table alone."""
     words = published.words
     links = ((ANNEX, "All columns"), ("physicians.csv", "As a table"))
     return {
@@ -164,7 +132,7 @@ def pages(
 
 def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
-) -> dict[str, list[CaseShown]]:
+) -> dict[str, list[explain.CaseShown]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
     found = {}
     for decision in published.decisions:
@@ -176,5 +144,55 @@ def _pairs_for_page(
         for name, shown in sorted(names.items(), key=lambda item: item[1]):
             if shown in reportable:
                 rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
-                found[f"{shown}{told}"] = cases_shown(rows, label, published.words, 1)
+                found[f"{shown}{told}"] = explain.cases_shown(rows, label, published.words, 1)
     return found
+
+
+#: What each format gives.
+MEASUREMENT_FORMATS = {
+    "html": f"{PAGE}, the page",
+    "pdf": "report.pdf, to print and to send",
+    "xlsx": "report.xlsx, a workbook",
+    "docx": "report.docx, a text to edit",
+}
+
+
+def write_files(
+    folder: str | os.PathLike[str], formats: str | Sequence[str] = "html", paper: str = "a4"
+) -> list[Path]:
+    """Make files of a stored measurement, beside it; nothing is measured.
+
+    Everything is made before anything is written. Cases that were embedded in the page on request
+    are not published, and not in the new one.
+
+    Parameters
+    ----------
+    folder
+        Folder that `intravar measure` or :func:`intravar.write_measurement` wrote. The private one
+        beside it is not looked at.
+    formats
+        Some of html, pdf, xlsx and docx, in a list or with commas between.
+    paper
+        "a4" or "letter".
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    from intravar.documents.pdf import as_pdf, paper_size
+    from intravar.documents.word import as_docx
+
+    chosen = parse_formats(formats, MEASUREMENT_FORMATS)
+    check_packages(chosen)
+    size = paper_size(paper)
+    path = Path(folder)
+    published = read_published(path)
+    document, html = report(published), pages(published)
+    writers: dict[str, Callable[[Document], bytes]]
+    writers = {"pdf": partial(as_pdf, paper=size), "xlsx": as_xlsx, "docx": as_docx}
+    made: dict[str, bytes] = {}
+    for name in chosen:
+        made |= html if name == "html" else {f"report.{name}": writers[name](document)}
+    add_files(path, made)
+    return [path / name for name in made]

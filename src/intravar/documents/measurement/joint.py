@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intravar.documents.blocks import (
-    Annex,
-    Block,
-    Bullets,
-    Figure,
-    Heading,
-    Note,
-    Paragraph,
-    row_figure,
-)
+from intravar.documents import blocks
+from intravar.documents.blocks import Block
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled
 from intravar.documents.measurement.first import not_meant
@@ -37,36 +29,30 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         for leak in each.leaks
     ]
     verdicts = [
-        f"{words.label(each.decision)} by itself: {each.verdict} "
+        f"{capital(words.label(each.decision))}: {each.verdict} "
         f"({'; '.join(each.verdict_reasons)})."
         for each in published.decisions
     ]
+    figures = _decisions_figure(words, joint)
+    cards = [
+        blocks.Card("The decisions together", [*figures, blocks.Bullets(lines[1:])]),
+        blocks.Card(
+            "What the data support in each decision", [blocks.Bullets(verdicts)], wide=True
+        ),
+    ]
     return [
-        Note("Several decisions together.", " ".join(lines[:1]), "care"),
-        *(Note("Possible leak.", line, "alarm") for line in leaks),
-        Bullets([*lines[1:], *verdicts]),
-        Heading("The decisions together", 1, "together", "Together"),
+        blocks.Note("Several decisions together.", " ".join(lines[:1]), "care"),
+        *(blocks.Note("Possible leak.", line, "alarm") for line in leaks),
+        blocks.Cards(cards),
+        blocks.Heading(f"The {words.deciders}", 1, "together", words.Deciders),
         together_table(words, joint),
-        Heading("Each decision", 1, "each", "Each decision"),
-        *_decisions_figure(words, joint),
-        Annex(f"Each {words.decider} in each decision", _each(words, joint)),
-        Heading("Which decisions go together", 1, "pairs", "Which go together"),
+        blocks.Annex(f"Each {words.decider} in each decision", _each(words, joint)),
+        blocks.Heading("Which decisions go together", 1, "pairs", "Which go together"),
         *_pairs_figure(words, joint),
         _pairs(words, joint),
-        Heading("What the figure does not mean", 1, "believe", "Trust"),
-        Bullets(not_meant(words)),
+        blocks.Heading("What the figure does not mean", 1, "believe", "Trust"),
+        blocks.Bullets(not_meant(words)),
     ]
-
-
-def joint_about(published: Published) -> str:
-    """Return the line under the title."""
-    words = published.words
-    n = words.counted(max(each.n_physicians for each in published.decisions))
-    decisions = ", ".join(words.label(each.decision) for each in published.decisions)
-    return (
-        f"{n} · decisions {decisions}, in this order · {published.source} · intravar "
-        f"{published.version}"
-    )
 
 
 def _of_hundred(value: float | None, band: str | None) -> str:
@@ -78,9 +64,9 @@ def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
     caption = (
         f"Differ: of 100 pairs of comparable {words.cases}, so many get different decisions in at "
-        "least one. Apart: the same if decisions were independent of each other. Differences: how "
-        f"many to expect. All are upper limits. Without numbers: {NOT_SHOWN}; a range then follows "
-        "from each decision by itself."
+        "least one. Apart: the same if decisions were independent of each other. Number: how many "
+        f"differences to expect. All are upper limits. Without numbers: {NOT_SHOWN}; a range then "
+        "follows from each decision by itself."
     )
     listed = rows_of(joint.physicians, JointRow)
     made = table_of(
@@ -92,18 +78,19 @@ def together_table(words: Words, joint: Joint) -> Table:
             ("differ", 1.3, lambda row: _of_hundred(row.differ, row.band)),
             ("95 % interval", 1.2, lambda row: hundreds(row.differ_low, row.differ_high)),
             ("apart", 1, lambda row: hundred(row.differ_apart)),
-            ("differences", 1.1, lambda row: number(row.n_differences)),
+            ("number", 1.1, lambda row: number(row.n_differences)),
         ],
     )
-    known = [bool(row.reportable or row.band) for row in listed]
-    told = [row._replace(shown=shown) for row, shown in zip(made.rows, known, strict=True)]
-    return replace(made, rows=told)
+    known = (bool(row.reportable or row.band) for row in listed)
+    return replace(made, rows=[row._replace(shown=next(known)) for row in made.rows])
 
 
 def _each(words: Words, joint: Joint) -> list[Block]:
     """Return a row for each decider and decision; on paper where these are not many."""
     long = joint.by_physician.height > MOST_ON_PAPER
-    told = [Paragraph("This table is too long for paper: the page and the workbook have it.")]
+    told = [
+        blocks.Paragraph("This table is too long for paper: the page and the workbook have it.")
+    ]
     caption = (
         "Of 100 pairs, decided differently: by itself, an upper limit. Across: an estimate that "
         f"knows the other decisions. Given: among {words.cases} also alike in the decisions before "
@@ -149,7 +136,7 @@ def _pairs(words: Words, joint: Joint) -> Table:
     )
 
 
-def _decisions_figure(words: Words, joint: Joint) -> list[Figure]:
+def _decisions_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
     """Return every decision over all: by itself, and given those before it."""
     rows = []
     for row in joint.decisions:
@@ -162,10 +149,10 @@ def _decisions_figure(words: Words, joint: Joint) -> list[Figure]:
         rows.append(Labelled(words.label(row.decision), dots))
     title = f"How consistent all {words.deciders} together are in each decision"
     key = (("point", "by itself"), ("hollow", "given the decisions before it"))
-    return [row_figure("order", title, rows, key=key)] if rows else []
+    return [blocks.row_figure("order", title, rows, key=key)] if rows else []
 
 
-def _pairs_figure(words: Words, joint: Joint) -> list[Figure]:
+def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
     """Return which decisions are taken together more, or less, than the record explains."""
     rows = []
     for row in joint.pairs:
@@ -176,4 +163,6 @@ def _pairs_figure(words: Words, joint: Joint) -> list[Figure]:
             rows.append(Labelled(name, [dot], [("interval", low, high)]))
     title = "Which decisions go together more than the record explains"
     axis = "correlation of what is left unexplained"
-    return [row_figure("pairs-picture", title, rows, axis, most=1.0)] if len(rows) > 1 else []
+    return (
+        [blocks.row_figure("pairs-picture", title, rows, axis, most=1.0)] if len(rows) > 1 else []
+    )

@@ -1,6 +1,6 @@
 """The document of a measurement, built once from what is published.
 
-To add a section, write a function that returns blocks and name it in :func:`sections`. To add a
+To add a section, write a function that returns parts and name it in :func:`sections`. To add a
 figure, write a function that returns a :class:`~intravar.documents.blocks.Figure` (or a sentence
 where a chart would say nothing) and name it in :data:`FIGURES` with the fields that it reads. To
 add a column, declare it in :data:`intravar.measurement.columns.COLUMNS`.
@@ -13,35 +13,25 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
 
-from intravar.documents.blocks import (
-    Annex,
-    Block,
-    Bullets,
-    Document,
-    Figure,
-    Heading,
-    Note,
-    Paragraph,
-    SideBySide,
-    within,
-)
+from intravar.documents import blocks
+from intravar.documents.blocks import Block
 from intravar.documents.measurement import deciders, group, rule, trust
+from intravar.documents.measurement.deciders import decider_table
 from intravar.documents.measurement.first import (
     first_screen,
     not_meant,
     verdict_note,
     with_figure,
 )
-from intravar.documents.measurement.joint import joint_about, joint_blocks
+from intravar.documents.measurement.group import strata_section
+from intravar.documents.measurement.joint import joint_blocks
 from intravar.documents.measurement.rule import rule_section
-from intravar.documents.measurement.strata import strata_section
-from intravar.documents.measurement.table import decider_table
 from intravar.estimators.registry import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.explain import NO_CASES, NOBODY_ALIKE, CaseShown
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
-from intravar.tables import Table, table_of
+from intravar.tables import MOST_WIDE, Table, table_of
 from intravar.wording import Words
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
@@ -58,24 +48,23 @@ class Charted(NamedTuple):
     make: Callable[[Decision, Words], Block | None]
 
 
-_SCORES = ("physicians.physician", "physicians.discordance", "physicians.low", "physicians.high")
-_ORDER = (
-    *_SCORES,
-    "physicians.shrunken",
-    "physicians.rank",
-    "physicians.identified_low",
-    "physicians.identified_high",
-    "verdict",
+_ORDER, _FUNNEL = (
+    tuple(f"physicians.{name}" for name in ("physician", "discordance", "low", "high", *more))
+    for more in (
+        ("shrunken", "rank", "identified_low", "identified_high"),
+        ("n_pairs", "n_patients", "band"),
+    )
 )
-_FUNNEL = (*_SCORES, "physicians.n_pairs", "physicians.n_patients", "physicians.band", "claim")
 #: Every figure, and what makes it safe: what `publication/results.py` says of the fields it reads.
 FIGURES: tuple[Charted, ...] = (
     Charted("hundred-pairs", ("group",), group.hundred_pairs),
     Charted("noise", ("group",), group.noise_bar),
-    Charted("dots", (*_ORDER, "physicians.n_pairs", "physicians.n_patients"), deciders.dots),
-    Charted("physicians-picture", _ORDER, deciders.intervals),
-    Charted("ends", _ORDER, deciders.order_ends),
-    Charted("funnel", _FUNNEL, deciders.funnel),
+    Charted(
+        "dots", (*_ORDER, "verdict", "physicians.n_pairs", "physicians.n_patients"), deciders.dots
+    ),
+    Charted("physicians-picture", (*_ORDER, "verdict"), deciders.intervals),
+    Charted("ends", (*_ORDER, "verdict"), deciders.order_ends),
+    Charted("funnel", (*_FUNNEL, "claim"), deciders.funnel),
     Charted("importance", ("rule",), rule.importance),
     Charted("love", ("diagnostics.love",), trust.love),
     Charted("distances", ("diagnostics.distances",), trust.distances),
@@ -92,126 +81,110 @@ _BY_NAME = {each.name: each for each in FIGURES}
 
 
 def _made(decision: Decision, words: Words, *names: str) -> tuple[list[Block], list[Block]]:
-    """Return figures by name, those that there are data for, and the sentences in their place.
-
-    Nothing is drawn where the verdict is that nothing may be read.
-    """
+    """Return figures by name, those that may be drawn, and the sentences in their place."""
     if decision.verdict == NOTHING:
         return [], []
     made = [_BY_NAME[name].make(decision, words) for name in names]
-    figures: list[Block] = [block for block in made if isinstance(block, Figure)]
-    return figures, [block for block in made if not (block is None or isinstance(block, Figure))]
+    figures: list[Block] = [block for block in made if isinstance(block, blocks.Figure)]
+    return figures, [
+        block for block in made if not (block is None or isinstance(block, blocks.Figure))
+    ]
 
 
 def report(
     published: Published, pairs: Mapping[str, Sequence[CaseShown]] | None = None
-) -> Document:
-    """Return a measurement as a document, in the words of whoever asked for it.
-
-    `pairs` are cases behind the scores per decider, for whoever asked; they make it patient-level.
-    But for them it holds what may be handed on, and nothing else.
-    """
+) -> blocks.Document:
+    """Return a measurement as a document; with `pairs`, cases per decider, it is patient-level."""
     words = published.words
     usual = f"How consistently do {words.deciders} decide about comparable {words.cases}?"
     if published.joint is None:
-        told_of, blocks = about(published, published.first), sections(published, published.first)
+        parts = sections(published, published.first)
     else:
-        told_of, blocks = joint_about(published), joint_blocks(published, published.joint)
+        parts = joint_blocks(published, published.joint)
         for at, each in enumerate(published.decisions, 1):
-            own = [within(block, at) for block in sections(published, each)]
+            own = [blocks.within(block, at) for block in sections(published, each)]
             called = words.label(each.decision)
-            blocks.append(Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called))
+            parts.append(
+                blocks.Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called)
+            )
     if pairs:
         told = f"This page shows single {words.cases}, because it was asked for."
-        note = Note(told, "Keep it where the data are.", "alarm")
-        blocks = [note, *blocks, *_pairs(pairs, words)]
-    return Document(words.title or usual, told_of, blocks)
+        note = blocks.Note(told, "Keep it where the data are.", "alarm")
+        title = f"Decisions behind the scores (single {words.cases})"
+        parts = [note, *parts, blocks.Heading(title, 1, "pairs", "Pairs")]
+        for who, cases in pairs.items():
+            none = [blocks.Paragraph(NO_CASES)]
+            parts.append(blocks.Annex(who, case_blocks(cases, who) or none))
+    return blocks.Document(words.title or usual, about(published), parts)
 
 
-def table_document(published: Published) -> Document:
+def table_document(published: Published) -> blocks.Document:
     """Return the table of deciders alone, with all its columns, as a document."""
     words, decision = published.words, published.first
-    blocks: list[Block] = []
+    parts: list[Block] = []
     for at, each in enumerate(published.decisions, 1):
         own: list[Block] = [verdict_note(each, words), decider_table(each, words)]
         if published.joint is not None:
-            inner = [within(block, at) for block in own]
-            own = [Heading(words.label(each.decision)), *inner]
-        blocks += own
-    told_of = about(published, decision) if published.joint is None else joint_about(published)
-    return Document(f"All {words.counted(decision.n_physicians)}", told_of, blocks)
-
-
-def _pairs(pairs: Mapping[str, Sequence[CaseShown]], words: Words) -> list[Block]:
-    """Return decisions behind the scores, beside the cases most alike decided otherwise."""
-    title = f"Decisions behind the scores (single {words.cases})"
-    blocks: list[Block] = [Heading(title, 1, "pairs", "Pairs")]
-    for who, cases in pairs.items():
-        blocks.append(Annex(who, case_blocks(cases, who) or [Paragraph(NO_CASES)]))
-    return blocks
+            inner = [blocks.within(block, at) for block in own]
+            own = [blocks.Heading(words.label(each.decision)), *inner]
+        parts += own
+    return blocks.Document(f"All {words.counted(decision.n_physicians)}", about(published), parts)
 
 
 def case_blocks(cases: Sequence[CaseShown], name: str) -> list[Block]:
     """Return a table for each case, beside those alike that were decided otherwise."""
-    blocks: list[Block] = []
+    parts: list[Block] = []
     for number, case in enumerate(cases, 1):
         columns = [(head, 1, itemgetter(at)) for at, head in enumerate(case.heads)]
         words = range(len(columns))
-        blocks.append(table_of(f"{name} {number}", case.heading, case.rows, columns, words=words))
+        parts.append(table_of(f"{name} {number}", case.heading, case.rows, columns, words=words))
         same = [f"The same: {', '.join(case.same)}."] if case.same else []
         told = " ".join([NOBODY_ALIKE] * case.alone + same)
-        blocks += [Paragraph(told, quiet=True)] if told else []
-    return blocks
+        parts += [blocks.Paragraph(told, quiet=True)] if told else []
+    return parts
 
 
-def about(published: Published, decision: Decision) -> str:
+def about(published: Published) -> str:
     """Return the line under the title."""
-    words, check = published.words, decision.check
-    share, shown = check.decision_share, decision.n_patients_shown
-    yes = "" if share is None else f" ({100 * share:.0f} % “{check.decision.positive}”)"
+    words, first = published.words, published.first
+    n = words.counted(max(each.n_physicians for each in published.decisions))
+    made = f"{published.source} · intravar {published.version}"
+    if published.joint is not None:
+        decisions = ", ".join(words.label(each.decision) for each in published.decisions)
+        return f"{n} · decisions {decisions}, in this order · {made}"
+    share, shown = first.check.decision_share, first.n_patients_shown
+    yes = "" if share is None else f" ({100 * share:.0f} % “{first.check.decision.positive}”)"
     return (
-        f"{words.counted(decision.n_physicians)} measured"
-        f"{f', {shown:,} {words.cases} shown' if shown else ''}"
-        f" · decision: {words.decision or words.label(decision.decision)}{yes}"
-        f" · {described(decision.method).label} · {published.source}"
-        f" · intravar {published.version}"
+        f"{n} measured{f', {shown:,} {words.cases} shown' if shown else ''}"
+        f" · decision: {words.decision or words.label(first.decision)}{yes}"
+        f" · {described(first.method).label} · {made}"
     )
 
 
 def sections(published: Published, decision: Decision) -> list[Block]:
     """Return all sections of a decision, in the order in which they are read."""
-    words = published.words
+    words, found = published.words, decision.review
     table = decider_table(decision, words)
+    figures, sentences = _made(decision, words, "physicians-picture", "ends", "funnel")
+    review: list[Block] = []
+    if found is not None:
+        lines = [review_sentence(found, words), *review_lines(found, words)]
+        review = [
+            blocks.Heading("What reviewers found", 1, "review", "Review"),
+            blocks.Bullets(lines),
+        ]
     return [
         *first_screen(decision, words),
-        *review_section(decision, words),
-        *deciders_section(decision, words, table),
+        *review,
+        blocks.Heading(f"The {words.deciders}", 1, "result", words.Deciders),
+        *([blocks.SideBySide(figures)] if len(figures) > 1 else figures),
+        *sentences,
+        *([table] if sum(row.shown for row in table.rows) <= MOST_IN_TEXT else []),
         *(strata_section(published, decision) if decision.verdict != NOTHING else []),
         *rule_section(decision, words),
         *trust_section(decision, words),
         *data_section(published, decision),
         *annex(decision, words, table),
-    ]
-
-
-def review_section(decision: Decision, words: Words) -> list[Block]:
-    """Return what blind review of pairs found; nothing before there was one."""
-    review = decision.review
-    if review is None:
-        return []
-    lines = [review_sentence(review, words), *review_lines(review, words)]
-    return [Heading("What reviewers found", 1, "review", "Review"), Bullets(lines)]
-
-
-def deciders_section(decision: Decision, words: Words, table: Table) -> list[Block]:
-    """Return the charts and the table of deciders."""
-    figures, sentences = _made(decision, words, "physicians-picture", "ends", "funnel")
-    short = sum(row.shown for row in table.rows) <= MOST_IN_TEXT
-    return [
-        Heading(f"The {words.deciders}", 1, "result", words.Deciders),
-        *([SideBySide(figures)] if len(figures) > 1 else figures),
-        *sentences,
-        *([table] if short else []),
     ]
 
 
@@ -229,7 +202,7 @@ def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
         ]
         table = replace(table, columns=columns)
     title = f"Every {words.decider} with a figure"
-    return [Annex(title, [Paragraph(told), table], new_page=True)]
+    return [blocks.Annex(title, [blocks.Paragraph(told), table], new_page=True)]
 
 
 def trust_section(decision: Decision, words: Words) -> list[Block]:
@@ -244,9 +217,11 @@ def trust_section(decision: Decision, words: Words) -> list[Block]:
         )
     figures, sentences = _made(decision, words, *_TRUST)
     return [
-        Heading("What the figure does not mean, and whether to trust it", 1, "believe", "Trust"),
-        Bullets(lines),
-        *([SideBySide(figures)] if figures else []),
+        blocks.Heading(
+            "What the figure does not mean, and whether to trust it", 1, "believe", "Trust"
+        ),
+        blocks.Bullets(lines),
+        *([blocks.SideBySide(figures)] if figures else []),
         *sentences,
     ]
 
@@ -268,11 +243,11 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
         f"{request.smallest_cell}. Made by intravar {published.version}."
     )
     return [
-        Heading("What was done to the data", 1, "data", "Data"),
-        *(Note("Warning.", line, "care") for line in decision.warnings),
-        Bullets(lines),
-        Paragraph(made),
-        Annex(
+        blocks.Heading("What was done to the data", 1, "data", "Data"),
+        *(blocks.Note("Warning.", line, "care") for line in decision.warnings),
+        blocks.Bullets(lines),
+        blocks.Paragraph(made),
+        blocks.Annex(
             "Columns and settings", [each for each in _settings(published, decision) if each.rows]
         ),
     ]
@@ -292,8 +267,9 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
             (who, "; ".join(f"{how}: {', '.join(items)}" for how, items in own.items()))
             for who, own in ways.items()
         ],
-        [(words.decider, 1, lambda row: row[0]), ("weighs", 4, lambda row: row[1])],
+        [(words.decider, 2, itemgetter(0)), ("weighs", 4, itemgetter(1))],
         words=(0, 1),
+        where=("page", "workbook", "whole", *(["paper"] if len(ways) <= MOST_WIDE else [])),
     )
 
     def column(name: str) -> str:
@@ -329,21 +305,17 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
         "Request",
         "What was asked for.",
         [
-            (section, name, _plain(value))
+            (
+                section,
+                name,
+                ", ".join(f"{each}={label}" for each, label in value.items())
+                if isinstance(value, dict)
+                else ", ".join(map(str, value if isinstance(value, list | tuple) else [value])),
+            )
             for section, values in published.request.as_dict().items()
             for name, value in values.items()
         ],
-        [
-            ("section", 1, lambda row: row[0]),
-            ("asked", 1, lambda row: row[1]),
-            ("value", 1, lambda row: row[2]),
-        ],
+        [(head, 1, itemgetter(at)) for at, head in enumerate(("section", "asked", "value"))],
         words=(0, 1, 2),
         where=("workbook",),
     )
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}={label}" for name, label in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

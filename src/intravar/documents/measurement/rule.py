@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted
 from intravar.documents.charts.plot import NARROW, Plot
 from intravar.documents.charts.rows import bar_plot
 from intravar.measurement.verdict import NOTHING
-from intravar.publication.results import Decision, Dependence
+from intravar.publication.results import Decision
 from intravar.tables import table_of
 from intravar.wording import Words
 
@@ -74,79 +72,55 @@ def importance(decision: Decision, words: Words) -> Block | None:
     return charted("importance", title, in_order, plot, reading=told, half=True)
 
 
-class Course(NamedTuple):
-    """How the share decided for goes with one covariate: by values, or by values with names."""
-
-    covariate: str
-    points: list[tuple[float, float]]
-    named: list[tuple[str, float]]
-
-
-def dependence_of(decision: Decision, place: int, words: Words) -> Course | None:
-    """Return the dependence on the covariate in that place of importance, counted from 0."""
-    listed = decision.rule.importance
-    if place >= len(listed):
-        return None
-    if place and listed[place].importance < WORTH_SHOWING * listed[0].importance:
-        return None
-    name = listed[place].covariate
-    called = words.label(name)
-    rows = [row for row in decision.rule.dependence if row.covariate == name]
-    if not rows:
-        levels = _levels(decision.rule.dependence, name)
-        return Course(called, [], levels) if len(levels) > 1 else None
-    points = [(row.value, row.share) for row in rows if row.share is not None]
-    kinds = {row.column: row.kind for row in decision.check.columns}
-    if kinds.get(name) == "yes/no" and [value for value, _ in points] == [0, 1]:
-        return Course(called, [], [("no", points[0][1]), ("yes", points[1][1])])
-    if 1 < len(points) <= 3:
-        return Course(called, [], [(f"{value:g}", share) for value, share in points])
-    return Course(called, points, []) if points else None
-
-
-def _levels(rows: tuple[Dependence, ...], name: str) -> list[tuple[str, float]]:
-    """Return the levels of a category, which are columns of 0 and 1, and the share at each."""
-    columns: dict[str, dict[float, float]] = {}
-    for row in rows:
-        if row.covariate.startswith(f"{name}=") and row.share is not None:
-            level = row.covariate.removeprefix(f"{name}=")
-            columns.setdefault(level, {})[row.value] = row.share
-    if len(columns) == 1:  # of two levels one is a column
-        level, shares = next(iter(columns.items()))
-        if set(shares) == {0, 1}:
-            return [(level, shares[1]), (f"not {level}", shares[0])]
-    return [(level, shares[1]) for level, shares in columns.items() if 1 in shares]
-
-
 def dependences(decision: Decision, words: Words) -> list[Figure]:
     """Return how the share decided for goes with each of the most important covariates."""
-    made = []
-    for place in range(MOST_DEPENDENCE):
-        course = dependence_of(decision, place, words)
-        if course is None:
+    listed, made = decision.rule.importance[:MOST_DEPENDENCE], []
+    for place, each in enumerate(listed, 1):
+        if place > 1 and each.importance < WORTH_SHOWING * listed[0].importance:
             continue
-        if course.named:
-            told = ", ".join(f"{100 * share:.0f} % at {name}" for name, share in course.named)
+        called, axis = words.label(each.covariate), f"% {words.decided_for}"
+        if named := _named(decision, each.covariate):
+            told = ", ".join(f"{share:.0f} % at {name}" for name, share in named)
+            plot = bar_plot(axis, named, most=100.0, unit=" %")(NARROW)
+        elif points := _points(decision, each.covariate):
+            (first, low), (last, high) = points[0], points[-1]
+            told = f"from {low:.0f} % at {first:g} to {high:.0f} % at {last:g}"
+            values = [value for value, _ in points]
+            plot = Plot(NARROW, 220, x=(min(values), max(values)), y=(0, 100))
+            plot.axes("", axis)
+            plot.line(points)
+            for value, share in points:
+                plot.point((value, share), f"{value:g}: {share:.0f} %")
         else:
-            (first, low), (last, high) = course.points[0], course.points[-1]
-            told = f"from {100 * low:.0f} % at {first:g} to {100 * high:.0f} % at {last:g}"
+            continue
         told = f"Predicted share {words.decided_for}: {told}."
-        svg = _plot(course, f"% {words.decided_for}").svg(course.covariate, told)
-        name = f"dependence-{place + 1}"
-        made.append(Figure(name, course.covariate, told, "", [svg], half=True))
+        svg = plot.svg(called, told)
+        made.append(Figure(f"dependence-{place}", called, told, "", [svg], half=True))
     return made
 
 
-def _plot(course: Course, axis: str) -> Plot:
-    """Plot the predicted share: as bars where values have names, else as a line."""
-    if course.named:
-        bars = [(name, 100 * share) for name, share in course.named]
-        return bar_plot(axis, bars, most=100.0, unit=" %")(NARROW)
-    points = [(value, 100 * share) for value, share in course.points]
-    values = [value for value, _ in points]
-    plot = Plot(NARROW, 220, x=(min(values), max(values)), y=(0, 100))
-    plot.axes("", axis)
-    plot.line(points)
-    for value, share in points:
-        plot.point((value, share), f"{value:g}: {share:.0f} %")
-    return plot
+def _points(decision: Decision, name: str) -> list[tuple[float, float]]:
+    """Return the values of a covariate, and the share of 100 at each."""
+    rows = [row for row in decision.rule.dependence if row.covariate == name]
+    return [(row.value, 100 * row.share) for row in rows if row.share is not None]
+
+
+def _named(decision: Decision, name: str) -> list[tuple[str, float]]:
+    """Return the same of values with names, or of few; none where a line shows it."""
+    if points := _points(decision, name):
+        yes_no = any(
+            row.column == name and row.kind == "yes/no" for row in decision.check.columns
+        ) and [value for value, _ in points] == [0, 1]
+        names = ["no", "yes"] if yes_no else [f"{value:g}" for value, _ in points]
+        shares = [share for _, share in points]
+        return list(zip(names, shares, strict=True)) if 1 < len(points) <= 3 else []
+    # Levels of a category are columns of 0 and 1; of two levels one is a column.
+    columns: dict[str, dict[float, float]] = {}
+    for row in decision.rule.dependence:
+        if row.covariate.startswith(f"{name}=") and row.share is not None:
+            level = row.covariate.removeprefix(f"{name}=")
+            columns.setdefault(level, {})[row.value] = 100 * row.share
+    levels = [(level, shares[1]) for level, shares in columns.items() if 1 in shares]
+    if len(columns) == 1 and set(both := next(iter(columns.values()))) == {0, 1}:
+        levels.append((f"not {levels[0][0]}", both[0]))
+    return levels if len(levels) > 1 else []

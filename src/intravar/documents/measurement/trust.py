@@ -7,12 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from intravar.documents.blocks import Block, Figure, Paragraph, charted
-from intravar.documents.charts.bins import MOST_SINGLE, histogram
-from intravar.documents.charts.dots import dot_plot
+from intravar.documents.charts.dots import MOST_SINGLE, dot_plot, histogram
 from intravar.documents.charts.plot import Dot, Plot
 from intravar.documents.charts.rows import Labelled, bar_plot, row_plot
-from intravar.documents.measurement.deciders import MOST_INTERVALS
-from intravar.publication.results import Attrition, Decision
+from intravar.publication.results import Decision
 from intravar.tables import Table, number, table_of
 from intravar.wording import Words
 
@@ -26,7 +24,8 @@ OVERLAPS = 0.8
 OVERLAP_STEP = 0.02
 #: A caliper that moves the result by less than this share of 1 does not matter.
 STEADY = 0.02
-_KINDS = ("fill", "second", "third", "fourth")
+#: What became of those who were not paired.
+LOST = {"outside_caliper": "lay too far apart", "lost_in_cycle": "were left over"}
 
 
 def _left_out(decision: Decision, shown: int) -> str:
@@ -36,16 +35,18 @@ def _left_out(decision: Decision, shown: int) -> str:
 
 def love(decision: Decision, words: Words) -> Figure | None:
     """Return how alike the two cases of a pair are, by covariate."""
-    rows = []
-    for row in decision.diagnostics.love:
-        if row.within_pairs is None or row.at_random is None:
-            continue
-        name = words.label(row.covariate)
-        dots = [
-            Dot(row.at_random, f"{row.at_random:.3f} at random", "hollow"),
-            Dot(row.within_pairs, f"{row.within_pairs:.3f} within pairs"),
-        ]
-        rows.append(Labelled(name, dots, [("interval", row.within_pairs, row.at_random)]))
+    rows = [
+        Labelled(
+            words.label(row.covariate),
+            [
+                Dot(row.at_random, f"{row.at_random:.3f} at random", "hollow"),
+                Dot(row.within_pairs, f"{row.within_pairs:.3f} within pairs"),
+            ],
+            [("interval", row.within_pairs, row.at_random)],
+        )
+        for row in decision.diagnostics.love
+        if row.within_pairs is not None and row.at_random is not None
+    ]
     if not rows:
         return None
     told = (
@@ -77,50 +78,24 @@ def distances(decision: Decision, words: Words) -> Figure | None:
     return charted("distances", "Distances of the pairs", told, plot, half=True)
 
 
-def attrition(decision: Decision, words: Words) -> Figure | None:
-    """Return what became of each decider's cases when pairs were formed, the most paired first."""
+def attrition(decision: Decision, words: Words) -> Block | None:
+    """Say what became of the cases when pairs were formed."""
     rows = decision.diagnostics.attrition
     if not rows:
         return None
-    parts = list(rows[0].parts)
-    groups = _attrition_groups(rows, parts, words)
-
-    def plot(width: int) -> Plot:
-        drawn = Plot(width, x=(0, len(groups)), y=(0, 1))
-        drawn.axes(f"{words.deciders}, most paired first", f"share of {words.cases}", count=0)
-        for position, (who, shares) in enumerate(groups):
-            below = 0.0
-            for part, share, kind in zip(parts, shares, _KINDS, strict=False):
-                hint = f"{who}: {100 * share:.0f} % {part.replace('_', ' ')}"
-                if share:
-                    ends = position + 0.08, position + 0.92
-                    drawn.bar(ends, (below, below + share), hint, kind)
-                below += share
-        return drawn
-
-    told = (
-        f"Share of each {words.decider_own} {words.cases} that were paired, lay too far apart, or "
-        f"were lost in a longer cycle.{_left_out(decision, len(rows))}"
-    )
-    key = (("fill", "paired"), ("second", "too far apart"), ("third", "lost in a cycle"))
-    title = f"What became of the {words.cases}"
-    return charted("attrition", title, told, plot, key=key, half=True)
-
-
-def _attrition_groups(
-    rows: tuple[Attrition, ...], parts: list[str], words: Words
-) -> list[tuple[str, list[float]]]:
-    """Return who, and the shares; many deciders are put together with their neighbours."""
-    counts = np.array([[row.parts[part] for part in parts] for row in rows], dtype=float)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    order = np.argsort(-shares[:, parts.index("paired")], kind="stable")
-    return [
-        (
-            rows[group[0]].physician if len(group) == 1 else words.counted(len(group)),
-            shares[group].mean(axis=0).tolist(),
-        )
-        for group in np.array_split(order, min(len(order), MOST_INTERVALS))
+    counts = np.array([list(row.parts.values()) for row in rows], dtype=float)
+    shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    lost = [
+        f"{share:.0f} % {LOST[part]}"
+        for part, share in zip(rows[0].parts, shares.mean(axis=0).tolist(), strict=True)
+        if part in LOST
     ]
+    paired = shares[:, list(rows[0].parts).index("paired")]
+    return Paragraph(
+        f"Of each {words.decider_own} {words.cases}, {paired.mean():.0f} % were paired on average, "
+        f"from {paired.min():.0f} to {paired.max():.0f} %; {', '.join(lost)}."
+        f"{_left_out(decision, len(rows))}"
+    )
 
 
 def sweep(decision: Decision, words: Words) -> Block | None:

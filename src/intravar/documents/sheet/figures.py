@@ -37,8 +37,6 @@ def own_row(label: str, own: Own | None, whole: float | None, instead: str = "")
     --------
     >>> own_row("2023", Own(20, 10, 30), 0.25).told
     '2023: you 20 [10, 30], all 25'
-    >>> own_row("2024", None, None, "at most 25").told
-    '2024: you at most 25'
     """
     dots = [] if own is None else [Dot(own.value, f"you {own.told}", "own", radius=5)]
     dots += [] if whole is None else [Dot(100 * whole, f"all {hundred(whole)}", "all", radius=6)]
@@ -48,10 +46,7 @@ def own_row(label: str, own: Own | None, whole: float | None, instead: str = "")
 
 
 def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS) -> Block:
-    """Return a figure among those of the others, or say why these are too few to be unnamed.
-
-    The others' figures are those published, of a hundred; they are rounded to whole ones.
-    """
+    """Return a figure among those of others, rounded; or say why these are too few."""
     if len(peers) < FEWEST_PEERS:
         return Paragraph(
             f"The others' figures are not shown: with fewer than {FEWEST_PEERS} of them, each "

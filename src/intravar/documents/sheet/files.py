@@ -18,13 +18,7 @@ from intravar.documents.sheet.sheet import sheet, with_figure
 from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
 from intravar.ledger import Ledger
-from intravar.publication.explain import (
-    FIGURES_FILE,
-    cases_shown,
-    explain,
-    measurement_folders,
-    private_table,
-)
+from intravar.publication import explain
 from intravar.publication.files import read_published, safe_csv
 from intravar.publication.pseudonyms import Addresses
 from intravar.wording import Words
@@ -92,7 +86,7 @@ def write_sheets(
     chosen_formats = parse_formats(formats, SHEET_FORMATS)
     check_packages(chosen_formats)
     size = paper_size(paper)
-    path, private = measurement_folders(folder)
+    path, private = explain.measurement_folders(folder)
     target = _target(None if out is None else Path(out), path, private, exact=exact)
     published = read_published(path)
     words, decision = published.words, published.first.decision
@@ -105,7 +99,7 @@ def write_sheets(
     known = Addresses.of(sorted(everybody), private, words.decider)
     figures = _figures(path) if exact else {}
     chosen = with_figure(published) if physician is None else [known.found(physician)]
-    named = names or known.shows_names
+    named = names or any(name in everybody for name in known.names.values())
     made: dict[str, bytes] = {}
     listed = []
     for shown in chosen:
@@ -156,8 +150,8 @@ def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path
 
 def _surprising(folder: Path, physician: str, decision: str, words: Words) -> list[Block]:
     """Return decisions of a decider beside similar cases decided otherwise. Patient-level."""
-    table = explain(folder, physician, most=MOST_CASES)
-    blocks = case_blocks(cases_shown(table, words.label(decision), words, 1), "Case")
+    table = explain.explain(folder, physician, most=MOST_CASES)
+    blocks = case_blocks(explain.cases_shown(table, words.label(decision), words, 1), "Case")
     return [Heading("Decisions of yours that surprised"), *blocks] if blocks else []
 
 
@@ -165,7 +159,9 @@ def _figures(path: Path) -> dict[str, dict[str, Any]]:
     """Return the exact figures by name."""
     remedy = "make the sheets where it was measured, or measure again"
     columns = ("discordance", "low", "high")
-    table = private_table(path, FIGURES_FILE, "exact figures", remedy).drop_nulls(columns)
+    table = explain.private_table(path, explain.FIGURES_FILE, "exact figures", remedy).drop_nulls(
+        columns
+    )
     return {row.pop("physician"): row for row in table.select("physician", *columns).to_dicts()}
 
 

@@ -9,21 +9,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
-from intravar.documents.charts.rows import Labelled
 from intravar.documents.measurement.first import not_meant
-from intravar.documents.measurement.group import noise_bar, noise_parts, noise_sentence
+from intravar.documents.measurement.group import noise_blocks
 from intravar.documents.sheet.figures import AXIS, Own, among_peers, own_figure, own_row
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.results import (
-    Decision,
-    DecisionRow,
-    Joint,
-    JointRow,
-    PhysicianRow,
-    Published,
-    Strata,
-    rows_of,
-)
+from intravar.publication import results
+from intravar.publication.results import Decision, PhysicianRow, Published
 from intravar.publication.scores import Band
 from intravar.request import MATTERS
 from intravar.tables import hundred, hundreds
@@ -41,8 +32,15 @@ HOW = {
     "up": "A higher value of {item} speaks for a yes with you; to the others it says little.",
     "down": "A higher value of {item} speaks against a yes with you; to the others it says little.",
 }
+CHANGED = (
+    "From the first period to the last, on similar {cases}: {change:+d} [{low:+d}, {high:+d}] of "
+    "100. Pulled towards the change of all it is {shrunken:+d}; with a probability of "
+    "{probability} % it is more than {matters}."
+)
 #: Rows of a chart; of more periods the last ones.
 MOST_ROWS = 8
+#: A figure, and the ends of its interval.
+ENDS = ("discordance", "low", "high")
 
 
 class Content(NamedTuple):
@@ -66,9 +64,8 @@ def sheet(
 ) -> Document:
     """Return the sheet of a decider, in the words of whoever asked for the measurement.
 
-    It holds what may be handed on, and nothing else but for what is given: what to call the decider
-    instead, surprising decisions as blocks, and exact figures, which are not published. `private`
-    says why such a sheet must not be handed on.
+    It holds what may be handed on but for what is given: what to call the decider, surprising
+    decisions, exact figures. `private` says why such a sheet must not be handed on.
     """
     words, joint = published.words, published.joint
     if joint is None:
@@ -98,7 +95,7 @@ def sheet(
 def with_figure(published: Published) -> list[str]:
     """Return those who have a figure or a range, and so a sheet."""
     if published.joint is not None:
-        rows = rows_of(published.joint.physicians, JointRow)
+        rows = results.rows_of(published.joint.physicians, results.JointRow)
         return [row.physician for row in rows if row.reportable or row.band]
     return [
         row.physician
@@ -121,7 +118,9 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
     sections: list[Block] = []
     if decision.verdict != NOTHING:
         sections += _strata(published, decision, physician)
-        sections += [*_own_rule(row, decision, words), *_noise(decision, words)]
+        sections += _own_rule(row, decision, words)
+        if why := noise_blocks(decision, words):
+            sections += [Heading("Why two of you decide differently"), *why]
     return Content(
         f"decision: {words.decision or words.label(decision.decision)}",
         _figure(row, decision, words),
@@ -131,10 +130,15 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
     )
 
 
-def _of_several(published: Published, joint: Joint, physician: str) -> Content:
+def _of_several(published: Published, joint: results.Joint, physician: str) -> Content:
     """Return what is said of a decider in several decisions together."""
     words = published.words
-    row = _joint_row(joint, physician)
+    rows = results.rows_of(
+        joint.physicians.filter(pl.col("physician") == physician), results.JointRow
+    )
+    beyond = "you were not among those that a large table is learned from"
+    nothing = (None, None, None, None, None, None, None, None)
+    row = rows[0] if rows else results.JointRow(physician, *nothing, False, beyond)
     others = joint.physicians.filter(pl.col("physician") != physician)
     number = row.n_differences
     known = [
@@ -144,7 +148,14 @@ def _of_several(published: Published, joint: Joint, physician: str) -> Content:
     ]
     title = "Each of your decisions"
     line = "Each decision by itself; upper limits, made without the other decisions."
-    own = _own_decisions(words, joint, physician)
+    table = joint.by_physician.filter(pl.col("physician") == physician)
+    mine = {each.decision: each for each in results.rows_of(table, results.DecisionRow)}
+    own = []
+    for whole in joint.decisions:  # in the order in which they are taken
+        each = mine.get(whole.decision)
+        figure = None if each is None else _own((each.discordance, each.low, each.high))
+        band = Band.of_text(each.band).of_hundred if each and each.band else ""
+        own.append(own_row(words.label(whole.decision), figure, whole.discordance, band))
     return Content(
         f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}",
         _joint_figure(row, len(published.decisions), words),
@@ -214,16 +225,7 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
     return "no figure", f"There is no figure for you: {row.reason}."
 
 
-def _joint_row(joint: Joint, physician: str) -> JointRow:
-    """Return the row of a decider; beyond the sample of a large table there is none."""
-    rows = rows_of(joint.physicians.filter(pl.col("physician") == physician), JointRow)
-    if rows:
-        return rows[0]
-    why = "you were not among those that a large table is learned from"
-    return JointRow(physician, None, None, None, None, None, None, None, None, False, why)
-
-
-def _joint_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
+def _joint_figure(row: results.JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
     """Return the joint figure in large letters, and the sentence that goes with it."""
     pairs = f"Of 100 pairs of comparable {words.cases} of yours"
     differ = f"get different decisions in at least one of {n_decisions}"
@@ -239,19 +241,6 @@ def _joint_figure(row: JointRow, n_decisions: int, words: Words) -> tuple[str, s
             f"reveal small numbers of {words.cases}, or too little is known."
         )
     return "no figure", f"There is no figure for all decisions together: {row.reason}."
-
-
-def _own_decisions(words: Words, joint: Joint, physician: str) -> list[Labelled]:
-    """Return every decision of a decider, in the order in which they are taken."""
-    own = joint.by_physician.filter(pl.col("physician") == physician)
-    mine = {row.decision: row for row in rows_of(own, DecisionRow)}
-    rows = []
-    for whole in joint.decisions:
-        row = mine.get(whole.decision)
-        figure = None if row is None else _own((row.discordance, row.low, row.high))
-        band = Band.of_text(row.band).of_hundred if row and row.band else ""
-        rows.append(own_row(words.label(whole.decision), figure, whole.discordance, band))
-    return rows
 
 
 def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str, str]]:
@@ -274,7 +263,10 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
             f"{whose}, among pairs that reviewers found comparable",
             _hundred(None if reviewed is None else reviewed.discordance),
         ),
-        ("share of how your decisions vary that the record explains", _percent(row.explained)),
+        (
+            "share of the variation in your decisions that the record explains",
+            _percent(row.explained),
+        ),
         ("share of your figure in close calls", _percent(row.in_close_calls)),
         (
             f"what the average colleague would have on your {words.cases}",
@@ -312,7 +304,14 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
     ):
         if part is None:
             continue
-        mine = _of(decision.strata, dealt, physician)
+        mine, changes = (
+            []
+            if table is None
+            else table.filter(pl.col("dealt_by") == dealt, pl.col("physician") == physician)
+            .drop_nulls()
+            .to_dicts()
+            for table in (decision.strata, decision.changes)
+        )
         blocks.append(Heading(heading))
         if not mine:
             told = (
@@ -321,43 +320,19 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             )
             blocks.append(Paragraph(told, quiet=True))
             continue
-        line = _changed(_of(decision.changes, dealt, physician), words) if dealt == "period" else ""
+        line = ""
+        if changes and dealt == "period":
+            change = {key: round(100 * v) for key, v in changes[0].items() if isinstance(v, float)}
+            line = words.fill(CHANGED, matters=round(100 * MATTERS), **change)
         if len(mine) > MOST_ROWS:
             line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
-        blocks.append(own_figure(_rows(mine, part), f"own-{dealt}", heading, line))
+        group = {row.stratum: row.discordance for row in part.strata}
+        rows = [
+            own_row(each["stratum"], _own([each[end] for end in ENDS]), group.get(each["stratum"]))
+            for each in mine[-MOST_ROWS:]
+        ]
+        blocks.append(own_figure(rows, f"own-{dealt}", heading, line))
     return blocks
-
-
-def _of(table: pl.DataFrame | None, dealt: str, physician: str) -> list[dict[str, Any]]:
-    if table is None:
-        return []
-    mine = (pl.col("dealt_by") == dealt) & (pl.col("physician") == physician)
-    return table.filter(mine & pl.all_horizontal(pl.all().is_not_null())).to_dicts()
-
-
-def _rows(mine: Sequence[Mapping[str, Any]], part: Strata) -> list[Labelled]:
-    group = {row.stratum: row.discordance for row in part.strata}
-    return [
-        own_row(
-            str(row["stratum"]),
-            Own(*(100 * row[name] for name in ("discordance", "low", "high"))),
-            group.get(row["stratum"]),
-        )
-        for row in mine[-MOST_ROWS:]
-    ]
-
-
-def _changed(rows: Sequence[Mapping[str, Any]], words: Words) -> str:
-    """Say by how much a decider changed, and how sure that is."""
-    if not rows:
-        return ""
-    row = {name: round(100 * value) for name, value in rows[0].items() if isinstance(value, float)}
-    return (
-        f"From the first period to the last, on similar {words.cases}: {row['change']:+d} "
-        f"[{row['low']:+d}, {row['high']:+d}] of 100. Pulled towards the change of all it is "
-        f"{row['shrunken']:+d}; that it is more than {100 * MATTERS:.0f} is then "
-        f"{row['probability']} % probable."
-    )
 
 
 def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block]:
@@ -377,11 +352,3 @@ def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block
         ]
         lines += [] if mine else ["No single item stands out in it."]
     return [Heading("How your rule differs"), Bullets(lines)]
-
-
-def _noise(decision: Decision, words: Words) -> list[Block]:
-    picture = noise_bar(decision, words)
-    if picture is None:
-        return []
-    told = noise_sentence(noise_parts(decision, words), words)
-    return [Heading("Why two of you decide differently"), Paragraph(told), picture]
