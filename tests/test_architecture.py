@@ -42,7 +42,7 @@ def test_the_walk_of_a_measurement_is_the_one_that_is_taken() -> None:
 
 
 #: Modules of ours that a measurement with the default method may load.
-MOST_LOADED = 170
+MOST_LOADED = 150
 
 
 def test_a_measurement_loads_no_method_that_it_does_not_use() -> None:
