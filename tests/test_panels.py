@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from intravar.errors import InputError
@@ -25,6 +25,7 @@ def laid_out(x, y, who):
     physicians=st.integers(1, 5),
     values=st.sampled_from([2, 3, 1_000]),
 )
+@example(seed=4, n=3, p=5, physicians=1, values=2)  # two pairs of columns, mirrored
 def test_shuffled_and_renamed_tables_come_out_alike(seed, n, p, physicians, values):
     random = np.random.default_rng(seed)
     x = random.integers(0, values, (n, p)).astype(float)

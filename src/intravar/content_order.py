@@ -38,13 +38,27 @@ def column_order(X: FloatArray, code: IntArray, decision: npt.ArrayLike) -> IntA
     """
     y = np.asarray(decision).astype(np.uint64)
     nothing = np.zeros(len(X), dtype=np.uint64)
-    ranks = _refined([mixed(_ranks(column)) for column in X.T], code, nothing)
-    # Degrees Celsius and Fahrenheit rank patients alike: where ranks tie, values tell, and then
-    # decisions.
+    ranks = [mixed(_ranks(column)) for column in X.T]
     bits = [mixed(_bits(column)) for column in X.T]
-    values = _refined(bits, code, nothing)
-    decided = _refined(bits, code, mixed(y + ODD))
-    return np.lexsort((decided, values, ranks))
+    marks = np.zeros(X.shape[1], dtype=np.uint64)
+    while True:
+        # Degrees Celsius and Fahrenheit rank patients alike: where ranks tie, values tell, and then
+        # decisions.
+        hashes = np.array(
+            [
+                _refined(bits, code, mixed(y + ODD), marks),
+                _refined(bits, code, nothing, marks),
+                _refined(ranks, code, nothing, marks),
+            ]
+        )
+        order = np.lexsort(hashes)
+        # Columns that are each other's mirror image tie though they differ. One of them is marked,
+        # whichever it is, and tells the others apart.
+        tied = (hashes[:, order[1:]] == hashes[:, order[:-1]]).all(axis=0)
+        mirrored = [at for at in np.flatnonzero(tied) if _differ(bits, *order[at : at + 2])]
+        if not mirrored:
+            return order
+        marks[order[mirrored[0]]] = np.count_nonzero(marks) + 1
 
 
 def row_hashes(X: FloatArray) -> HashArray:
@@ -78,12 +92,16 @@ def mixed(numbers: HashArray) -> HashArray:
     return scattered
 
 
-def _refined(bits: list[HashArray], code: IntArray, more: HashArray) -> HashArray:
+def _differ(bits: list[HashArray], one: int, other: int) -> bool:
+    return not np.array_equal(bits[one], bits[other])
+
+
+def _refined(bits: list[HashArray], code: IntArray, more: HashArray, marks: HashArray) -> HashArray:
     """Return hashes of the columns that no order of rows, columns or physicians changes.
 
-    `more` is what else is known of every row.
+    `more` is what else is known of every row; columns with a mark differ from all others.
     """
-    column = np.array([each.sum(dtype=np.uint64) for each in bits], dtype=np.uint64)
+    column = np.array([each.sum(dtype=np.uint64) for each in bits], dtype=np.uint64) + marks
     for _ in range(ROUNDS):
         row = more.copy()
         for key, each in zip(column, bits, strict=True):
@@ -91,6 +109,7 @@ def _refined(bits: list[HashArray], code: IntArray, more: HashArray) -> HashArra
         physician = panel_sums(mixed(row), code, int(code.max()) + 1)
         tied = mixed(row ^ physician[code])
         column = np.array([mixed(each ^ tied).sum(dtype=np.uint64) for each in bits], np.uint64)
+        column += marks
     return column
 
 
