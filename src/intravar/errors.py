@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +18,6 @@ NEAR = 0.6
 #: Arguments that are called otherwise on the command line.
 _FLAGS = {"most": "--pairs", "labels": "--label", "random_state": "--seed"}
 _LISTS = ("covariates", "exclude", "after", "categorical", "methods")
-# Marks that no name and no value of a user holds.
-IN_ROW = "\ue005"
 #: What the machine may lack, in plain words.
 _MACHINE = {
     errno.ENOSPC: "no space is left on the disk; make room or write elsewhere",
@@ -36,13 +34,101 @@ if hasattr(errno, "EDQUOT"):
 
 #: How libraries in other languages word an error of the system.
 _FOREIGN = re.compile(r"\(os error (\d+)\)")
-_OPTION = re.compile("\ue000([a-z_]+)(?:\ue001([^\ue002]*))?\ue002")
+
+
+class Option(NamedTuple):
+    """An argument that a message names: as Python does, or as a flag of the command."""
+
+    name: str
+    value: str | None = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.name
+        return (
+            f"{self.name}={[self.value]!r}"
+            if self.name in _LISTS
+            else f"{self.name}={self.value!r}"
+        )
+
+    @property
+    def on_command_line(self) -> str:
+        """The flag, with its value."""
+        flag = flag_of(self.name)
+        return flag if self.value is None else f"{flag} {shlex.quote(self.value)}"
+
+
+#: How messages name one.
+option = Option
+
+
+class InRow(NamedTuple):
+    """The row that a message is about; `None` where it is not known yet."""
+
+    row: int | None = None
+
+    def __str__(self) -> str:
+        return "in a row" if self.row is None else f"in data row {self.row + 1}"
+
+
+#: Stands in a message for the row that it is about.
+IN_ROW = InRow()
+
+
+class Told(str):
+    """A message as Python says it, which the command line says in other words: it keeps its parts.
+
+    Examples
+    --------
+    >>> message = told("choose one of {:,} with {}", 2000, option("table", "visits"))
+    >>> message, message.on_command_line
+    ("choose one of 2,000 with table='visits'", 'choose one of 2,000 with --table visits')
+    """
+
+    __slots__ = ("template", "values")
+    template: str
+    values: tuple[object, ...]
+
+    @property
+    def on_command_line(self) -> str:
+        """The message with options as flags."""
+        return self.template.format(*(as_flags(value) for value in self.values))
+
+    def in_row(self, row: int) -> Told:
+        """Return the message about a row."""
+        return told(
+            self.template,
+            *(InRow(row) if isinstance(each, InRow) else each for each in self.values),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it go to another process whole."""
+        return told, (self.template, *self.values)
+
+
+def told(template: str, *values: object) -> Told:
+    """Fill the places of a template, in their order, with values, options and messages."""
+    made = Told(template.format(*values))
+    made.template, made.values = template, values
+    return made
+
+
+def as_flags(value: object) -> object:
+    """Return what the command line says: an option as a flag, a message with flags in it."""
+    return getattr(value, "on_command_line", value)
 
 
 class InputError(ValueError):
     """The input cannot be used; the message names what, and what to do about it.
 
     The command line prints the message alone and leaves with exit code 2.
+
+    Parameters
+    ----------
+    message
+        As Python says it; with values a template whose places they fill, see :func:`told`.
+    *values
+        For the places of the template.
 
     Attributes
     ----------
@@ -53,15 +139,19 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> error = InputError(f"choose one with {option('table', 'visits')}")
+    >>> error = InputError("choose one with {}", option("table", "visits"))
     >>> str(error), error.on_command_line
     ("choose one with table='visits'", 'choose one with --table visits')
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(_OPTION.sub(_in_python, message))
-        self.on_command_line: str = _OPTION.sub(_as_flag, message)
-        self.message = message
+    def __init__(self, message: str, *values: object) -> None:
+        self.message = told(message, *values) if values else message
+        super().__init__(str(self.message))
+        self.on_command_line = str(as_flags(self.message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it come back from another process with all it says."""
+        return type(self), (self.message,)
 
 
 class RowError(InputError):
@@ -71,21 +161,21 @@ class RowError(InputError):
     ----------
     row
         Position of the row in the table that was looked at.
-    message
-        What is wrong; `IN_ROW` stands for the row.
+    message, *values
+        What is wrong, as in :class:`InputError`; `IN_ROW` among the values stands for the row.
 
     Examples
     --------
-    >>> error = RowError(2, f"column 'age' is infinite {IN_ROW}")
+    >>> error = RowError(2, "column '{}' is infinite {}", "age", IN_ROW)
     >>> str(error), str(error.among([10, 20, 30]))
     ("column 'age' is infinite in data row 3", "column 'age' is infinite in data row 31")
     """
 
-    def __init__(self, row: int, message: str) -> None:
-        super().__init__(message.replace(IN_ROW, f"in data row {row + 1}"))
-        self.row, self._told = row, message
+    def __init__(self, row: int, message: str, *values: object) -> None:
+        self.row, self._told = row, told(message, *values) if values else message
+        super().__init__(self._told.in_row(row) if isinstance(self._told, Told) else self._told)
 
-    def __reduce__(self) -> tuple[type[RowError], tuple[int, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Let it come back from another process."""
         return RowError, (self.row, self._told)
 
@@ -107,18 +197,6 @@ def counted_among(rows: Sequence[int] | np.ndarray[Any, Any]) -> Iterator[None]:
         raise error.among(rows) from None
 
 
-def option(name: str, value: str | None = None) -> str:
-    """Name an argument in the message of an error: as Python does, or as a flag of the command."""
-    return f"\ue000{name}\ue002" if value is None else f"\ue000{name}\ue001{value}\ue002"
-
-
-def _in_python(found: re.Match[str]) -> str:
-    name, value = found.groups()
-    if value is None:
-        return name
-    return f"{name}={[value]!r}" if name in _LISTS else f"{name}={value!r}"
-
-
 def flag_of(name: str) -> str:
     """Return what an argument is called on the command line.
 
@@ -130,12 +208,6 @@ def flag_of(name: str) -> str:
     return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
-def _as_flag(found: re.Match[str]) -> str:
-    name, value = found.groups()
-    flag = flag_of(name)
-    return flag if value is None else f"{flag} {shlex.quote(value)}"
-
-
 def unknown_name(kind: str, name: str, known: Iterable[str], *, remedy: str) -> InputError:
     """Word the error for a name that is not known, with the nearest one that is.
 
@@ -144,7 +216,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, remedy: str) -> 
     >>> print(unknown_name("condition", "scor2", ["score2", "copula"], remedy="list them"))
     unknown condition 'scor2'; did you mean 'score2'? (list them)
     """
-    return InputError(f"unknown {kind} '{name}'{did_you_mean(name, known)} ({remedy})")
+    return InputError("unknown {} '{}'{} ({})", kind, name, did_you_mean(name, known), remedy)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

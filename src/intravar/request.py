@@ -164,7 +164,7 @@ class Request:
             object.__setattr__(self, each.name, _checked(each, getattr(self, each.name)))
         for name in ("physician", "decision"):
             if not getattr(self, name):
-                raise InputError(f"{option(name)} is not given; name a column of the table")
+                raise InputError("{} is not given; name a column of the table", option(name))
         for what, given, known in (
             ("policy for missing values", self.missing, MISSING_POLICIES),
             ("policy for repeated patients", self.repeated, REPEATED_POLICIES),
@@ -175,7 +175,7 @@ class Request:
         self._check_population()
         for name, (fits, remedy) in _LIMITS.items():
             if not fits(value := getattr(self, name)):
-                raise InputError(f"{option(name)} is {value:g}; {remedy}")
+                raise InputError("{} is {:g}; {}", option(name), value, remedy)
         told = {name: checked_pair(name, getattr(self, name)) for name in _PAIRS}
         told["decision_word"] = checked_word("decision_word", self.decision_word)
         told["title"] = checked_word("title", self.title, LONGEST_TITLE)
@@ -224,21 +224,27 @@ class Request:
         named = replace(self, order=()).decisions
         if sorted(named) != sorted(self.order):
             raise InputError(
-                f"{option('order')} is {', '.join(self.order)}, the decisions are "
-                f"{', '.join(named)}; name each of them once"
+                "{} is {}, the decisions are {}; name each of them once",
+                option("order"),
+                ", ".join(self.order),
+                ", ".join(named),
             )
 
     def _check_population(self) -> None:
         if self.period is not None and self.date is None:
-            raise InputError(f"{option('period')} needs {option('date')}; name the column of dates")
+            raise InputError(
+                "{} needs {}; name the column of dates", option("period"), option("date")
+            )
         if self.where is None:
             return
         named = columns_of(parse_population(self.where))
         for decision in (self.decision, *self.decisions):
             if decision in named:
                 raise InputError(
-                    f"{option('where')} names '{decision}', which is the decision; rows that "
-                    "are chosen by what was decided say nothing about deciding, leave it out"
+                    "{} names '{}', which is the decision; rows that are chosen by what was "
+                    "decided say nothing about deciding, leave it out",
+                    option("where"),
+                    decision,
                 )
 
     @property
@@ -328,17 +334,17 @@ def _checked(asked: Field[Any], value: Any) -> Any:
     if kind.startswith(("str", "Missing", "Repeated")) and isinstance(value, str):
         return value
     wanted = "a number" if kind.startswith(("int", "float")) else "a text"
-    raise InputError(f"{option(asked.name)} is {value!r}; give {wanted}")
+    raise InputError("{} is {!r}; give {}", option(asked.name), value, wanted)
 
 
 def _names(name: str, value: Any) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
-        raise InputError(f"{option(name)} is {value!r}; give a list of names")
+        raise InputError("{} is {!r}; give a list of names", option(name), value)
     names = tuple(dict.fromkeys(listed))
     for each in names:
         if not isinstance(each, str):
-            raise InputError(f"{option(name)} has {each!r}; give a list of names")
+            raise InputError("{} has {!r}; give a list of names", option(name), each)
     return names
 
 
@@ -352,7 +358,7 @@ def _labels(name: str, value: Any) -> Labels:
         pair = each.partition("=")[::2] if isinstance(each, str) and "=" in each else each
         column, label = pair if isinstance(pair, tuple | list) and len(pair) == 2 else ("", "")
         if not (isinstance(column, str) and isinstance(label, str) and column.strip()):
-            raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
+            raise InputError("{} has {!r}; give COLUMN=label", option(name), each)
         found[column.strip()] = label if isinstance(label, SharedLabel) else label.strip()
     return tuple(found.items())
 

@@ -99,8 +99,10 @@ sex = 'F', or unit in ('A', 'B') and "visit date" is not missing
     """
     if len(text) > LONGEST:
         raise InputError(
-            f"{option('where')} has {len(text):,} characters; {LONGEST:,} are the most, make a "
-            "column of it in the table"
+            "{} has {:,} characters; {:,} are the most, make a column of it in the table",
+            option("where"),
+            len(text),
+            LONGEST,
         )
     return _Parser(text).whole()
 
@@ -272,7 +274,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _refused(where: str, why: str) -> InputError:
-    return InputError(f"{option('where')} cannot be read at {where}: {why}; {HOW}")
+    return InputError("{} cannot be read at {}: {}; {}", option("where"), where, why, HOW)
 
 
 def _unless(denied: bool, found: Population) -> Population:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from intravar.errors import InputError, option
+from intravar.errors import InputError, as_flags, option
 from intravar.printable import printable
 
 #: Letters of a word, of a label and of a title at the most.
@@ -184,10 +184,13 @@ class Words(_Forms):
         try:
             yield
         except InputError as error:
-            told = self.said(error.message)
-            if told == error.message:
+            message = error.message
+            if not isinstance(message, Sentence) or self == USUAL:
                 raise
-            raise InputError(told) from error
+            flags = {name: as_flags(value) for name, value in message.values.items()}
+            said = InputError(self.said(message))
+            said.on_command_line = self.fill(message.template, **flags)
+            raise said from error
 
 
 def with_article(word: str) -> str:
@@ -250,6 +253,13 @@ class Sentence(str):
         made.template, made.values = template, values
         return made
 
+    @property
+    def on_command_line(self) -> str:
+        """The sentence with options as flags."""
+        return USUAL.fill(
+            self.template, **{name: as_flags(value) for name, value in self.values.items()}
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it go to another process whole."""
         return _sentence, (self.template, self.values)
@@ -284,8 +294,11 @@ between, such as judge,judges
     parts = [part.strip() for part in asked.split(",")]
     if len(parts) != 2 and asked.strip():
         raise InputError(
-            f"{option(name)} is '{_shown(asked)}'; give one and several with a comma between, such "
-            f"as {_shown(parts[0])},{_shown(parts[0])}s"
+            "{} is '{}'; give one and several with a comma between, such as {},{}s",
+            option(name),
+            _shown(asked),
+            _shown(parts[0]),
+            _shown(parts[0]),
         )
     return ",".join(str(checked_word(name, part)) for part in parts)
 
@@ -296,15 +309,20 @@ def checked_word(name: str, asked: str | None, longest: int = LONGEST_WORD) -> s
         return None
     word = " ".join(unicodedata.normalize("NFC", asked).split(" ")).strip()
     if not word:
-        raise InputError(f"{option(name)} is empty; give a word, or leave it out")
-    if printable(word) != word or set(word) & set("\n\t\ue000\ue001\ue002"):
+        raise InputError("{} is empty; give a word, or leave it out", option(name))
+    if printable(word) != word or set(word) & set("\n\t"):
         raise InputError(
-            f"{option(name)} is '{_shown(word)}'; it holds characters that are not text, leave "
-            "them out"
+            "{} is '{}'; it holds characters that are not text, leave them out",
+            option(name),
+            _shown(word),
         )
     if len(word) > longest:
         raise InputError(
-            f"{option(name)} has {len(word)} letters ('{_shown(word)}'); give {longest} at the most"
+            "{} has {} letters ('{}'); give {} at the most",
+            option(name),
+            len(word),
+            _shown(word),
+            longest,
         )
     return word
 

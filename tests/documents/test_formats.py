@@ -18,7 +18,7 @@ import pytest
 
 from intravar.documents import typesetting
 from intravar.documents.blocks import Document, Figure, tables, walk
-from intravar.documents.charts.paper import style_on_paper
+from intravar.documents.colours import style_on_paper
 from intravar.documents.measurement.handover import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
 from intravar.documents.workbook import text_lines

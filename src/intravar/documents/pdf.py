@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
-from intravar.documents.charts.paper import key_colour, on_paper
-from intravar.documents.colours import LOOKS
+from intravar.documents.colours import LOOKS, key_colour, on_paper
 from intravar.documents.html import template_text
 from intravar.documents.typesetting import portable
 from intravar.errors import InputError

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from intravar.documents import blocks
-from intravar.documents.charts.paper import key_colour, on_paper
-from intravar.documents.colours import LOOKS
+from intravar.documents.colours import LOOKS, key_colour, on_paper
 from intravar.documents.typesetting import drawn
 from intravar.printable import printable
 from intravar.tables import Table

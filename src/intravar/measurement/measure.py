@@ -463,8 +463,9 @@ def chosen_methods(request: Request) -> list[str]:
             make_estimator(name)
         elif request.case is None:
             raise InputError(
-                f"method '{REPEATS}' counts cases that were seen twice; say which case was seen "
-                f"with {option('case')}"
+                "method '{}' counts cases that were seen twice; say which case was seen with {}",
+                REPEATS,
+                option("case"),
             )
     if main != REPEATS and METHODS[main].estimand == "order":
         raise InputError(

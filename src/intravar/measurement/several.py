@@ -66,7 +66,7 @@ def check_decisions(request: Request) -> None:
     for field in ("covariates", "after"):
         for name in set(names) & set(getattr(request, field) or ()):
             raise InputError(
-                f"{option(field)} names '{name}', which is one of the decisions; leave it out"
+                "{} names '{}', which is one of the decisions; leave it out", option(field), name
             )
 
 

@@ -351,8 +351,9 @@ def _compared(
     seen, place = np.unique(patients[stratum].to_numpy(), return_inverse=True)
     if len(seen) < 2:
         raise InputError(
-            f"all rows that are left lie in one stratum ({', '.join(names[at] for at in seen)}); "
-            f"leave {option(stratum)} out"
+            "all rows that are left lie in one stratum ({}); leave {} out",
+            ", ".join(names[at] for at in seen),
+            option(stratum),
         )
     present, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
     own, pooled = (patients[name].to_numpy() for name in predicted)

@@ -219,8 +219,12 @@ def _refuse_strata(request: Request, method: str) -> None:
         if getattr(request, name) is not None and not DESCRIBED[method].predicts:
             able = [each for each, found in METHODS.items() if found.predicts]
             raise InputError(
-                f"{option(name)} compares by predictions of every decision, and method "
-                f"'{method}' makes none; choose {' or '.join(able)}, or leave {option(name)} out"
+                "{} compares by predictions of every decision, and method '{}' makes none; "
+                "choose {}, or leave {} out",
+                option(name),
+                method,
+                " or ".join(able),
+                option(name),
             )
 
 

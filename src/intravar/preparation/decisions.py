@@ -176,13 +176,20 @@ def _yes_or_no(texts: pl.Series) -> pl.Series:
     shown = ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
     if len(values) <= 2:
         raise InputError(
-            f"column '{texts.name}' has the values {shown}; say which one is the decision with "
-            f"{option('decision_positive', values[-1])}"
+            "column '{}' has the values {}; say which one is the decision with {}",
+            texts.name,
+            shown,
+            option("decision_positive", values[-1]),
         )
     more = ", ..." if len(values) > 5 else ""
     raise InputError(
-        f"column '{texts.name}' has {len(values):,} values ({shown}{more}) and a decision has two; "
-        f"say which value counts with {option('decision_positive')}, or a comparison such as '>=4'"
+        "column '{}' has {:,} values ({}{}) and a decision has two; say which value "
+        "counts with {}, or a comparison such as '>=4'",
+        texts.name,
+        len(values),
+        shown,
+        more,
+        option("decision_positive"),
     )
 
 
@@ -209,8 +216,11 @@ def _numbers(texts: pl.Series, asked: str) -> pl.Series:
         row = int(unreadable.arg_max() or 0)
         raise RowError(
             row,
-            f"column '{texts.name}' has {texts[row]!r} {IN_ROW}; a comparison such "
-            f"as '{asked}' takes numbers only",
+            "column '{}' has {!r} {}; a comparison such as '{}' takes numbers only",
+            texts.name,
+            texts[row],
+            IN_ROW,
+            asked,
         )
     return numbers
 

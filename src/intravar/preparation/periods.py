@@ -88,8 +88,9 @@ def check_period(period: str | None) -> None:
     """Refuse a period that has no meaning."""
     if period is not None and period.strip().lower() not in PERIODS and split_day(period) is None:
         raise InputError(
-            f"{option('period')} is '{shortened(period)}'; give year, quarter, month or "
-            "'before/after 2024-03-01'"
+            "{} is '{}'; give year, quarter, month or 'before/after 2024-03-01'",
+            option("period"),
+            shortened(period),
         )
 
 
@@ -121,17 +122,23 @@ def levels_of(column: pl.Series) -> Levels:
     (('F', 'M', 'not known'), [0, 1, 2, 0])
     """
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
-        raise InputError(f"column '{column.name}' is {column.dtype}; {option('by')} takes levels")
+        raise InputError(
+            "column '{}' is {}; {} takes levels", column.name, column.dtype, option("by")
+        )
     known = clean_texts(column)
     values = known.drop_nulls().unique().sort()
     if len(values) > MOST_STRATA:
         raise InputError(
-            f"column '{column.name}' has {len(values):,} different values; {option('by')} takes "
-            f"{MOST_STRATA} at most, make a column of bands or groups of it"
+            "column '{}' has {:,} different values; {} takes {} at most, make a column "
+            "of bands or groups of it",
+            column.name,
+            len(values),
+            option("by"),
+            MOST_STRATA,
         )
     if len(values) + (known.null_count() > 0) < 2:
         raise InputError(
-            f"column '{column.name}' has one value only; {option('by')} compares several"
+            "column '{}' has one value only; {} compares several", column.name, option("by")
         )
     plain = values.to_list()
     texts = ["no", "yes"] if plain == [0, 1] else _written(plain)
@@ -183,13 +190,19 @@ def periods_of(column: pl.Series, period: str) -> Periods:
     names = tuple(_period_of(column, period).drop_nulls().unique().sort())
     if len(names) > MOST_STRATA:
         raise InputError(
-            f"'{column.name}' covers {len(names):,} periods; {MOST_STRATA} are the most, take "
-            f"longer ones with {option('period', 'year')}"
+            "'{}' covers {:,} periods; {} are the most, take longer ones with {}",
+            column.name,
+            len(names),
+            MOST_STRATA,
+            option("period", "year"),
         )
     if len(names) < 2:
         raise InputError(
-            f"all dates in '{column.name}' lie in one period ({', '.join(names) or 'none'}); take "
-            f"shorter ones with {option('period', 'quarter')} or a day between them"
+            "all dates in '{}' lie in one period ({}); take shorter ones with {} or a "
+            "day between them",
+            column.name,
+            ", ".join(names) or "none",
+            option("period", "quarter"),
         )
     return Periods(column.name, names, period)
 
@@ -233,8 +246,11 @@ def _days(column: pl.Series, period: str) -> pl.Series:
     if column.dtype.is_integer() and present.is_between(*YEARS).all() and len(present):
         if period.strip().lower() != "year":
             raise InputError(
-                f"column '{column.name}' holds years; {option('period')} is '{period}', years can "
-                f"only be compared as years: {option('period', 'year')}"
+                "column '{}' holds years; {} is '{}', years can only be compared as years: {}",
+                column.name,
+                option("period"),
+                period,
+                option("period", "year"),
             )
         return pl.select(pl.date(pl.lit(column), 1, 1)).to_series()
     example = f", '{shortened(str(present[0]), 30)}' for instance" if len(present) else ""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.errors import InputError, counted_among, option
+from intravar.errors import InputError, counted_among, option, told
 from intravar.observed import Observed
 from intravar.panels import in_content_order
 from intravar.preparation.columns.kinds import Column
@@ -207,12 +207,13 @@ def _check_left(
     if decided.height and not learned.recipe.kinds:
         raise InputError(
             "no covariate is left to compare by: all are constant, empty, identifiers or "
-            f"the same for all rows of whoever decides; name others with {option('covariates')}"
+            "the same for all rows of whoever decides; name others with {}",
+            option("covariates"),
         )
     if portion is None:
         lost = dropped | ({INCOMPLETE: decided.height} if decided.height else {})
         reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items() if count)
-        remedy = f"use {option('missing', 'indicator')} or fewer covariates"
+        remedy = told("use {} or fewer covariates", option("missing", "indicator"))
         raise InputError(Sentence(f"no row is left ({reasons}); {{remedy}}", remedy=remedy))
     if len(np.unique(portion.observed.decision)) < 2:
         raise InputError(

@@ -14,7 +14,7 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, told
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.publication.explain import FIGURES_FILE, chosen_decision, file_of, private_table
@@ -114,14 +114,15 @@ def compare(
     methods = [each.method for each in chosen]
     if methods[0] != methods[1]:
         raise InputError(
-            f"the measurements are by different methods, '{methods[0]}' and '{methods[1]}'; "
-            f"measure both with {option('method', methods[0])}"
+            "the measurements are by different methods, '{}' and '{}'; measure both with {}",
+            *methods,
+            option("method", methods[0]),
         )
     words, notes = stored[1].words, []
     keys = [private_folder(folder.resolve()) / KEY_FILE for folder in folders]
     by_name = not exact and all(readable(key) for key in keys)
     if exact:
-        remedy = f"compare where both were measured, or leave {option('exact')} out"
+        remedy = told("compare where both were measured, or leave {} out", option("exact"))
         tables = [
             private_table(folder, file_of(FIGURES_FILE, at), "exact figures", remedy)
             for folder, at in zip(folders, places, strict=True)
@@ -138,10 +139,12 @@ def compare(
     both = tables[0].join(tables[1], on="who", suffix="_second", how="inner").sort("physician")
     if not both.height:
         raise InputError(
-            f"no {words.decider} is in both measurements: names are matched where both private "
-            "folders are at hand, pseudonyms only under one key; put the private folders back, or "
-            f"measure the second time with {option('key')} and the key.json of the first one's "
-            "private folder"
+            "no {} is in both measurements: names are matched where both private folders "
+            "are at hand, pseudonyms only under one key; put the private folders back, "
+            "or measure the second time with {} and the key.json of the first one's "
+            "private folder",
+            words.decider,
+            option("key"),
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     notes = [*_notes(tables, both, known, stored), *notes]

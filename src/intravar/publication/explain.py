@@ -91,8 +91,9 @@ def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
         return list(listed).index(str(decision))
     if decision is None:
         raise InputError(
-            f"several decisions were measured; name one of {', '.join(listed)} with "
-            f"{option('decision')}"
+            "several decisions were measured; name one of {} with {}",
+            ", ".join(listed),
+            option("decision"),
         )
     raise unknown_name("decision", decision, listed, remedy=", ".join(listed))
 
@@ -109,19 +110,20 @@ def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFra
     try:
         return pl.read_parquet(private / name)
     except (OSError, pl.exceptions.PolarsError) as error:
+        said = (what, folder, private, remedy)
         raise InputError(
-            f"the {what} of '{folder}' are kept in '{private}', which cannot be read; {remedy}"
+            "the {} of '{}' are kept in '{}', which cannot be read; {}", *said
         ) from error
 
 
 def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None) -> None:
     """Say that nothing is kept of a physician beyond the sample."""
-    told = (
+    words = (
         "no cases of '{value}' are kept: of a large table they are kept of the {deciders} who were "
         "learned from; {sample} says how many {cases} these have"
     )
     if not (patients["physician"] == name).any():
-        raise InputError(Sentence(told, value=called or name, sample=option("sample")))
+        raise InputError(Sentence(words, value=called or name, sample=option("sample")))
 
 
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:

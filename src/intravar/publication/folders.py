@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, told
 from intravar.ledger import as_listed, digest, read_listing
 from intravar.publication.files import read_asked
 from intravar.request import Request
@@ -83,18 +83,25 @@ def checked_out(
         pass
     if request is not None and not replace:
         before, asked = read_asked(path) or ("", None)
-        other = [] if asked is None else [option(name) for name in request.differences(asked)]
+        other: list[object] = [] if asked is None else [*map(option, request.differences(asked))]
         if asked is not None and source and before != shown_source(source):
-            other = ["source", *other]
+            other.insert(0, "source")
         if other:
             raise InputError(
-                f"'{path}' holds the result of another request (other {', '.join(other)}); name "
-                f"another folder with {option('out')}, or overwrite it with {option('replace')}"
+                "'{}' holds the result of another request (other {}); name another folder "
+                "with {}, or overwrite it with {}",
+                path,
+                told(", ".join("{}" for _ in other), *other),
+                option("out"),
+                option("replace"),
             )
         if (private_folder(path) / REVIEW_FILE).exists():
             raise InputError(
-                f"pairs of '{path}' were drawn for a review, which would be lost; name another "
-                f"folder with {option('out')}, or drop the review with {option('replace')}"
+                "pairs of '{}' were drawn for a review, which would be lost; name another "
+                "folder with {}, or drop the review with {}",
+                path,
+                option("out"),
+                option("replace"),
             )
     return path
 
@@ -102,10 +109,12 @@ def checked_out(
 def _refuse_foreign(folder: Path, kind: Kind) -> None:
     """Refuse a folder that holds anything but what was written there as this kind of result."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"'{folder}' is not a folder; name another with {option('out')}")
-    remedy = f"name another folder with {option('out')}, or move it away"
+        raise InputError("'{}' is not a folder; name another with {}", folder, option("out"))
+    remedy = told("name another folder with {}, or move it away", option("out"))
     for name in _foreign(folder, kind):
-        raise InputError(f"'{folder}' holds '{name}', which is not a result of intravar; {remedy}")
+        raise InputError(
+            "'{}' holds '{}', which is not a result of intravar; {}", folder, name, remedy
+        )
 
 
 def _foreign(folder: Path, kind: Kind) -> list[str]:

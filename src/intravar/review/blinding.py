@@ -9,7 +9,7 @@ import polars as pl
 from scipy.stats import rankdata
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, told
 from intravar.seeds import stream
 
 #: From here on (area under the curve, 0.5 is chance) a value tells the decision.
@@ -86,13 +86,15 @@ def refuse_telling_columns(table: pl.DataFrame, decision: BoolArray, *, recorded
         if strength(column, decision) < VALUE_TELLS:
             continue
         remedy = (
-            f"measure again without it: {option('exclude', column.name)}"
+            told("measure again without it: {}", option("exclude", column.name))
             if recorded
-            else f"leave it out of {option('show')}"
+            else told("leave it out of {}", option("show"))
         )
         raise InputError(
-            f"column '{column.name}' tells the decision nearly always; a reviewer who sees it is "
-            f"not blind, and pairs that agree in it are decided alike; {remedy}"
+            "column '{}' tells the decision nearly always; a reviewer who sees it is not blind, "
+            "and pairs that agree in it are decided alike; {}",
+            column.name,
+            remedy,
         )
 
 
@@ -109,14 +111,18 @@ def refuse_telling_names(names: pl.Series, physician: pl.Series, decision: BoolA
             continue
         what = "the rows of the table" if rows else f"the ids in column '{names.name}'"
         remedy = (
-            f"put the rows into a random order, or name ids with {option('patient')}, and "
-            "measure again"
+            told(
+                "put the rows into a random order, or name ids with {}, and measure again",
+                option("patient"),
+            )
             if rows
-            else f"name another column with {option('patient')} and measure again"
+            else told("name another column with {} and measure again", option("patient"))
         )
         raise InputError(
-            f"{what} tell the decision (sorted by it, or made from it?), so that a reviewer would "
-            f"not be blind; {remedy}"
+            "{} tell the decision (sorted by it, or made from it?), so that a reviewer would not "
+            "be blind; {}",
+            what,
+            remedy,
         )
 
 

@@ -89,18 +89,21 @@ def checked_size(pairs: int, reviewers: int, twice: float | None) -> float:
     """Return the share that is reviewed twice, or say what cannot be."""
     if not FEWEST_PAIRS <= pairs <= MOST_PAIRS:
         raise InputError(
-            f"{option('pairs')} is {pairs}; give {FEWEST_PAIRS} to {MOST_PAIRS:,} pairs"
+            "{} is {}; give {} to {:,} pairs", option("pairs"), pairs, FEWEST_PAIRS, MOST_PAIRS
         )
     if not 1 <= reviewers <= MOST_REVIEWERS:
-        raise InputError(f"{option('reviewers')} is {reviewers}; give 1 to {MOST_REVIEWERS}")
+        raise InputError("{} is {}; give 1 to {}", option("reviewers"), reviewers, MOST_REVIEWERS)
     if twice is None:
         return TWICE if reviewers > 1 else 0.0
     if not 0 <= twice <= 1:
-        raise InputError(f"{option('twice')} is {twice:g}; it is a share from 0 to 1")
+        raise InputError("{} is {:g}; it is a share from 0 to 1", option("twice"), twice)
     if twice and reviewers < 2:
         raise InputError(
-            f"{option('twice')} is {twice:g} with one reviewer; a pair is reviewed twice by two "
-            f"people, ask for them with {option('reviewers', '2')}"
+            "{} is {:g} with one reviewer; a pair is reviewed twice by two people, ask "
+            "for them with {}",
+            option("twice"),
+            twice,
+            option("reviewers", "2"),
         )
     return twice
 

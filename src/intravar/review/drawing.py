@@ -153,8 +153,11 @@ def _refuse_answered(stored: store.Stored, replace_drawn: bool) -> None:
     n = len({pair for given in stored.answers.values() for pair in given})
     if n and not replace_drawn:
         raise InputError(
-            f"{n:,} pairs that were drawn before have answers; add to them with "
-            f"{option('more', '60')}, or drop them with {option('replace')}"
+            "{:,} pairs that were drawn before have answers; add to them with {}, or "
+            "drop them with {}",
+            n,
+            option("more", "60"),
+            option("replace"),
         )
 
 
@@ -199,7 +202,7 @@ def _told_besides(opened: store.Folder, design: Design, source: Any) -> store.St
         return store.Stored(design)
     if table is None:
         raise InputError(
-            f"the measured table was in memory; {option('show')} takes it from source="
+            "the measured table was in memory; {} takes it from source=", option("show")
         )
     found = columns_of_source(table, request, patients, list(dict.fromkeys(wanted)))
     names = patients["row"]
@@ -337,6 +340,8 @@ def columns_of_source(
 def _changed(source: Any) -> InputError:
     name = f"'{source}'" if isinstance(source, str | Path) else "the table"
     return InputError(
-        f"{name} is not what was measured: rows have changed; measure again, or leave "
-        f"{option('show')} and {option('patient')} out"
+        "{} is not what was measured: rows have changed; measure again, or leave {} and {} out",
+        name,
+        option("show"),
+        option("patient"),
     )

@@ -14,7 +14,7 @@ import psutil
 
 from intravar.arrays import IntArray
 from intravar.deprecation import renamed
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, told
 from intravar.estimators import METHODS
 from intravar.estimators.base import Size
 from intravar.preparation.check import Check, folder_for_now
@@ -148,12 +148,12 @@ def parse_memory(text: str | float | None) -> float | None:
         return None
     found = _SIZE.match(str(text))
     if found is None or float(found[1]) <= 0:
-        raise InputError(f"{option('memory')} is {str(text)!r}; give a size such as '4GB'")
+        raise InputError("{} is {!r}; give a size such as '4GB'", option("memory"), str(text))
     step = 1024.0 if found[3] else 1000.0
     size = float(round(float(found[1]) * step ** _UNITS.index(found[2].upper())))
     if size < LEAST_SENSIBLE:
         raise InputError(
-            f"{option('memory')} is {str(text)!r}, {size:.0f} bytes; give a size such as '4GB'"
+            "{} is {!r}, {:.0f} bytes; give a size such as '4GB'", option("memory"), str(text), size
         )
     return size
 
@@ -185,15 +185,20 @@ def _refused(memory: float, load: Load) -> str:
     """Say which limit would do, or with which sample this one would."""
     enough = math.ceil(load.least() / 1e8) / 10
     read = f", and to read a panel of {load.largest:,}," if load.largest > LEAST_BUCKET else ""
-    said = (
-        f"{option('memory')} is {memory / 1e9:.2f} GB; to learn from {load.n_sampled:,} rows "
-        f"with {load.n_values} columns{read} takes {enough:.1f} GB: allow "
-        f"{option('memory', f'{enough:.1f}GB')}"
+    said = told(
+        "{} is {:.2f} GB; to learn from {:,} rows with {} columns{} takes {:.1f} GB: allow {}",
+        option("memory"),
+        memory / 1e9,
+        load.n_sampled,
+        load.n_values,
+        read,
+        enough,
+        option("memory", f"{enough:.1f}GB"),
     )
     fewer = int((memory - load.fixed) / load.each) // 1000 * 1000
     smaller = replace(load, n_sampled=fewer)
     if load.largest and fewer >= LEAST_LEARNED and smaller.least() <= memory:
-        return f"{said}, or learn from fewer with {option('sample', str(fewer))}"
+        return told("{}, or learn from fewer with {}", said, option("sample", str(fewer)))
     return said
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, told
 from intravar.sources.paths import GZIP_MAGIC, read_bytes
 from intravar.text import checked_names, clean_name, first_line, shortened
 
@@ -60,8 +60,11 @@ def read_text(
         )
     except UnicodeEncodeError as error:
         raise InputError(
-            f"'{path}' is not {used_encoding.upper()}: it has characters that are none; name "
-            f"another encoding, for instance {option('encoding', 'cp1252')}"
+            "'{}' is not {}: it has characters that are none; name another encoding, for "
+            "instance {}",
+            path,
+            used_encoding.upper(),
+            option("encoding", "cp1252"),
         ) from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(path, text, used, len(header), error) from error
@@ -105,11 +108,12 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
             (name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8"
         )
     elif data.startswith(codecs.BOM_UTF8) and not encoding.lower().startswith(("utf-8", "utf8")):
-        raise InputError(f"'{path}' is marked as UTF-8; read it without {option('encoding')}")
+        raise InputError("'{}' is marked as UTF-8; read it without {}", path, option("encoding"))
     if encoding == "utf-8" and b"\x00" in data[:65_536]:
         raise InputError(
-            f"'{path}' is not a table but binary data; give CSV, Parquet or a database"
-            + (f" (or {option('encoding', 'utf-16')})" if _looks_like_utf16(data) else "")
+            "'{}' is not a table but binary data; give CSV, Parquet or a database{}",
+            path,
+            told(" (or {})", option("encoding", "utf-16")) if _looks_like_utf16(data) else "",
         )
     try:
         return data.decode(encoding).removeprefix("\ufeff"), encoding
@@ -140,8 +144,11 @@ def _wrong_encoding(
             "save it in one encoding"
         )
     return InputError(
-        f"'{path}' is not {encoding.upper()}: {found}; name its encoding, for instance "
-        f"{option('encoding', 'cp1252')}"
+        "'{}' is not {}: {}; name its encoding, for instance {}",
+        path,
+        encoding.upper(),
+        found,
+        option("encoding", "cp1252"),
     )
 
 

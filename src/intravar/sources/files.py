@@ -50,7 +50,7 @@ def read_file(
     """Read a file or a folder of Parquet parts; return the table and notes on how it was read."""
     if existing(path).is_dir():
         if sheet is not None:
-            raise InputError(f"{option('sheet')} is for workbooks; '{path}' is a folder")
+            raise InputError("{} is for workbooks; '{}' is a folder", option("sheet"), path)
         return _read_folder(path), []
     beginning = _beginning(path)
     if not beginning:
@@ -60,7 +60,7 @@ def read_file(
     if path.suffix.lower() in EXCEL_SUFFIXES or _is_workbook(path, beginning):
         return _read_excel(path, sheet)
     if sheet is not None:
-        raise InputError(f"{option('sheet')} is for workbooks; '{path}' is not one")
+        raise InputError("{} is for workbooks; '{}' is not one", option("sheet"), path)
     if beginning.startswith(ZIP_MAGIC):
         raise InputError(
             f"'{path}' is a zip archive; unpack it first, or use 'intravar omop' if it holds an "

@@ -213,7 +213,7 @@ def read_source(
         return _source(frame, kept, name, name, population)
     for argument, value in (("table", table), ("query", query)):
         if value is not None:
-            raise InputError(f"{option(argument)} is for databases; '{name}' is not one")
+            raise InputError("{} is for databases; '{}' is not one", option(argument), name)
     frame, notes = read_file(Path(source), separator=separator, encoding=encoding, sheet=sheet)
     return _source(frame, kept, str(source), f"'{source}'", population, notes)
 
@@ -245,8 +245,9 @@ def _source(
 def nobody_inside(called: str) -> InputError:
     """Word the error for a population that no row of a table belongs to."""
     return InputError(
-        f"no row of {called} belongs to the population of {option('where')}; does it ask for "
-        "values that the table has?"
+        "no row of {} belongs to the population of {}; does it ask for values that the table has?",
+        called,
+        option("where"),
     )
 
 

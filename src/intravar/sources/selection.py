@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.errors import InputError, option, unknown_name
+from intravar.errors import InputError, option, told, unknown_name
 from intravar.sources.columns.plain import typed_texts
 from intravar.text import clean_name, shortened, without_missing
 from intravar.where import Combined, IsMissing, Negated, OneOf, Population, Value
@@ -61,13 +61,15 @@ def _holds(table: pl.DataFrame, population: Population) -> pl.Series:
 def _column(table: pl.DataFrame, name: str) -> pl.Series:
     wanted = clean_name(name)
     if wanted not in table.columns:
-        remedy = f"{option('where')}; the table has {', '.join(table.columns[:8])}"
+        remedy = told("{}; the table has {}", option("where"), ", ".join(table.columns[:8]))
         raise unknown_name("column", wanted, table.columns, remedy=remedy)
     column = table[wanted]
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration, pl.Time):
         raise InputError(
-            f"column '{shortened(wanted)}' is {column.dtype}; {option('where')} compares numbers, "
-            "texts, dates and true or false"
+            "column '{}' is {}; {} compares numbers, texts, dates and true or false",
+            shortened(wanted),
+            column.dtype,
+            option("where"),
         )
     return column.fill_nan(None) if column.dtype.is_float() else without_missing(column)
 
@@ -76,8 +78,11 @@ def _compared(column: pl.Series, comparison: str, value: Value) -> pl.Series:
     column, other = _alike(column, value)
     if isinstance(other, str) and comparison not in ("=", "!="):
         raise InputError(
-            f"{option('where')} asks whether '{shortened(column.name)}' {comparison} "
-            f"'{shortened(other)}'; texts have no order here, list them with 'in'"
+            "{} asks whether '{}' {} '{}'; texts have no order here, list them with 'in'",
+            option("where"),
+            shortened(column.name),
+            comparison,
+            shortened(other),
         )
     found: pl.Series = _COMPARE[comparison](column, other)
     return found
@@ -89,8 +94,11 @@ def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
         typed = typed_texts(column)
         if typed.doubt:
             raise InputError(
-                f"{option('where')} compares '{shortened(column.name)}' with {value}, but "
-                f"{typed.doubt}"
+                "{} compares '{}' with {}, but {}",
+                option("where"),
+                shortened(column.name),
+                value,
+                typed.doubt,
             )
         column = typed.values
     dtype = column.dtype
@@ -127,7 +135,11 @@ def _unlike(column: pl.Series, value: Value) -> InputError:
     example = column.drop_nulls()[0]
     written = f"'{shortened(value)}'" if isinstance(value, str) else str(value)
     return InputError(
-        f"{option('where')} compares '{shortened(column.name)}' with {written}, but it holds "
-        f"{kind}, {shortened(str(example), 30)} for instance; write texts in quotation marks and "
-        "dates as '2020-12-31'"
+        "{} compares '{}' with {}, but it holds {}, {} for instance; write texts in "
+        "quotation marks and dates as '2020-12-31'",
+        option("where"),
+        shortened(column.name),
+        written,
+        kind,
+        shortened(str(example), 30),
     )

@@ -2,7 +2,7 @@
 
 A chart opens offline, says in words what it shows (`title` and `desc`), and is the same picture in
 a page, in a PDF and in Word. Colours are names (`var(--one)`): a page resolves them for light and
-dark, :func:`~intravar.documents.charts.paper.on_paper` puts the light ones into a picture that
+dark, :func:`~intravar.documents.colours.on_paper` puts the light ones into a picture that
 stands alone. Marks look as a class of `charts.css` says (`point`, `hollow`, `line`, `limit`,
 `band`, `fill` ...); `colour` names another colour, for instance that of a method.
 

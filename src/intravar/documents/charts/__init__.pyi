@@ -1,4 +1,3 @@
-from .paper import on_paper
 from .plot import (
     HEIGHT,
     NARROW,
@@ -23,7 +22,6 @@ __all__ = [
     "LegendEntry",
     "Plot",
     "label_lines",
-    "on_paper",
     "panels",
     "round_ticks",
     "row_plot",

@@ -92,8 +92,10 @@ def write_sheets(
     words, decision = published.words, published.first.decision
     if published.joint is not None and (cases or exact):
         raise InputError(
-            f"{option('cases')} and {option('exact')} show one decision, and several were "
-            "measured; measure the one that is meant by itself"
+            "{} and {} show one decision, and several were measured; measure the one "
+            "that is meant by itself",
+            option("cases"),
+            option("exact"),
         )
     everybody = {row.physician for each in published.decisions for row in each.rows}
     known = Addresses.of(sorted(everybody), private, words.decider)
@@ -135,15 +137,16 @@ def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path
             return private / "sheets"
         if not out.resolve().is_relative_to(private.resolve()):
             raise InputError(
-                f"exact figures are for the private folder; leave {option('out')} out, or name a "
-                f"folder in '{private}'"
+                "exact figures are for the private folder; leave {} out, or name a folder in '{}'",
+                option("out"),
+                private,
             )
         return out
     if out is None:
-        raise InputError(f"name a folder for the sheets with {option('out')}")
+        raise InputError("name a folder for the sheets with {}", option("out"))
     if out.resolve() in (path.resolve(), private.resolve()):
         raise InputError(
-            f"'{out}' is the folder of the measurement; name another with {option('out')}"
+            "'{}' is the folder of the measurement; name another with {}", out, option("out")
         )
     return out
 

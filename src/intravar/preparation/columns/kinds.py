@@ -113,8 +113,10 @@ def understand(
         typed = typed_texts(column)
         if typed.doubt:
             raise InputError(
-                f"in column '{name}' {typed.doubt}, or drop the column with "
-                f"{option('exclude', name)}"
+                "in column '{}' {}, or drop the column with {}",
+                name,
+                typed.doubt,
+                option("exclude", name),
             )
         column, present = typed.values, typed.values.drop_nulls()
     if present.n_unique() == 1:
@@ -162,10 +164,14 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     row = _odd_one(column, kind)
     raise RowError(
         row,
-        f"column '{column.name}' has '{shortened(str(column[row]), 40)}' {IN_ROW} where other rows "
-        f"have {held}; correct it, take it as a category with "
-        f"{option('categorical', column.name)} or drop the column with "
-        f"{option('exclude', column.name)}",
+        "column '{}' has '{}' {} where other rows have {}; correct it, take it as a "
+        "category with {} or drop the column with {}",
+        column.name,
+        shortened(str(column[row]), 40),
+        IN_ROW,
+        held,
+        option("categorical", column.name),
+        option("exclude", column.name),
     )
 
 
@@ -205,8 +211,11 @@ def _finite(column: pl.Series) -> pl.Series:
         size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
         raise RowError(
             row,
-            f"column '{column.name}' is {size} {IN_ROW}; correct it or drop the "
-            f"column with {option('exclude', column.name)}",
+            "column '{}' is {} {}; correct it or drop the column with {}",
+            column.name,
+            size,
+            IN_ROW,
+            option("exclude", column.name),
         )
     return values
 
@@ -230,9 +239,12 @@ def _text(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> C
         row = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
         raise RowError(
             row,
-            f"column '{column.name}' has '{shortened(str(column[row]), 40)}' {IN_ROW} "
-            f"where other rows have numbers; correct it or drop the column with "
-            f"{option('exclude', column.name)}",
+            "column '{}' has '{}' {} where other rows have numbers; correct it or drop "
+            "the column with {}",
+            column.name,
+            shortened(str(column[row]), 40),
+            IN_ROW,
+            option("exclude", column.name),
         )
     why = "" if chosen else identifier(column, present, part)
     if why:

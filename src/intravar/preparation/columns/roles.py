@@ -144,7 +144,7 @@ def assign_roles(columns: Sequence[str], request: Request) -> Roles:
         if asked_for in (physician, decision):
             other = "one who decided" if asked_for == physician else "decision"
             raise InputError(
-                f"{option(role)} names '{asked_for}', which is the {other}; name another"
+                "{} names '{}', which is the {}; name another", option(role), asked_for, other
             )
     for name in listed or ():
         if name in (physician, decision):
@@ -154,8 +154,8 @@ def assign_roles(columns: Sequence[str], request: Request) -> Roles:
     kept = tuple(name for name in (columns if listed is None else listed) if name not in left_out)
     if not kept:
         raise InputError(
-            "no covariate is left to compare by; name some with "
-            f"{option('covariates')} or exclude fewer"
+            "no covariate is left to compare by; name some with {} or exclude fewer",
+            option("covariates"),
         )
     chosen = listed is not None
     return Roles(

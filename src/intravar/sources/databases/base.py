@@ -100,9 +100,9 @@ def read_database(
 def chosen_query(database: Database, table: str | None, query: str | None, name: str) -> str:
     """Return the query that is asked: as given, or all of a table."""
     if table is not None and query is not None:
-        raise InputError(f"give {option('table')} or {option('query')}, not both")
+        raise InputError("give {} or {}, not both", option("table"), option("query"))
     if query is not None and not query.strip():
-        raise InputError(f"{option('query')} is empty; give a SELECT")
+        raise InputError("{} is empty; give a SELECT", option("query"))
     return f"SELECT * FROM {_chosen(database, table, name)}" if query is None else query
 
 
@@ -151,8 +151,12 @@ def _chosen(database: Database, table: str | None, name: str) -> str:
             return quoted(known[0])
         listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
         raise InputError(
-            f"{name} has {len(known)} tables ({listed}); choose one with {option('table')} or "
-            f"{option('query')}"
+            "{} has {} tables ({}); choose one with {} or {}",
+            name,
+            len(known),
+            listed,
+            option("table"),
+            option("query"),
         )
     if table not in known:
         raise unknown_name("table", table, known, remedy=f"{name} has {', '.join(known[:8])}")

@@ -91,14 +91,16 @@ def omop_patients(
         Schema of the tables in a database.
     """
     if window < 0:
-        raise InputError(f"{option('window')} is {window}; give 0 days or more")
+        raise InputError("{} is {}; give 0 days or more", option("window"), window)
     if provider not in ("visit", "drug"):
         raise InputError(f"provider '{provider}' is not known; give visit or drug")
     drugs = checked_drugs(drug)
     if provider == "drug" and len(drugs) > 1:
         raise InputError(
-            f"{option('provider')} drug is for one drug; several may have several prescribers, so "
-            f"that decisions are those of the visit: give {option('provider')} visit"
+            "{} drug is for one drug; several may have several prescribers, so that "
+            "decisions are those of the visit: give {} visit",
+            option("provider"),
+            option("provider"),
         )
     with closing(OmopTables(source, schema)) as tables:
         exposures = exposures_of(tables, drugs, descendants=descendants)
@@ -318,6 +320,6 @@ def checked_date(name: str | None, taken: Sequence[str]) -> None:
     if name is None:
         return
     if not name.strip():
-        raise InputError(f"{option('date')} is empty; name the column for the date of the visit")
+        raise InputError("{} is empty; name the column for the date of the visit", option("date"))
     if name in taken or name in _TAKEN:
-        raise InputError(f"{option('date')} is '{name}', which another column is called")
+        raise InputError("{} is '{}', which another column is called", option("date"), name)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, told
 from intravar.sources.databases.base import Database, database_kind, open_database, quoted
 from intravar.sources.databases.urls import without_password
 from intravar.sources.paths import existing, open_zip, read_member
@@ -32,8 +32,9 @@ class OmopTables:
         if "person" not in self._tables:
             self.close()
             raise InputError(
-                f"'{self.name}' has no table 'person'; an OMOP CDM database has one"
-                + ("" if schema else f" (is it in a schema? name it with {option('schema')})")
+                "'{}' has no table 'person'; an OMOP CDM database has one{}",
+                self.name,
+                "" if schema else told(" (is it in a schema? name it with {})", option("schema")),
             )
 
     def close(self) -> None:
