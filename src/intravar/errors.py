@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,10 +52,14 @@ class Option(NamedTuple):
         )
 
     @property
-    def on_command_line(self) -> str:
-        """The flag, with its value."""
+    def flag(self) -> str:
+        """What it is called on the command line, with its value."""
         flag = flag_of(self.name)
         return flag if self.value is None else f"{flag} {shlex.quote(self.value)}"
+
+    def naming(self, how: Callable[[Option], str]) -> str:
+        """Say it as somebody calls options."""
+        return how(self)
 
 
 #: How messages name one.
@@ -81,7 +85,7 @@ class Told(str):
     Examples
     --------
     >>> message = told("choose one of {:,} with {}", 2000, option("table", "visits"))
-    >>> message, message.on_command_line
+    >>> message, message.naming(lambda each: each.flag)
     ("choose one of 2,000 with table='visits'", 'choose one of 2,000 with --table visits')
     """
 
@@ -89,10 +93,9 @@ class Told(str):
     template: str
     values: tuple[object, ...]
 
-    @property
-    def on_command_line(self) -> str:
-        """The message with options as flags."""
-        return self.template.format(*(as_flags(value) for value in self.values))
+    def naming(self, how: Callable[[Option], str]) -> str:
+        """Say it as somebody calls options."""
+        return self.template.format(*(naming(value, how) for value in self.values))
 
     def in_row(self, row: int) -> Told:
         """Return the message about a row."""
@@ -113,9 +116,10 @@ def told(template: str, *values: object) -> Told:
     return made
 
 
-def as_flags(value: object) -> object:
-    """Return what the command line says: an option as a flag, a message with flags in it."""
-    return getattr(value, "on_command_line", value)
+def naming(value: object, how: Callable[[Option], str]) -> object:
+    """Return a value of a message with the options in it as somebody calls them."""
+    said: Callable[..., str] | None = getattr(value, "naming", None)
+    return value if said is None else said(how)
 
 
 class InputError(ValueError):
@@ -132,8 +136,6 @@ class InputError(ValueError):
 
     Attributes
     ----------
-    on_command_line
-        The message with options in the words of the command line.
     message
         As it was raised; a :class:`intravar.wording.Sentence` can be said in other words.
 
@@ -147,7 +149,15 @@ class InputError(ValueError):
     def __init__(self, message: str, *values: object) -> None:
         self.message = told(message, *values) if values else message
         super().__init__(str(self.message))
-        self.on_command_line = str(as_flags(self.message))
+
+    def naming(self, how: Callable[[Option], str]) -> str:
+        """Return the message with options as somebody calls them."""
+        return str(naming(self.message, how))
+
+    @property
+    def on_command_line(self) -> str:
+        """The message with options as flags."""
+        return self.naming(lambda each: each.flag)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it come back from another process with all it says."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from intravar.errors import InputError, as_flags, option
+from intravar.errors import InputError, Option, naming, option
 from intravar.printable import printable
 
 #: Letters of a word, of a label and of a title at the most.
@@ -187,10 +187,7 @@ class Words(_Forms):
             message = error.message
             if not isinstance(message, Sentence) or self == USUAL:
                 raise
-            flags = {name: as_flags(value) for name, value in message.values.items()}
-            said = InputError(self.said(message))
-            said.on_command_line = self.fill(message.template, **flags)
-            raise said from error
+            raise InputError(Sentence.of(self, message.template, message.values)) from error
 
 
 def with_article(word: str) -> str:
@@ -243,30 +240,30 @@ class Sentence(str):
     "2 claims of an agency in 'patient'"
     """
 
-    __slots__ = ("template", "values")
+    __slots__ = ("template", "values", "words")
     template: str
     values: dict[str, object]
+    words: Words
 
     def __new__(cls, template: str, /, **values: object) -> Sentence:
         """Fill the template with the usual words."""
-        made = super().__new__(cls, USUAL.fill(template, **values))
-        made.template, made.values = template, values
+        return cls.of(USUAL, template, values)
+
+    @classmethod
+    def of(cls, words: Words, template: str, values: dict[str, object]) -> Sentence:
+        """Fill the template with some words."""
+        made = super().__new__(cls, words.fill(template, **values))
+        made.template, made.values, made.words = template, values, words
         return made
 
-    @property
-    def on_command_line(self) -> str:
-        """The sentence with options as flags."""
-        return USUAL.fill(
-            self.template, **{name: as_flags(value) for name, value in self.values.items()}
-        )
+    def naming(self, how: Callable[[Option], str]) -> str:
+        """Say it as somebody calls options."""
+        called = {name: naming(value, how) for name, value in self.values.items()}
+        return self.words.fill(self.template, **called)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it go to another process whole."""
-        return _sentence, (self.template, self.values)
-
-
-def _sentence(template: str, values: dict[str, object]) -> Sentence:
-    return Sentence(template, **values)
+        return Sentence.of, (self.words, self.template, self.values)
 
 
 def pair_of(asked: str | None, usual: tuple[str, str]) -> tuple[str, str]:

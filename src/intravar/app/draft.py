@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, Option, flag_of
 from intravar.preparation.columns.kinds import understand
 from intravar.request import Request, is_request_file, read_request
 from intravar.text import shortened
@@ -38,7 +38,6 @@ CONDITIONS = 4
 #: Fields that are not read one by one from a form.
 _ELSEWHERE = ("physician", "decision", "covariates", *USES, "label", "where")
 _PLAIN = re.compile(r"[^\W\d][\w.]*")
-_FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -188,17 +187,17 @@ def condition(column: str, operator: str, value: str) -> str:
     return f"{name} {operator} {_value(value.strip())}"
 
 
-def on_screen(text: str) -> str:
-    """Return a message of the command line with its options as the screen calls them.
+def on_screen(option: Option) -> str:
+    """Return an option of a message as the screen calls it.
 
     Examples
     --------
-    >>> on_screen("give --decider-word judge,judges")
-    'give “Whoever decides, one and several” judge,judges'
+    >>> on_screen(Option("decider_word", "judge,judges"))
+    '“Whoever decides, one and several” judge,judges'
     """
-    return _FLAG.sub(
-        lambda flag: f"“{ON_SCREEN[flag[0]]}”" if flag[0] in ON_SCREEN else flag[0], text
-    )
+    label = ON_SCREEN.get(flag_of(option.name))
+    value = "" if option.value is None else f" {option.value}"
+    return option.flag if label is None else f"“{label}”{value}"
 
 
 def _free(column: str) -> bool:
@@ -275,7 +274,7 @@ def seen(column: pl.Series) -> ColumnSeen:
         found = understand(column)
         kind, note = str(found.kind), found.note
     except InputError as error:
-        kind, note = "unclear", error.on_command_line
+        kind, note = "unclear", error.naming(on_screen)
     few = distinct.sort().to_list() if len(distinct) <= MOST_VALUES else []
     return ColumnSeen(
         column.name,

@@ -124,6 +124,7 @@ class Helper:
 def serve() -> None:
     """Answer questions from standard input until it closes."""
     from intravar.app import tasks
+    from intravar.app.draft import on_screen
     from intravar.defects import defect_lines
     from intravar.errors import machine_fault
 
@@ -135,7 +136,7 @@ def serve() -> None:
         try:
             told = ["answer", getattr(tasks, task)(**given)]
         except InputError as error:
-            told = ["refused", error.on_command_line]
+            told = ["refused", error.naming(on_screen)]
         except Exception as error:
             fault = machine_fault(error)
             told = ["refused", fault] if fault else ["defect", "; ".join(defect_lines(error))]

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
-from intravar.app.draft import CONDITIONS, FIELDS, OPERATORS, READING, USES, on_screen
+from intravar.app.draft import CONDITIONS, FIELDS, OPERATORS, READING, USES
 from intravar.app.places import key_of, size_words
 from intravar.documents.colours import INKS, style_of
 from intravar.version import __version__
@@ -27,7 +27,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"size": size_words, "key": key_of, "on_screen": on_screen}
+    environment.filters |= {"size": size_words, "key": key_of}
     environment.globals |= {"steps": STEPS, "version": __version__, "n_conditions": CONDITIONS}
     environment.globals |= {"operators": OPERATORS, "uses": USES}
     environment.globals |= {"fields": FIELDS, "reading": READING}

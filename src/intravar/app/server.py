@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from intravar.app import results, tables
 from intravar.app.desk import Desk, WaitingError
-from intravar.app.draft import Draft
+from intravar.app.draft import Draft, on_screen
 from intravar.app.guard import Guard
 from intravar.app.helper import DefectError
 from intravar.app.places import OutsideError, Places, key_of
@@ -81,7 +81,7 @@ async def _told(request: Request, error: Exception) -> Response:
         words = "there is no such screen; go back to the first one"
     elif isinstance(error, InputError):
         status, title = 403 if isinstance(error, OutsideError) else 400, "That did not work"
-        words = error.on_command_line
+        words = error.naming(on_screen)
     elif isinstance(error, OSError):
         title = "That did not work"
         words = machine_fault(error) or f"a file could not be read or written: {error}"

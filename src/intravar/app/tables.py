@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from intravar.app.desk import Desk
-from intravar.app.draft import READING, Draft, opened
+from intravar.app.draft import READING, Draft, on_screen, opened
 from intravar.app.job import Job
 from intravar.app.places import OutsideError, plain_name
 from intravar.app.rendering import screen
@@ -126,7 +126,7 @@ async def table(request: Request) -> Response:
             draft.request()
             return _to(f"/check/{draft.id}")
         except InputError as refused:
-            error = refused.on_command_line
+            error = refused.naming(on_screen)
     seen: dict[str, Any] | None = None
     try:
         seen = await desk.answer(
@@ -139,7 +139,7 @@ async def table(request: Request) -> Response:
     except OutsideError:
         raise
     except InputError as refused:
-        error = error or refused.on_command_line
+        error = error or refused.naming(on_screen)
     status = 400 if error else 200
     return screen("table", status, draft=draft, seen=seen, error=error, asked=draft.asked)
 

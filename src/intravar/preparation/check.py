@@ -103,7 +103,7 @@ class Check:
     def same_lines(self) -> list[str]:
         """Name the sets of covariates that say the same."""
         return [
-            f"{', '.join(names)} say the same; is one of them enough (--exclude)?"
+            f"{', '.join(names)} say the same; is one of them enough?"
             for names in self.prepared.same
         ]
 

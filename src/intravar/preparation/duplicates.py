@@ -204,13 +204,13 @@ def learn_copies(
     many = f"{_about(alike)} pairs of rows are the same in everything that is recorded"
     if alike > SURELY * by_chance + 3 * np.sqrt(by_chance):
         return CopyRule(tuple(described)), (
-            f"{many}, where chance would give {_about(by_chance)}: they count as copies; keep them "
-            "with --repeated all"
+            f"{many}, where chance would give {_about(by_chance)}: they count as copies, unless "
+            "all repeated rows are asked for"
         )
     return None, (
         Sentence(
             "{many}, about as many as chance gives: they count as different {cases}; "
-            "name the {case} with --patient if they are not",
+            "name the column that tells {cases} apart if they are not",
             many=many,
         )
     )
