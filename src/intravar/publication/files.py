@@ -24,7 +24,7 @@ from intravar.publication import results
 from intravar.publication.results import Decision, Published
 from intravar.request import Request, request_of
 
-#: Raised whenever a field of the files is added, renamed or taken away.
+#: Raised by a release whose files have other fields than those of the one before.
 SCHEMA = 1
 WHAT = "measurement"
 SUMMARY, CHECKS, DIAGNOSTICS = "summary.json", "checks.json", "diagnostics.json"
