@@ -55,10 +55,11 @@ def column_order(X: FloatArray, code: IntArray, decision: npt.ArrayLike) -> IntA
         # Columns that are each other's mirror image tie though they differ. One of them is marked,
         # whichever it is, and tells the others apart.
         tied = (hashes[:, order[1:]] == hashes[:, order[:-1]]).all(axis=0)
-        mirrored = [at for at in np.flatnonzero(tied) if _differ(bits, *order[at : at + 2])]
-        if not mirrored:
+        pairs = (order[at : at + 2] for at in np.flatnonzero(tied))
+        mirrored = next((pair for pair in pairs if _differ(bits, *pair)), None)
+        if mirrored is None:
             return order
-        marks[order[mirrored[0]]] = np.count_nonzero(marks) + 1
+        marks[mirrored[0]] = np.count_nonzero(marks) + 1
 
 
 def row_hashes(X: FloatArray) -> HashArray:

@@ -46,7 +46,6 @@ LOOKS = {
     "comment-ground": Look("#ffffff", "#16161a"),
     "card": Look("#f7f7f9", "#1e1e23"),
 }
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
 def style_of(looks: Mapping[str, Look]) -> str:
@@ -64,7 +63,7 @@ def style_of(looks: Mapping[str, Look]) -> str:
 
 
 #: What comes with typst: the same letters on every machine.
-PAPER_FONT = "Libertinus Serif"
+FONT = "Libertinus Serif"
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK = re.compile(r"@[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
@@ -81,7 +80,7 @@ def style_on_paper(css: str, looks: Mapping[str, Look]) -> str:
     for selector, body in _RULE.findall(plain):
         if ":" not in selector:
             coloured = _coloured(body, looks)
-            rules.append(f"{selector.strip()}{{{_FAMILY.sub(repr(PAPER_FONT), coloured).strip()}}}")
+            rules.append(f"{selector.strip()}{{{_FAMILY.sub(repr(FONT), coloured).strip()}}}")
     return "".join(rules)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, cast
 
-from intravar.documents.colours import PAPER_FONT
+from intravar.documents.colours import FONT
 from intravar.errors import InputError, unknown_name
 
 #: By format the packages that make it. Pictures in a text are drawn by typst as well.
@@ -59,7 +59,7 @@ _PICTURE = b"""
 
 def portable(template: str, content: Mapping[str, Any]) -> bytes:
     """Return a PDF of a typst file that reads `json(bytes(sys.inputs.data))`; `font` is added."""
-    data = json.dumps(dict(content) | {"font": PAPER_FONT}, ensure_ascii=False)
+    data = json.dumps(dict(content) | {"font": FONT}, ensure_ascii=False)
     return _compiled(template.encode(), data, "pdf")
 
 
