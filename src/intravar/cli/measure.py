@@ -12,7 +12,6 @@ import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_leaks, print_left_out, print_request
-from intravar.errors import InputError
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
@@ -71,13 +70,6 @@ def measure(
             if settings.kept_in is not None and settings.kept_in.is_dir():
                 progress.note(KEPT.format(folder=settings.kept_in))
             raise
-        except InputError as error:
-            if not piped:
-                raise
-            # Whoever started this shows it on a screen.
-            from intravar.app.draft import on_screen
-
-            raise InputError(error.naming(on_screen)) from error
         progress.step("writing the report")
         published = intravar.write_measurement(
             found,

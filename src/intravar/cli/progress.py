@@ -21,6 +21,7 @@ from rich.segment import Segment
 from rich.table import Table as Table
 from rich.text import Text as Text
 
+from intravar.errors import InputError
 from intravar.printable import printable
 
 
@@ -95,8 +96,12 @@ class StepLines:
         threading.Thread(target=_interrupt_when_closed, daemon=True).start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        return None
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
+        if isinstance(error, InputError):
+            # That program is the app, whose screens call options by their fields.
+            from intravar.app.draft import on_screen
+
+            raise InputError(error.naming(on_screen)) from error
 
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.runs.engines.Listener`."""
