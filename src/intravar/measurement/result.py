@@ -168,7 +168,7 @@ class Measurement:
 
     @property
     def verdict(self) -> str:
-        """How much the data bear, in a word or three."""
+        """What the data support, in two or three words."""
         return "not interpretable" if self.judged is None else self.judged.level
 
     @property
