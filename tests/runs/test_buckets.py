@@ -11,11 +11,11 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
-from intravar.measurement.beyond import OneDecision, with_everybody
+from intravar.measurement.beyond import with_everybody, with_patients
 from intravar.measurement.cases.behind import MOST_PAIRS, REVIEW
 from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
-from intravar.measurement.result import Fitted, Measurement
+from intravar.measurement.result import Fitted, Measurement, OneDecision
 from intravar.measurement.scores import Scores
 from intravar.measurement.strata import course_of, learn_dated, subgroups
 from intravar.observed import Observed
@@ -203,7 +203,7 @@ def test_subgroups_and_periods_are_of_everybody(
     course = course_of(tables[0], each.physicians, found.prepared, 0, each.learned_from)
     monkeypatch.setattr("intravar.measurement.strata._noise", lambda *_: None)
     # Whether a rule changed is judged by those who were learned from, as in a small table.
-    alone = one.with_patients()
+    alone = with_patients(one)
     assert alone.patients is not None
     assert course.gain == course_of(alone.patients, each.physicians, found.prepared, 0).gain
     assert course.gain != course_of(tables[0], each.physicians, found.prepared, 0).gain
@@ -254,7 +254,7 @@ def test_a_run_that_was_ended_goes_on(
     again, _ = scored(path, RunSettings(n_jobs=1, folder=folder))
     assert_same(again, scores)
     assert set(rest) == set(range(max(rest) + 1)) - {read[1]}
-    buckets.clear_unfinished(RunSettings(folder=folder))
+    RunSettings(folder=folder).clear_unfinished()
     assert not folder.exists()
 
 

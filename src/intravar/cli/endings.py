@@ -17,7 +17,6 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from intravar import cli
-from intravar.defects import defect_lines
 from intravar.errors import InputError, machine_fault
 from intravar.printable import printable
 from intravar.version import __version__
@@ -82,6 +81,9 @@ def _run(command: Callable[[], object]) -> int:
             if words := machine_fault(error):
                 _complain(words)
                 return BAD_INPUT
+            # Loaded where it is asked for: once nothing else helps.
+            from intravar.defects import defect_lines
+
             _complain("\nintravar: ".join(defect_lines(error)))
             return DEFECT
         return code

@@ -79,7 +79,7 @@ def measure(
             pairs_in_report=pairs_in_report,
             replace=replace,
         )
-        runs.clear_unfinished(settings)
+        settings.clear_unfinished()
     if as_json:
         tables = {name: rows.to_dicts() for name, rows in publication.tables_of(published).items()}
         typer.echo(json.dumps(publication.plain(published) | tables, default=str))

@@ -10,7 +10,7 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
-from intravar.estimators.evidence import Predictions
+from intravar.estimators.evidence import Predictions, with_n_apart
 from intravar.inference.intervals import LEVEL, Half, Interval, TwoHalves
 from intravar.learning.bins import MOST_SEEN
 from intravar.observed import Observed
@@ -151,7 +151,7 @@ class Predictability(CommonEstimator):
             self.pooled_,
             self.expected_,
             self.gain_,
-            self.differences_,
+            with_n_apart(self.differences_, observed),
             self._bound.raw,
         )
 

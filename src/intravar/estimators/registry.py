@@ -54,8 +54,10 @@ METHODS = Methods(
         "rate": "rate.Rate",
     }
 )
+#: The name of the method that counts.
+REPEATS = "repeats"
 #: What can be told about every method, the one that takes cases instead of covariates included.
-DESCRIBED = Methods({**METHODS.data, "repeats": "repeats.Repeats"})
+DESCRIBED = Methods({**METHODS.data, REPEATS: "repeats.Repeats"})
 #: Methods that measure by default, the best that is there first.
 PREFERRED = ("predictability", "latent-rule")
 

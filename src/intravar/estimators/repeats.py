@@ -12,12 +12,10 @@ import polars as pl
 from intravar.arrays import FloatArray
 from intravar.checks import checked_decision, checked_physician, physician_or_groups
 from intravar.errors import InputError
-from intravar.estimators.evidence import Estimand
+from intravar.estimators.evidence import NO_REPEATS, Estimand
 from intravar.frames import handed_back, is_pandas
 from intravar.inference.intervals import LEVEL, checked_level, share_interval
 from intravar.inference.reliability import Scale
-
-NO_REPEATS = "no case was seen twice"
 
 
 class Repeats:

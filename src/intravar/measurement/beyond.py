@@ -3,136 +3,110 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
-from intravar.estimators import CommonEstimator, Estimator
+from intravar.estimators import CommonEstimator
 from intravar.estimators.base import Reader
 from intravar.inference import Interval
 from intravar.measurement.cases.behind import REVIEW, CaseFinder
 from intravar.measurement.cases.pairs import AlikeScale
-from intravar.measurement.result import BeyondCases, Fitted
-from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import Scores, SeenTwice
-from intravar.preparation.check import Beyond, Check
+from intravar.measurement.result import BeyondCases, Fitted, OneDecision
+from intravar.measurement.scores import Scores
+from intravar.preparation.check import Beyond
 from intravar.preparation.physicians import Panels
 from intravar.preparation.prepare import Prepared
-from intravar.runs.readings import Others, ReadBy, panel_table, patient_table, with_n_apart
+from intravar.runs.buckets import read_others
+from intravar.runs.readings import Others, ReadBy, panel_table, patient_table
 from intravar.runs.settings import RunSettings
 
 
-@dataclass(frozen=True, eq=False)
-class OneDecision:
-    """One decision of a measurement, as far as that has come.
+def with_patients(one: OneDecision) -> OneDecision:
+    """Return the same with the predictions of the patients that were learned from."""
+    observed = one.check.prepared.observed
+    codes = np.arange(len(observed.named))
+    patients = _predicted(one, codes)
+    return replace(one, patients=patients, learned_from=patients, physicians=observed.named)
 
-    It begins with what was learned: `fitted` methods by name, the one that measures first; the
-    `rule`; cases seen twice in `repeats`; the method `predicting` every patient where something
-    rests on that, and the same `dated`, learned with the period as one covariate more. With
-    everybody, scores and counts are those of all; `patients` has their predictions, `learned_from`
-    those of the patients who were learned from (see :func:`intravar.runs.readings.patient_table`);
-    their numbers mean `physicians`. `cases` are those of physicians beyond the sample.
-    """
 
-    check: Check
-    fitted: dict[str, Fitted]
-    rule: SuggestedRule | None = None
-    repeats: SeenTwice | None = None
-    warnings: tuple[str, ...] = ()
-    predicting: tuple[str, Fitted] | None = None
-    dated: Estimator | None = None
-    patients: pl.DataFrame | None = None
-    learned_from: pl.DataFrame | None = None
-    physicians: pl.Series | None = None
-    cases: BeyondCases | None = None
+def _predicted(one: OneDecision, codes: IntArray) -> pl.DataFrame | None:
+    """Return predictions of the patients that were learned from, if they are needed."""
+    if one.predicting is None:
+        return None
+    prepared, dated = one.check.prepared, one.dated
+    return patient_table(
+        one.predicting[1].evidence,
+        prepared.observed,
+        prepared.rows,
+        codes,
+        prepared.dealt,
+        None if dated is None else lambda _: dated,
+    )
 
-    @property
-    def importance(self) -> Mapping[str, float]:
-        """How much decisions depend on each covariate."""
-        return {} if self.rule is None else self.rule.weights
 
-    def with_patients(self) -> OneDecision:
-        """Return the same with the predictions of the patients that were learned from."""
-        observed = self.check.prepared.observed
-        codes = np.arange(len(observed.named))
-        patients = self._predicted(codes)
-        return replace(self, patients=patients, learned_from=patients, physicians=observed.named)
+def read_by(one: OneDecision) -> ReadBy:
+    """Return what physicians beyond the sample are read by."""
+    prepared, beyond = one.check.prepared, one.check.beyond
+    assert beyond is not None
+    assert prepared.recipe is not None
+    models = {name: each.estimator for name, each in one.fitted.items()}
+    if one.predicting is not None:
+        models.setdefault(one.predicting[0], one.predicting[1].estimator)
+    look = CaseFinder(
+        prepared.origin,
+        one.importance,
+        {report.column: report.kind for report in prepared.columns},
+        AlikeScale.of(prepared.observed, prepared.origin, one.importance),
+    )
+    return ReadBy(
+        prepared.recipe,
+        beyond.counts.column,
+        {name: _reader(model) for name, model in models.items()},
+        look,
+        None if one.predicting is None else one.predicting[0],
+        None if one.dated is None else _reader(one.dated),
+    )
 
-    def _predicted(self, codes: IntArray) -> pl.DataFrame | None:
-        """Return predictions of the patients that were learned from, if they are needed."""
-        if self.predicting is None:
-            return None
-        prepared, dated = self.check.prepared, self.dated
-        return patient_table(
-            self.predicting[1].evidence,
-            prepared.observed,
-            prepared.rows,
-            codes,
-            prepared.dealt,
-            None if dated is None else lambda _: dated,
-        )
 
-    def read_by(self) -> ReadBy:
-        """Return what physicians beyond the sample are read by."""
-        prepared, beyond = self.check.prepared, self.check.beyond
-        assert beyond is not None
-        assert prepared.recipe is not None
-        models = {name: each.estimator for name, each in self.fitted.items()}
-        if self.predicting is not None:
-            models.setdefault(self.predicting[0], self.predicting[1].estimator)
-        look = CaseFinder(
-            prepared.origin,
-            self.importance,
-            {report.column: report.kind for report in prepared.columns},
-            AlikeScale.of(prepared.observed, prepared.origin, self.importance),
-        )
-        return ReadBy(
-            prepared.recipe,
-            beyond.counts.column,
-            {name: _reader(model) for name, model in models.items()},
-            look,
-            None if self.predicting is None else self.predicting[0],
-            None if self.dated is None else _reader(self.dated),
-        )
-
-    def with_others(self, others: Others) -> OneDecision:
-        """Return the same with everybody: scores, counts, cases and predictions of all."""
-        check, beyond = self.check, self.check.beyond
-        assert beyond is not None
-        prepared, named = check.prepared, beyond.census.named
-        place = {str(each): code for code, each in enumerate(named.to_list())}
-        sampled = np.array([place[str(each)] for each in prepared.observed.physicians])
-        whole = np.isin(sampled, beyond.drawn.codes[beyond.drawn.whole])
-        fitted = {
-            name: of_everybody(name, each, others, prepared, beyond, sampled, whole)
-            for name, each in self.fitted.items()
-        }
-        # Physicians of whom a part is in the sample were read as a whole: they count there.
-        once = whole_share(beyond)
-        counted = counted_once(beyond.dropped, others.dropped, once, beyond.counts.dropped)
-        filled = counted_once(prepared.filled, others.filled, once)
-        scores = next(iter(fitted.values())).scores
-        patients = learned_from = self._predicted(sampled)
-        if learned_from is not None:
-            inside = pl.col("code").is_in(sampled[whole].tolist())
-            patients = pl.concat([learned_from.filter(inside), others.predicted])
-        return replace(
-            self,
-            check=replace(
-                check,
-                prepared=replace(prepared, dropped=counted, filled=filled),
-                panels=Panels.of(
-                    scores.physician, scores.n_patients, scores.n_for, check.request.min_panel
-                ),
+def with_others(one: OneDecision, others: Others) -> OneDecision:
+    """Return the same with everybody: scores, counts, cases and predictions of all."""
+    check, beyond = one.check, one.check.beyond
+    assert beyond is not None
+    prepared, named = check.prepared, beyond.census.named
+    place = {str(each): code for code, each in enumerate(named.to_list())}
+    sampled = np.array([place[str(each)] for each in prepared.observed.physicians])
+    whole = np.isin(sampled, beyond.drawn.codes[beyond.drawn.whole])
+    fitted = {
+        name: of_everybody(name, each, others, prepared, beyond, sampled, whole)
+        for name, each in one.fitted.items()
+    }
+    # Physicians of whom a part is in the sample were read as a whole: they count there.
+    once = whole_share(beyond)
+    counted = counted_once(beyond.dropped, others.dropped, once, beyond.counts.dropped)
+    filled = counted_once(prepared.filled, others.filled, once)
+    scores = next(iter(fitted.values())).scores
+    patients = learned_from = _predicted(one, sampled)
+    if learned_from is not None:
+        inside = pl.col("code").is_in(sampled[whole].tolist())
+        patients = pl.concat([learned_from.filter(inside), others.predicted])
+    return replace(
+        one,
+        check=replace(
+            check,
+            prepared=replace(prepared, dropped=counted, filled=filled),
+            panels=Panels.of(
+                scores.physician, scores.n_patients, scores.n_for, check.request.min_panel
             ),
-            fitted=fitted,
-            patients=patients,
-            learned_from=learned_from,
-            physicians=named,
-            cases=_cases(others, named),
-        )
+        ),
+        fitted=fitted,
+        patients=patients,
+        learned_from=learned_from,
+        physicians=named,
+        cases=_cases(others, named),
+    )
 
 
 def _reader(model: object) -> Reader:
@@ -164,13 +138,10 @@ def with_everybody(
 
     `told` hears how many buckets of how many are read.
     """
-    # Loaded where it is asked for: a table that is not larger than the sample needs nothing of it.
-    from intravar.runs.buckets import read_others
-
     checks = {name: each.check for name, each in decisions.items()}
-    by = {name: each.read_by() for name, each in decisions.items()}
+    by = {name: read_by(each) for name, each in decisions.items()}
     others = read_others(checks, by, settings, told)
-    return {name: each.with_others(others[name]) for name, each in decisions.items()}
+    return {name: with_others(each, others[name]) for name, each in decisions.items()}
 
 
 def of_everybody(
@@ -196,7 +167,7 @@ def of_everybody(
     evidence = evidence.with_physicians(table)
     if evidence.differences is not None:
         evidence = evidence.with_differences(
-            _differences(evidence.differences, others, prepared, beyond, sampled[whole])
+            _differences(evidence.differences, others, beyond, sampled[whole])
         )
     scores = Scores(
         census.named[table["code"]],
@@ -214,15 +185,10 @@ def of_everybody(
 
 
 def _differences(
-    differences: pl.DataFrame,
-    others: Others,
-    prepared: Prepared,
-    beyond: Beyond,
-    whole: IntArray,
+    differences: pl.DataFrame, others: Others, beyond: Beyond, whole: IntArray
 ) -> pl.DataFrame:
     inside = beyond.census.named.cast(pl.String)[whole].to_list()
-    own = with_n_apart(differences, prepared.observed)
-    own = own.with_columns(pl.col("physician").cast(pl.String))
+    own = differences.with_columns(pl.col("physician").cast(pl.String))
     own = own.filter(pl.col("physician").is_in(inside))
     read = named_in(others.differences, beyond.census.named)
     return pl.concat([own, read.select(own.columns)], how="vertical_relaxed")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -16,14 +17,17 @@ from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Anchors, Evidence
-from intravar.estimators.repeats import Repeats
+from intravar.estimators.evidence import Evidence
 from intravar.inference import spearman_brown, split_half
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import stream
+
+if TYPE_CHECKING:
+    from intravar.estimators.evidence import Anchors
+    from intravar.estimators.repeats import Repeats
 
 #: Fractions of the caliper at which the pairs are looked at again.
 SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)

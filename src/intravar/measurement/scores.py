@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,7 @@ from scipy.stats import spearmanr
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence, RepeatedCases
-from intravar.estimators.repeats import NO_REPEATS, Repeats
+from intravar.estimators.evidence import NO_REPEATS, Evidence, RepeatedCases
 from intravar.inference import Interval, assess
 from intravar.inference.intervals import share_interval
 from intravar.inference.reliability import Scale
@@ -32,6 +31,9 @@ from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
 from intravar.wording import USUAL, Sentence, Words
 
+if TYPE_CHECKING:
+    from intravar.estimators.repeats import Repeats
+
 #: Physicians below which a rank correlation is not told from chance.
 FEWEST_TOGETHER = 10
 #: What is compared, where nobody knows it better.
@@ -41,8 +43,6 @@ COMPARABLE = Sentence("pairs of comparable {cases}")
 RANKS = ("rank", "rank_low", "rank_high")
 #: Why a range stands in the place of a number.
 RANGE = "the level is not determined: a range for a number"
-#: The name of the method that counts.
-REPEATS = Repeats.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,6 +371,9 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
     cases = prepared.cases
     if cases is None:
         return None
+    # Loaded where it is asked for: few tables name cases that were seen twice.
+    from intravar.estimators.repeats import Repeats
+
     model = Repeats().fit(cases["case"], cases["decision"].to_numpy(), cases["physician"])
     place = {name: at for at, name in enumerate(model.physicians_.tolist())}
     order = np.array([place[str(name)] for name in prepared.observed.physicians], dtype=np.int64)

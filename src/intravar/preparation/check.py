@@ -18,7 +18,7 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import CommonEstimator, Size
-from intravar.estimators.repeats import Repeats
+from intravar.estimators.registry import REPEATS
 from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
@@ -182,7 +182,7 @@ def _checked(
     source: Any, request: Request, spool: Callable[[], Path], whole: bool
 ) -> dict[str, Check]:
     method = request.method or default_method()
-    if method != Repeats.name:
+    if method != REPEATS:
         make_estimator(method)  # an unknown name is refused before a long file is read
     check_period(request.period)
     _refuse_strata(request, method)

@@ -1,4 +1,3 @@
-from .buckets import clear_unfinished
 from .engines import Engine, count_workers, make_engine
 from .settings import RunSettings
 from .store import software_versions
@@ -6,7 +5,6 @@ from .store import software_versions
 __all__ = [
     "Engine",
     "RunSettings",
-    "clear_unfinished",
     "count_workers",
     "make_engine",
     "software_versions",

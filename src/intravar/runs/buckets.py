@@ -32,14 +32,6 @@ _SECTIONS = ("columns", "population", "reading", "methods")
 _BUCKET = f"{OWN}bucket"
 
 
-def clear_unfinished(settings: RunSettings) -> None:
-    """Remove what was kept of a measurement that is finished now."""
-    if settings.kept_in is not None and settings.kept_in.is_dir():
-        parts = Parts(settings.kept_in, {})
-        parts.open()
-        parts.close(finished=True)
-
-
 def read_others(
     checks: Mapping[str, Check],
     decisions: Mapping[str, ReadBy],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -134,7 +134,7 @@ def _read(rows: pl.DataFrame, by: ReadBy) -> Others:
         tables.append(panel_table(name, read, evidence, observed))
         seen = seen or by.look(evidence, portion, source)
         if evidence.differences is not None:
-            differences = with_n_apart(evidence.differences, observed)
+            differences = evidence.differences
         if name == by.predicting:
             codes = observed.named.to_numpy()
             dated = None if by.dated is None else by.dated.read
@@ -205,26 +205,3 @@ def panel_table(
     return table.with_columns(
         pl.Series(name, values) for name, values in evidence.by_physician().items()
     )
-
-
-def with_n_apart(differences: pl.DataFrame, observed: Observed) -> pl.DataFrame:
-    """Say how many patients of a panel have another value of a covariate than most of it."""
-    column = {name: at for at, name in enumerate(observed.names)}
-    panel = {str(name): at for name, at in zip(observed.physicians, observed.panels, strict=True)}
-    counts = [
-        others_than_most(observed.covariates[panel[str(physician)], column[covariate]])
-        for physician, covariate in differences.select("physician", "covariate").iter_rows()
-    ]
-    return differences.with_columns(pl.Series("n_apart", counts, dtype=pl.Int64))
-
-
-def others_than_most(values: Sequence[float] | np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
-    """Return how many values differ from the most frequent one.
-
-    Examples
-    --------
-    >>> others_than_most([0.0, 0.0, 1.0, 2.0])
-    2
-    """
-    _, counts = np.unique(values, return_counts=True)
-    return int(len(values) - counts.max(initial=0))

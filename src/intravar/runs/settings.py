@@ -81,6 +81,16 @@ class RunSettings:
         parse_memory(self.memory)
         make_engine(self.engine, self.n_jobs).check()
 
+    def clear_unfinished(self) -> None:
+        """Remove what was kept of a measurement that is finished now."""
+        if self.kept_in is not None and self.kept_in.is_dir():
+            # Loaded where it is asked for: of a table that fits nothing is kept.
+            from intravar.runs.store import Parts
+
+            parts = Parts(self.kept_in, {})
+            parts.open()
+            parts.close(finished=True)
+
 
 # The old name of the number of processes is taken with a warning.
 RunSettings.__init__ = renamed(workers="n_jobs")(RunSettings.__init__)  # type: ignore[method-assign]

@@ -24,7 +24,6 @@ from intravar.documents.measurement.first import (
     with_figure,
 )
 from intravar.documents.measurement.group import strata_section
-from intravar.documents.measurement.joint import joint_blocks
 from intravar.documents.measurement.rule import rule_section
 from intravar.estimators.registry import described
 from intravar.measurement.verdict import NOTHING
@@ -100,6 +99,9 @@ def report(
     if published.joint is None:
         parts = sections(published, published.first)
     else:
+        # Loaded where it is asked for: one decision needs nothing of it.
+        from intravar.documents.measurement.joint import joint_blocks
+
         parts = joint_blocks(published, published.joint)
         for at, each in enumerate(published.decisions, 1):
             own = [blocks.within(block, at) for block in sections(published, each)]
