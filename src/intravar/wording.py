@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from intravar.errors import InputError, Option, naming, option
-from intravar.printable import printable
+from intravar.errors import InputError, Option, naming, option, printable
 
 #: Letters of a word, of a label and of a title at the most.
 LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 40, 80, 120

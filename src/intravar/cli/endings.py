@@ -17,8 +17,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from intravar import cli
-from intravar.errors import InputError, machine_fault
-from intravar.printable import printable
+from intravar.errors import InputError, machine_fault, printable
 from intravar.version import __version__
 
 BAD_INPUT, DEFECT = 2, 1

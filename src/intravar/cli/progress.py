@@ -21,8 +21,7 @@ from rich.segment import Segment
 from rich.table import Table as Table
 from rich.text import Text as Text
 
-from intravar.errors import InputError
-from intravar.printable import printable
+from intravar.errors import InputError, printable
 
 
 def table(

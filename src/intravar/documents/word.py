@@ -10,7 +10,7 @@ from typing import Any
 from intravar.documents import blocks
 from intravar.documents.colours import LOOKS, key_colour, on_paper
 from intravar.documents.typesetting import CREATED, drawn
-from intravar.printable import printable
+from intravar.errors import printable
 from intravar.tables import Table
 
 #: Fixed timestamp: the same measurement gives the same file.

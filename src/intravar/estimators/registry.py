@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from intravar.checks import physician_or_groups
 from intravar.errors import InputError, unknown_name
 from intravar.estimators.base import Estimator
 from intravar.observed import Observed as Observed
+from intravar.observed import physician_or_groups
 
 
 class Methods(UserDict[str, type[Estimator]]):

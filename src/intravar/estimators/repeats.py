@@ -10,12 +10,12 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.checks import checked_decision, checked_physician, physician_or_groups
 from intravar.errors import InputError
 from intravar.estimators.evidence import NO_REPEATS, Estimand
 from intravar.frames import handed_back, is_pandas
 from intravar.inference.intervals import LEVEL, checked_level, share_interval
 from intravar.inference.reliability import Scale
+from intravar.observed import checked_decision, checked_physician, physician_or_groups
 
 
 class Repeats:

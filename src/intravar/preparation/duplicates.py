@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.content_order import HashArray
+from intravar.panels import HashArray
 from intravar.preparation.columns.roles import Roles, identifier, names_patients
 from intravar.sources.columns.plain import plain_column
 from intravar.wording import Sentence

@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.checks import TRUTH_COLUMNS
 from intravar.errors import counted_among
-from intravar.observed import Observed
+from intravar.observed import TRUTH_COLUMNS, Observed
 from intravar.preparation.columns.encoding import Coding, complete_rows, encode_with, learn_codings
 from intravar.preparation.columns.kinds import Column, Kind, understand, understand_as
 from intravar.preparation.columns.roles import Roles

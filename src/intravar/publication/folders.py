@@ -22,10 +22,16 @@ from typing import Literal, NamedTuple
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option, told
-from intravar.ledger import as_listed, digest, read_listing
 from intravar.publication.files import read_asked
 from intravar.request import Request
-from intravar.writing import check_writable, whole_file, write_private
+from intravar.writing import (
+    as_listed,
+    check_writable,
+    digest,
+    read_listing,
+    whole_file,
+    write_private,
+)
 
 Kind = Literal["measurement", "private"]
 LISTING = "intravar.json"

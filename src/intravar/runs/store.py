@@ -23,9 +23,8 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option
-from intravar.ledger import checksum, record_checksum
 from intravar.runs.readings import BucketRead, Others
-from intravar.writing import make_private_folder, sweep, whole_file
+from intravar.writing import checksum, make_private_folder, record_checksum, sweep, whole_file
 
 _MADE_OF = "made-of.json"
 _DEALT = "dealt.json"

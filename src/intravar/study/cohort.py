@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.checks import (
+from intravar.errors import InputError
+from intravar.observed import (
     DECISION,
     PHYSICIAN,
     TRUTH_COLUMNS,
     checked_decision,
     checked_physician,
 )
-from intravar.errors import InputError
 from intravar.outcomes import MOST_DECISIONS
 from intravar.writing import whole_file
 

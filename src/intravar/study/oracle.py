@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.checks import PHYSICIAN
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL, discordance_interval
+from intravar.observed import PHYSICIAN
 from intravar.outcomes import differ, given_earlier, marginal
 from intravar.study.cohort import Cohort
 

@@ -17,12 +17,11 @@ from intravar.documents.pdf import as_pdf, paper_size
 from intravar.documents.sheet.sheet import sheet, with_figure
 from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
-from intravar.ledger import Ledger
 from intravar.publication import explain
 from intravar.publication.files import read_published, safe_csv
 from intravar.publication.pseudonyms import Addresses
 from intravar.wording import Words
-from intravar.writing import check_writable, make_folder, make_private, write_private
+from intravar.writing import Ledger, check_writable, make_folder, make_private, write_private
 
 #: What each format gives.
 SHEET_FORMATS = ("html", "pdf")
