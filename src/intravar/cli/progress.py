@@ -1,4 +1,4 @@
-"""How work goes on: a bar in a terminal, plain lines elsewhere, JSON for a program.
+"""What commands print with, and how work goes on: a bar in a terminal, plain lines elsewhere.
 
 Nothing that is printed can command the terminal.
 """
@@ -11,8 +11,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterable
-from typing import Any, Literal, NoReturn
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from rich import console
 from rich.live import Live
@@ -22,6 +22,10 @@ from rich.table import Table as Table
 from rich.text import Text as Text
 
 from intravar.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from intravar.request import Request
+    from intravar.wording import Words
 
 
 def table(
@@ -227,3 +231,34 @@ def _worth_a_line(done: int, total: int) -> bool:
 def _time(seconds: float) -> str:
     whole = round(seconds)
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
+
+
+def print_left_out(console: Console, names: list[str], where: str) -> None:
+    """Say which columns the terminal has no room for."""
+    if names:
+        told = f"({', '.join(names)} not shown in {console.width} columns; {where})"
+        console.say(told)
+
+
+def print_request(
+    console: Console, request: Request, seconds: Mapping[str, float] | None = None
+) -> None:
+    """Print what was asked for, and what the steps took if that is known."""
+    console.print()
+    console.say(request.to_toml().rstrip())
+    for name, value in (seconds or {}).items():
+        console.say(f"{name}: {value:.1f} s")
+
+
+def print_leaks(console: Console, lines: list[str], words: Words) -> None:
+    """Say loudly which columns may give the decision away."""
+    if not lines:
+        return
+    console.print()
+    console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
+    console.say(*(f"  {line}" for line in lines), style="red")
+    told = (
+        "If a column is known only after the decision, name it with --after; "
+        "compared by it, every {decider} looks consistent."
+    )
+    console.say(words.fill(told))
