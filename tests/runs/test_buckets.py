@@ -11,9 +11,9 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
+from intravar.estimators.evidence import AGAINST, PAIR, SURPRISE
 from intravar.measurement.beyond import with_everybody, with_patients
-from intravar.measurement.cases.behind import MOST_PAIRS, REVIEW
-from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of
+from intravar.measurement.cases.tables import MOST_REVIEWED, cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import Fitted, Measurement, OneDecision
 from intravar.measurement.scores import Scores
@@ -153,10 +153,10 @@ def test_pairs_of_everybody_can_be_reviewed(found: Measurement):
         assert weight >= 1
     assert found.beyond_cases is not None
     kept = found.beyond_cases.pairs
-    assert kept["physician"].value_counts()["count"].max() <= MOST_PAIRS
+    assert kept["physician"].value_counts()["count"].max() <= MOST_REVIEWED
     # What is kept stands for all pairs of its physician.
     assert kept["weight"].sum() > 1.5 * kept.height
-    assert not cases_of(found)["kind"].is_in([REVIEW]).any()
+    assert cases_of(found)["kind"].is_in([SURPRISE, AGAINST, PAIR]).all()
 
 
 def test_buckets_and_processes_change_no_bit(

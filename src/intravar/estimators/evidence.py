@@ -20,7 +20,7 @@ from intravar.panels import PanelDecisions
 from intravar.wording import Sentence
 
 if TYPE_CHECKING:
-    from intravar.latent.anchors import Anchors
+    from intravar.latent.anchors import Anchors as Anchors
 
 #: What a score aims at; see docs/glossary.md. "order" ranks physicians on a scale of its own.
 Estimand = Literal["comparable", "eligible", "repeated", "order"]

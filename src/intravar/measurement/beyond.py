@@ -12,8 +12,8 @@ from intravar.arrays import BoolArray, IntArray
 from intravar.estimators import CommonEstimator
 from intravar.estimators.base import Reader
 from intravar.inference import Interval
-from intravar.measurement.cases.behind import REVIEW, CaseFinder
 from intravar.measurement.cases.pairs import AlikeScale
+from intravar.measurement.cases.tables import CaseFinder, ranked_kinds
 from intravar.measurement.result import BeyondCases, Fitted, OneDecision
 from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond
@@ -56,10 +56,8 @@ def read_by(one: OneDecision) -> ReadBy:
     if one.predicting is not None:
         models.setdefault(one.predicting[0], one.predicting[1].estimator)
     look = CaseFinder(
-        prepared.origin,
-        one.importance,
-        {report.column: report.kind for report in prepared.columns},
         AlikeScale.of(prepared.observed, prepared.origin, one.importance),
+        ranked_kinds(prepared, one.importance),
     )
     return ReadBy(
         prepared.recipe,
@@ -105,28 +103,15 @@ def with_others(one: OneDecision, others: Others) -> OneDecision:
         patients=patients,
         learned_from=learned_from,
         physicians=named,
-        cases=_cases(others, named),
+        cases=BeyondCases(
+            *(named_in(each, named) for each in (others.cases, others.pairs, others.patients))
+        ),
     )
 
 
 def _reader(model: object) -> Reader:
     assert isinstance(model, CommonEstimator)
     return model.reader()
-
-
-def _cases(others: Others, physicians: pl.Series) -> BeyondCases:
-    """Return the cases of physicians beyond the sample, by their names."""
-    both = named_in(others.cases, physicians)
-    pairs = both.filter(pl.col("kind") == REVIEW).select(
-        "physician",
-        pl.col("patient").alias("first"),
-        pl.col("other").alias("second"),
-        "distance",
-        "different",
-        "weight",
-    )
-    cases = both.filter(pl.col("kind") != REVIEW).drop("different", "weight")
-    return BeyondCases(cases, pairs, named_in(others.patients, physicians))
 
 
 def with_everybody(

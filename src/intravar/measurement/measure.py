@@ -23,8 +23,8 @@ from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import REPEATS, introduce
 from intravar.inference.group import Group
-from intravar.measurement.cases.behind import cases_behind
-from intravar.measurement.cases.pairs import pairs_behind
+from intravar.measurement.cases.pairs import AlikeScale, pairs_behind
+from intravar.measurement.cases.tables import cases_behind
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.grounds import appraise
 from intravar.measurement.halves import some_panels
@@ -222,8 +222,8 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
             scores, min_panel=request.min_panel, min_reliability=request.min_reliability
         )
         pairs = pairs_behind(main.evidence, prepared.observed)
-        shown = (main.evidence, prepared.observed, prepared.origin, rule.weights, pairs)
-        cases = cases_behind(*shown)
+        scale = AlikeScale.of(prepared.observed, prepared.origin, rule.weights)
+        cases = cases_behind(main.evidence, prepared.observed, scale, pairs)
     with steps.step("diagnostics", 5):
         by_method = {name: each.scores for name, each in fitted.items()}
         diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)

@@ -107,7 +107,7 @@ class Measurement:
         Pairs of comparable patients: positions of the panel and of both patients among
         `check.prepared`, distance, discordant.
     cases
-        Decisions that show the scores at work, see :mod:`intravar.measurement.cases.behind`.
+        Decisions that show the scores at work, see :mod:`intravar.measurement.cases.tables`.
     rule
         The rule that the data suggest.
     diagnostics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,8 +20,10 @@ from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe
 from intravar.preparation.sample import CODE
 from intravar.sources.reading import OWN, ROW
 
-#: Finds cases, and the patients in them, in a bucket: evidence, patients, rows of the source.
-Look: TypeAlias = Callable[[Evidence, Portion, IntArray], tuple[pl.DataFrame, pl.DataFrame]]
+#: Cases, pairs to review, and the patients in either.
+Seen: TypeAlias = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+#: Finds them in a bucket: evidence, patients, rows of the source.
+Look: TypeAlias = Callable[[Evidence, Portion, IntArray], Seen]
 
 #: Columns of every reading, whatever the method.
 SCHEMA = {
@@ -82,18 +84,23 @@ class Others:
     """What was read of physicians beyond the sample, for one decision; they are told by number.
 
     `panels` has a row per method and physician, `differences` the covariates that each weighs
-    otherwise, `cases` and `patients` the decisions that show scores at work and who is in them,
-    `predicted` the predictions of every patient where they are needed; rows `dropped` go by reason,
-    cells `filled` by covariate.
+    otherwise, `cases` the decisions that show scores at work, `pairs` those that may be reviewed,
+    `patients` who is in either, `predicted` the predictions of every patient where they are needed;
+    rows `dropped` go by reason, cells `filled` by covariate.
     """
 
     panels: pl.DataFrame
     differences: pl.DataFrame
     cases: pl.DataFrame
+    pairs: pl.DataFrame
     patients: pl.DataFrame
     predicted: pl.DataFrame
     dropped: Mapping[str, int]
     filled: Mapping[str, int]
+
+
+#: The tables among it.
+TABLES = tuple(each.name for each in fields(Others) if "DataFrame" in str(each.type))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +131,10 @@ def _read(rows: pl.DataFrame, by: ReadBy) -> Others:
     if portion is None:
         dropped = {INCOMPLETE: table.height} if by.recipe.missing == "drop" else {}
         panels = pl.DataFrame(schema=SCHEMA)
-        return Others(panels, differences, nobody, nobody, predicted, dropped, {})
+        return Others(panels, differences, nobody, nobody, nobody, predicted, dropped, {})
     observed, tables = portion.observed, []
     source = rows[ROW].to_numpy().astype(np.int64)[portion.rows]
-    seen: tuple[pl.DataFrame, pl.DataFrame] | None = None
+    seen: Seen | None = None
     for name, model in by.models.items():
         read = model.read(observed)
         evidence = read.evidence(observed)
