@@ -26,16 +26,11 @@ class _Forms:
 
     a_decider: str
     A_decider: str
-    Decider: str
     Deciders: str
     decider_own: str
     deciders_own: str
-    a_case: str
-    A_case: str
     Case: str
     Cases: str
-    case_own: str
-    cases_own: str
     decided_for: str
     decided_against: str
     say_yes: str

@@ -19,14 +19,11 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import spearman_brown, split_half
-from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import Scores
 from intravar.observed import Observed
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import stream
 
 if TYPE_CHECKING:
-    from intravar.estimators.evidence import Anchors
     from intravar.estimators.repeats import Repeats
 
 #: Fractions of the caliper at which the pairs are looked at again.
@@ -65,36 +62,23 @@ class OfPairs:
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """Tables that tell whether to believe a measurement.
+    """Tables that tell whether to believe a measurement, beside its evidence and its rule.
 
     Attributes
     ----------
     pairs
         What the pairs tell.
-    attrition
-        Per physician: patients paired, outside the caliper, lost in a cycle of the assignment;
-        None for a method without pairs of its own.
-    agreement
-        Rank correlation of every two methods.
     balance
         Per covariate: share of its variance that lies between physicians.
     overlap
         Per physician: how far the patients' predicted probabilities cover those of all patients.
-    calibration
-        Predicted against observed shares, and the patients behind them.
-    anchors
-        What pins the level of the latent rule; None for other methods.
     loose
         Pairs formed without a caliper, for the sweep; None where pairing again would take long.
     """
 
     pairs: OfPairs
-    attrition: pl.DataFrame | None
-    agreement: pl.DataFrame
     balance: pl.DataFrame
     overlap: pl.DataFrame
-    calibration: pl.DataFrame
-    anchors: Anchors | None
     loose: pl.DataFrame | None
 
 
@@ -103,27 +87,17 @@ def diagnose(
     main: Estimator | Repeats,
     evidence: Evidence,
     pairs: pl.DataFrame,
-    scores: Mapping[str, Scores],
-    rule: SuggestedRule,
+    probability: FloatArray,
 ) -> Diagnostics:
-    """Compute all tables."""
+    """Compute all tables; `probability` is what the suggested rule predicts of every patient."""
     observed = prepared.observed
     loose = _without_caliper(main, observed)
     everyone = np.arange(len(observed.physicians))
     return Diagnostics(
-        pairs=of_pairs(prepared, evidence, pairs, loose, everyone),
-        attrition=evidence.attrition,
-        agreement=agreement(
-            {
-                name: (each.discordance, np.arange(len(each.discordance)))
-                for name, each in scores.items()
-            }
-        ),
-        balance=_balance(prepared),
-        overlap=_overlap(observed, rule.probability),
-        calibration=rule.calibration,
-        anchors=evidence.anchors,
-        loose=loose,
+        of_pairs(prepared, evidence, pairs, loose, everyone),
+        _balance(prepared),
+        _overlap(observed, probability),
+        loose,
     )
 
 

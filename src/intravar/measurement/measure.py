@@ -225,8 +225,7 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         scale = AlikeScale.of(prepared.observed, prepared.origin, rule.weights)
         cases = cases_behind(main.evidence, prepared.observed, scale, pairs)
     with steps.step("diagnostics", 5):
-        by_method = {name: each.scores for name, each in fitted.items()}
-        diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
+        diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, rule.probability)
     noise = _noise(steps, check, main, appraisal.group)
     unrecorded = None if repeats else _unrecorded(steps, check, main, rule, appraisal.group)
     levels, periods = _strata(steps, everybody)

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import spearmanr
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import NO_REPEATS, Evidence, RepeatedCases
@@ -139,47 +139,18 @@ def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> S
     )
 
 
-@dataclass(frozen=True)
-class Assessed:
-    """Uncertainty of scores, one entry per physician; NaN where there is no score."""
-
-    low: FloatArray
-    high: FloatArray
-    shrunken: FloatArray
-    reliability: FloatArray
-    rank: FloatArray
-    rank_low: FloatArray
-    rank_high: FloatArray
+#: What is said of every physician among the others.
+_ASSESSED = ("low", "high", "shrunken", "reliability", *RANKS)
 
 
-def assess_scores(scores: Scores) -> Assessed:
-    """Shrink, rank and rate physicians; what is said about each depends on all that are given."""
-    found = assess(
-        pl.DataFrame(
-            {
-                "physician": scores.physician,
-                "n_patients": scores.n_patients,
-                "score": scores.discordance,
-                **scores.interval._asdict(),
-            }
-        ),
-        scale=scores.scale,
-        most=scores.most,
-    ).table
-
-    def column(name: str) -> FloatArray:
-        return found[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-
-    return Assessed(**{name: column(name) for name in Assessed.__dataclass_fields__})
-
-
-def _spread_out(assessed: Assessed, rows: IntArray, n: int) -> Assessed:
-    """Put the assessment of some physicians back in its place among all."""
-    placed = {}
-    for name, values in vars(assessed).items():
-        placed[name] = np.full(n, np.nan)
-        placed[name][rows] = values
-    return Assessed(**placed)
+def _assessed(scores: Scores, counted: BoolArray) -> dict[str, FloatArray]:
+    """Shrink, rank and rate the physicians who count; the others have no part in it, and NaN."""
+    values = {"score": scores.discordance, **scores.interval._asdict()}
+    known = {name: np.where(counted, each, np.nan) for name, each in values.items()}
+    profile = {"physician": scores.physician, "n_patients": scores.n_patients, **known}
+    found = assess(pl.DataFrame(profile), scale=scores.scale, most=scores.most).table
+    columns = found.select(_ASSESSED).cast(pl.Float64).fill_null(float("nan"))
+    return {name: columns[name].to_numpy() for name in _ASSESSED}
 
 
 def result_table(
@@ -206,10 +177,10 @@ def result_table(
     determined
         Whether levels are; by default what the scores say.
     """
-    large = np.flatnonzero(scores.n_patients >= min_panel)
-    assessed = _spread_out(assess_scores(scores.take(large)), large, len(scores.physician))
-    known = np.isfinite(scores.discordance) & (scores.n_patients >= min_panel)
-    unsure = known & (assessed.reliability < min_reliability)
+    large = scores.n_patients >= min_panel
+    assessed = _assessed(scores, large)
+    unsure = np.isfinite(scores.discordance) & large
+    unsure &= assessed["reliability"] < min_reliability
     ranged = not (scores.determined if determined is None else determined)
     nothing = [_nothing(scores, row, min_panel) for row in range(len(scores.physician))]
     why = ([RANGE] * ranged, [f"cannot be ranked: reliability below {min_reliability:g}"])
@@ -220,15 +191,17 @@ def result_table(
     columns: dict[str, Any] = {
         "discordance": scores.discordance,
         **scores.columns,
-        **vars(assessed),
-        **_around_the_range(scores, assessed),
+        **assessed,
     }
+    if scores.identified is not None:  # intervals hold all levels that fit equally well
+        columns["low"] = np.minimum(columns["low"], scores.identified[0])
+        columns["high"] = np.maximum(columns["high"], scores.identified[1])
     columns["shrunken"] = np.clip(columns["shrunken"], columns["low"], columns["high"])
     for name in RANKS:
         columns[name] = np.where(unsure, np.nan, columns[name])
     if ranged:
         for name in ("discordance", "shrunken"):
-            columns[name] = np.full(len(known), np.nan)
+            columns[name] = np.full(len(large), np.nan)
     return typed(
         {
             "physician": scores.physician,
@@ -249,14 +222,6 @@ def _nothing(scores: Scores, row: int, min_panel: int) -> str | None:
     if not np.isfinite(scores.discordance[row]):
         return scores.reason[row] or "the method gives no score"
     return None
-
-
-def _around_the_range(scores: Scores, assessed: Assessed) -> dict[str, FloatArray]:
-    """Return intervals that hold all levels that fit equally well."""
-    if scores.identified is None:
-        return {}
-    low, high = scores.identified
-    return {"low": np.minimum(assessed.low, low), "high": np.maximum(assessed.high, high)}
 
 
 def with_rates(scores: Scores) -> tuple[float, float] | None:

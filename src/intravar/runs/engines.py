@@ -17,12 +17,10 @@ from intravar.errors import InputError
 from intravar.processes import (
     Work,
     WorkLostError,
+    count_workers,
     end_with,
     interrupts_for_the_owner,
     single_threaded,
-)
-from intravar.processes import (
-    count_workers as count_workers,
 )
 
 
@@ -43,17 +41,8 @@ class Listener(Protocol):
         """Say something."""
 
 
-class Nobody:
+class Nobody(Listener):
     """A listener who takes no note."""
-
-    def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`Listener`."""
-
-    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`Listener`."""
-
-    def note(self, words: str) -> None:
-        """See :class:`Listener`."""
 
 
 class Engine(Protocol):
