@@ -107,18 +107,18 @@ class StepLines:
             raise InputError(error.naming(on_screen)) from error
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.runs.engines.Listener`."""
+        """See :class:`intravar.processes.Listener`."""
         self._parts = None
         _line(step=words, seconds=seconds)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`intravar.runs.engines.Listener`."""
+        """See :class:`intravar.processes.Listener`."""
         self._parts = self._parts or (done, time.monotonic())
         left = left_by_parts(self._parts, done, total) if left is None else left
         _line(done=done, total=total, left=left)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.runs.engines.Listener`."""
+        """See :class:`intravar.processes.Listener`."""
         _line(note=words)
 
 
@@ -171,7 +171,7 @@ class StepProgress:
             self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.runs.engines.Listener`.
+        """See :class:`intravar.processes.Listener`.
 
         Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
         """
@@ -183,7 +183,7 @@ class StepProgress:
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`intravar.runs.engines.Listener`.
+        """See :class:`intravar.processes.Listener`.
 
         What parts have taken tells the time that is left better than any estimate.
         """
@@ -200,7 +200,7 @@ class StepProgress:
             self._console.print(f"  {self._done}", markup=False, highlight=False)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.runs.engines.Listener`."""
+        """See :class:`intravar.processes.Listener`."""
         self._console.print(Text(words, style="bold red"))
 
     def _finish(self) -> None:

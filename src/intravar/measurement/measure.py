@@ -42,8 +42,8 @@ from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
 from intravar.preparation.cost import time_of_fit, time_of_others
+from intravar.processes import Listener, Nobody
 from intravar.request import Request, requested, shown_fields
-from intravar.runs.engines import Listener, Nobody
 from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream
 from intravar.wording import Sentence

@@ -21,7 +21,6 @@ from intravar.preparation.check import Check, folder_for_now
 from intravar.preparation.cost import memory_of_learning
 from intravar.preparation.sample import Census, Drawn, most_read
 from intravar.processes import count_workers
-from intravar.runs.engines import make_engine
 from intravar.writing import make_private_folder
 
 #: Patients in a bucket where memory is no concern: enough to keep a processor busy for seconds.
@@ -79,7 +78,12 @@ class RunSettings:
     def check(self) -> None:
         """Refuse what cannot be, before anything is done."""
         parse_memory(self.memory)
-        make_engine(self.engine, self.n_jobs).check()
+        count_workers(self.n_jobs)
+        if self.engine != "local":
+            # Loaded where it is asked for: this machine is there.
+            from intravar.runs.engines import make_engine
+
+            make_engine(self.engine, self.n_jobs).check()
 
     def clear_unfinished(self) -> None:
         """Remove what was kept of a measurement that is finished now."""
