@@ -15,11 +15,11 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+import intravar
 from intravar import cli
 from intravar.cli import endings
 from intravar.cli.options import described
 from intravar.errors import InputError
-from intravar.version import __version__
 from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"intravar {__version__}")
+        typer.echo(f"intravar {intravar.__version__}")
         raise typer.Exit
 
 

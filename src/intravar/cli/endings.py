@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
+import intravar
 from intravar import cli
 from intravar.errors import InputError, machine_fault, printable
-from intravar.version import __version__
 
 BAD_INPUT, DEFECT = 2, 1
 NOBODY_REPORTABLE = 4
@@ -169,6 +169,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     words = sys.argv[1:] if arguments is None else arguments
     if words == ["--version"]:
         # Before typer, which loads a validation library to learn that this is a switch.
-        sys.exit(run(lambda: print(f"intravar {__version__}")))
+        sys.exit(run(lambda: print(f"intravar {intravar.__version__}")))
     # typer words its own usage errors and leaves with 2; what it does not know comes to us.
     sys.exit(run(lambda: cli.app(args=words, prog_name="intravar")))
