@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,16 +26,9 @@ from intravar.sources.columns.plain import (
     understood,
     with_clean_names,
 )
-from intravar.sources.databases.base import (
-    chosen_query,
-    count_rows,
-    database_kind,
-    open_database,
-    read_database,
-)
-from intravar.sources.databases.urls import without_password
 from intravar.sources.delimited import scan_text
 from intravar.sources.files import read_file, scan_parquet
+from intravar.sources.paths import database_kind, without_password
 from intravar.sources.selection import belongs
 from intravar.text import checked_names, checked_shape, clean_name, first_line
 from intravar.where import Population, columns_of, parse_population
@@ -45,8 +37,6 @@ from intravar.where import Population, columns_of, parse_population
 OWN = "intravar: "
 #: The number of a row in its source, counted from 0.
 ROW = f"{OWN}row"
-#: Rows that a database hands over at a time.
-AT_A_TIME = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +70,12 @@ def scan_source(
         return None
     kind = database_kind(source)
     if kind is not None:
-        with closing(open_database(str(source), kind)) as database:
-            asked = chosen_query(database, table, query, without_password(str(source)))
-            try:
-                if count_rows(database, asked) <= least:
-                    return None
-            except InputError:
-                return None  # whoever reads it as a whole says what is wrong with it
-            folder = spool()
-            frames: list[pl.LazyFrame] = []
-            for number, batch in enumerate(database.batches(asked, AT_A_TIME)):
-                part = folder / f"rows-{number:06d}.parquet"
-                batch.write_parquet(part, compression="lz4")
-                frames.append(pl.scan_parquet(part))
-        together = pl.concat(frames, how="vertical_relaxed")
-        return _large(together, least, without_password(str(source)))
+        # Loaded where it is asked for, as its drivers are.
+        from intravar.sources.databases.base import spooled
+
+        name = str(source)
+        lazy = spooled(name, kind, spool, least=least, table=table, query=query)
+        return None if lazy is None else _large(lazy, least, without_password(name))
     path = Path(source)
     if table is not None or query is not None or sheet is not None:
         return None
@@ -209,6 +190,8 @@ def read_source(
     name = without_password(str(source))
     kind = database_kind(source)
     if kind is not None:
+        from intravar.sources.databases.base import read_database
+
         frame = read_database(str(source), kind, table=table, query=query)
         return _source(frame, kept, name, name, population)
     for argument, value in (("table", table), ("query", query)):
