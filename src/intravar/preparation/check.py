@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,6 @@ from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
 from intravar.preparation.duplicates import COPIES
-from intravar.preparation.periods import Strata, check_period
 from intravar.preparation.physicians import Panels, panel_sizes
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
@@ -46,6 +45,9 @@ from intravar.sources.columns.texts import TextForm
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
 from intravar.where import parse_population
+
+if TYPE_CHECKING:
+    from intravar.preparation.periods import Strata
 
 #: Why a row is left out that the population does not hold.
 OUTSIDE = "they do not belong to the population"
@@ -184,7 +186,11 @@ def _checked(
     method = request.method or default_method()
     if method != REPEATS:
         make_estimator(method)  # an unknown name is refused before a long file is read
-    check_period(request.period)
+    if request.period is not None:
+        # Loaded where it is asked for: few compare periods.
+        from intravar.preparation.periods import check_period
+
+        check_period(request.period)
     _refuse_strata(request, method)
     in_parts = not whole and may_go_in_parts(request)
     if in_parts:

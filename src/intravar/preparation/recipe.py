@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -19,10 +20,12 @@ from intravar.preparation.columns.encoding import Coding, complete_rows, encode_
 from intravar.preparation.columns.kinds import Column, Kind, understand, understand_as
 from intravar.preparation.columns.roles import Roles
 from intravar.preparation.duplicates import CopyRule, each_once, learn_copies, same_within
-from intravar.preparation.periods import Dealt, Strata
 from intravar.request import Missing, Repeated
 from intravar.sources.columns.plain import Forms, plain_table
 from intravar.wording import Sentence
+
+if TYPE_CHECKING:
+    from intravar.preparation.periods import Dealt, Strata
 
 _UNUSABLE = ("constant", "empty", "identifier", "other")
 WITHIN_PHYSICIAN: str = Sentence(
