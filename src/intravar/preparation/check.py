@@ -19,13 +19,13 @@ from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import CommonEstimator, Size
 from intravar.estimators.registry import REPEATS
-from intravar.preparation.columns.kinds import understand_as
-from intravar.preparation.columns.roles import missing_column
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
 from intravar.preparation.duplicates import COPIES
+from intravar.preparation.kinds import understand_as
 from intravar.preparation.physicians import Panels, panel_sizes
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
+from intravar.preparation.roles import missing_column
 from intravar.preparation.sample import (
     CODE,
     Census,
@@ -40,9 +40,9 @@ from intravar.preparation.sample import (
 )
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
-from intravar.sources.columns.plain import Forms, forms_of_large, plain_table
-from intravar.sources.columns.texts import TextForm
+from intravar.sources.plain import Forms, forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
+from intravar.sources.texts import TextForm
 from intravar.text import clean_name
 from intravar.where import parse_population
 

@@ -12,8 +12,8 @@ import polars as pl
 from intravar.errors import InputError
 from intravar.observed import Observed, natural_places
 from intravar.request import MIN_PANEL
-from intravar.sources.columns.plain import as_names, plain_column
-from intravar.sources.columns.texts import EXACT
+from intravar.sources.plain import as_names, plain_column
+from intravar.sources.texts import EXACT
 from intravar.text import MISSING
 
 

@@ -13,11 +13,10 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option, told
 from intravar.observed import Observed
 from intravar.panels import in_content_order
-from intravar.preparation.columns.kinds import Column
-from intravar.preparation.columns.leaks import Leak, columns_that_say_the_same, find_leaks
-from intravar.preparation.columns.roles import Roles, assign_roles
 from intravar.preparation.decisions import CodedDecision, code_decision
 from intravar.preparation.duplicates import AGAIN, COPIES
+from intravar.preparation.kinds import Column
+from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
 from intravar.preparation.physicians import physician_names
 from intravar.preparation.recipe import (
     INCOMPLETE,
@@ -27,6 +26,7 @@ from intravar.preparation.recipe import (
     dealt_by,
     learn_recipe,
 )
+from intravar.preparation.roles import Roles, assign_roles
 from intravar.preparation.sample import NOBODY, UNDECIDED
 from intravar.request import Missing, Request
 from intravar.text import clean_name, clean_texts, shortened

@@ -19,16 +19,16 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.frames import is_pandas
-from intravar.sources.columns.plain import (
+from intravar.sources.delimited import scan_text
+from intravar.sources.files import read_file, scan_parquet
+from intravar.sources.paths import database_kind, without_password
+from intravar.sources.plain import (
     Forms,
     plain_table,
     series_of,
     understood,
     with_clean_names,
 )
-from intravar.sources.delimited import scan_text
-from intravar.sources.files import read_file, scan_parquet
-from intravar.sources.paths import database_kind, without_password
 from intravar.sources.selection import belongs
 from intravar.text import checked_names, checked_shape, clean_name, first_line
 from intravar.where import Population, columns_of, parse_population

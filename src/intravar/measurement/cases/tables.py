@@ -28,7 +28,7 @@ from intravar.measurement.cases.pairs import (
 )
 from intravar.measurement.result import Measurement
 from intravar.observed import Observed
-from intravar.preparation.columns.kinds import understand
+from intravar.preparation.kinds import understand
 from intravar.preparation.prepare import Prepared
 from intravar.preparation.recipe import Portion
 
