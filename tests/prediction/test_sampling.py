@@ -10,7 +10,7 @@ from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyp
 from intravar.learning.personal_rules_kernel import draw_panels, stretched
 from intravar.observed import Observed
 from intravar.prediction.bound import SHARE_SD, TAKEN_OFF, Left, bound, share_of
-from intravar.prediction.own.fitted import learn_own_rules
+from intravar.prediction.own_rules import learn_own_rules
 from intravar.prediction.tasks import View
 from reference.personal_prediction import log_posterior, turned_once
 

@@ -17,7 +17,7 @@ from intravar.observed import Observed
 from intravar.prediction.bound import cell_bound
 from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions
 from intravar.prediction.held_out import half_bounds, losses_without
-from intravar.prediction.own.fitted import MOST_WORDS, in_words, notable
+from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.wording import Sentence
 

@@ -27,7 +27,7 @@ from intravar.learning.personal_rules import (
     learn_camps,
     learn_hyper,
 )
-from intravar.prediction.own.forests import own_forests
+from intravar.prediction.own_forests import own_forests
 from intravar.prediction.stacking import Level, clipped_logit, personal_axes
 from intravar.prediction.tasks import Task, telling_columns
 from intravar.prediction.trees import CommonTrees, common_trees

@@ -36,7 +36,7 @@ def compile_now() -> None:
     import numpy as np
 
     from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyper
-    from intravar.prediction.own.forests import own_forests
+    from intravar.prediction.own_forests import own_forests
 
     random = np.random.default_rng(0)
     Z = np.column_stack([np.ones(60), random.normal(size=60)])
