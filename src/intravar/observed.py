@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -17,7 +17,6 @@ from scipy.sparse import issparse
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
-from intravar.frames import is_pandas
 
 PHYSICIAN = "physician"
 DECISION = "decision"
@@ -370,3 +369,48 @@ def _counted(text: str) -> list[tuple[bool, int, str]]:
         digits = part.lstrip("0") if part.isdigit() else part
         parts.append((part.isdigit(), len(digits) if part.isdigit() else 0, digits))
     return parts
+
+
+def is_pandas(*given: Any) -> bool:
+    """Tell whether one of some frames or series is of pandas.
+
+    Examples
+    --------
+    >>> is_pandas(pl.Series([1]), [1, 2])
+    False
+    """
+    natives = (nw.from_native(each, allow_series=True, pass_through=True) for each in given)
+    return any(
+        native.implementation.is_pandas()
+        for native in natives
+        if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series)
+    )
+
+
+Result = TypeVar("Result")
+
+
+def as_they_came(result: Result, *, as_pandas: bool) -> Result:
+    """Return a result with all its frames as pandas if pandas came in, else as it is."""
+    if not as_pandas or not is_dataclass(result) or isinstance(result, type):
+        return result
+    changed = {}
+    for each in fields(result):
+        value = getattr(result, each.name)
+        if isinstance(value, pl.DataFrame):
+            changed[each.name] = handed_back(value, as_pandas=True)
+        elif is_dataclass(value):
+            changed[each.name] = as_they_came(value, as_pandas=True)
+        elif isinstance(value, tuple):
+            changed[each.name] = tuple(as_they_came(one, as_pandas=True) for one in value)
+    return replace(result, **changed)
+
+
+def handed_back(table: pl.DataFrame, *, as_pandas: bool) -> Any:
+    """Return a table as pandas if pandas came in, else as it is."""
+    if not as_pandas:
+        return table
+    import pandas as pd  # an extra; whoever gave a frame of it has it
+
+    # Column by column: the shorter way of polars needs pyarrow as well.
+    return pd.DataFrame({name: table[name].to_numpy() for name in table.columns})

@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from intravar import InputError, check
-from intravar.preparation.decisions import code_decision
+from intravar.preparation.decisions import code_decision, physician_names
 from intravar.preparation.kinds import understand
-from intravar.preparation.physicians import physician_names
 from intravar.preparation.roles import identifier
 from intravar.publication.checks import column_rows
 

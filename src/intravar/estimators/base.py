@@ -30,10 +30,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Decisions, Estimand, Evidence
-from intravar.frames import handed_back
 from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_level
 from intravar.inference.reliability import Scale
-from intravar.observed import Observed, physician_or_groups
+from intravar.observed import Observed, handed_back, physician_or_groups
 
 
 @dataclass(frozen=True)

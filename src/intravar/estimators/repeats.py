@@ -12,10 +12,15 @@ import polars as pl
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.evidence import NO_REPEATS, Estimand
-from intravar.frames import handed_back, is_pandas
 from intravar.inference.intervals import LEVEL, checked_level, share_interval
 from intravar.inference.reliability import Scale
-from intravar.observed import checked_decision, checked_physician, physician_or_groups
+from intravar.observed import (
+    checked_decision,
+    checked_physician,
+    handed_back,
+    is_pandas,
+    physician_or_groups,
+)
 
 
 class Repeats:

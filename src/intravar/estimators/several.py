@@ -23,10 +23,9 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.deprecation import renamed
 from intravar.errors import InputError
 from intravar.estimators.predictability import Predictability
-from intravar.frames import as_they_came, is_pandas
 from intravar.inference.intervals import LEVEL
 from intravar.inference.shrinkage import shrink
-from intravar.observed import Observed, physician_or_groups
+from intravar.observed import Observed, as_they_came, is_pandas, physician_or_groups
 from intravar.outcomes import MOST_DECISIONS, chained, positions
 from intravar.panels import Layout
 from intravar.prediction.bound import Bound, bound, panel_means

@@ -17,7 +17,7 @@ from intravar.measurement.cases.tables import CaseFinder, ranked_kinds
 from intravar.measurement.result import BeyondCases, Fitted, OneDecision
 from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond
-from intravar.preparation.physicians import Panels
+from intravar.preparation.decisions import Panels
 from intravar.preparation.prepare import Prepared
 from intravar.runs.buckets import read_others
 from intravar.runs.readings import Others, ReadBy, panel_table, patient_table

@@ -14,7 +14,6 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
-from intravar.frames import as_they_came, handed_back
 from intravar.inference.group import Group
 from intravar.measurement.columns import decider_table
 from intravar.measurement.diagnostics import Diagnostics
@@ -23,6 +22,7 @@ from intravar.measurement.rule import Location, SuggestedRule
 from intravar.measurement.scores import Scores, SeenTwice, claim_of, in_words
 from intravar.measurement.unrecorded import Unrecorded
 from intravar.measurement.verdict import NOTHING, UNRANKED, Verdict, compared_in
+from intravar.observed import as_they_came, handed_back
 from intravar.preparation.check import Check
 from intravar.request import Request
 

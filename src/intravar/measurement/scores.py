@@ -26,7 +26,7 @@ from intravar.measurement.columns import typed
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import DETERMINED
 from intravar.observed import Observed
-from intravar.preparation.physicians import too_small
+from intravar.preparation.decisions import too_small
 from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
 from intravar.wording import USUAL, Sentence, Words

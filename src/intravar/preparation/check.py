@@ -20,9 +20,9 @@ from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimat
 from intravar.estimators.base import CommonEstimator, Size
 from intravar.estimators.registry import REPEATS
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
+from intravar.preparation.decisions import Panels, panel_sizes
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import understand_as
-from intravar.preparation.physicians import Panels, panel_sizes
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
 from intravar.preparation.roles import missing_column

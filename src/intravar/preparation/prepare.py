@@ -13,11 +13,10 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option, told
 from intravar.observed import Observed
 from intravar.panels import in_content_order
-from intravar.preparation.decisions import CodedDecision, code_decision
+from intravar.preparation.decisions import CodedDecision, code_decision, physician_names
 from intravar.preparation.duplicates import AGAIN, COPIES
 from intravar.preparation.kinds import Column
 from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
-from intravar.preparation.physicians import physician_names
 from intravar.preparation.recipe import (
     INCOMPLETE,
     Learned,

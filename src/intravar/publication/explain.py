@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.frames import handed_back
 from intravar.measurement.cases.tables import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
+from intravar.observed import handed_back
 from intravar.publication.files import measurement_folder, read_published
 from intravar.publication.folders import private_folder
 from intravar.publication.pseudonyms import Addresses, as_known

@@ -18,7 +18,7 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
-from intravar.frames import is_pandas
+from intravar.observed import is_pandas
 from intravar.sources.delimited import scan_text
 from intravar.sources.files import read_file, scan_parquet
 from intravar.sources.paths import database_kind, without_password
