@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
-from intravar.learning.bins import Bins, bin_edges, binned
+from intravar.learning.boosted_trees import Bins, bin_edges, binned
 from intravar.observed import Observed
 from intravar.seeds import derived_seed
 

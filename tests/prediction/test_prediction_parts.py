@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.estimators.noise import FoldPredictions, components, level_variance
-from intravar.learning.bins import bin_edges, binned
-from intravar.learning.boosted_trees import Rates
+from intravar.learning.boosted_trees import Rates, bin_edges, binned
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.learning.personal_rules_kernel import _objective
 from intravar.prediction.bound import bound

@@ -12,7 +12,7 @@ from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import Predictions, with_n_apart
 from intravar.inference.intervals import LEVEL, Half, Interval, TwoHalves
-from intravar.learning.bins import MOST_SEEN
+from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.bound import cell_bound
 from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions

@@ -19,8 +19,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.bins import bin_edges, binned
-from intravar.learning.boosted_trees import Trees
+from intravar.learning.boosted_trees import Trees, bin_edges, binned
 from intravar.learning.personal_rules import PersonalRules
 from intravar.prediction.trees import grown
 
