@@ -50,8 +50,17 @@ class Listener(Protocol):
         """Say something."""
 
 
-class Nobody(Listener):
+class Nobody:
     """A listener who takes no note."""
+
+    def step(self, words: str, seconds: float | None = None) -> None:
+        """See :class:`Listener`."""
+
+    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
+        """See :class:`Listener`."""
+
+    def note(self, words: str) -> None:
+        """See :class:`Listener`."""
 
 
 class WorkLostError(InputError):

@@ -64,7 +64,7 @@ class _Commands(TyperGroup):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands = _WhenAskedFor(_COMMANDS)  # type: ignore[assignment]
+        self.commands = _WhenAskedFor(_COMMANDS)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _own_endings():
