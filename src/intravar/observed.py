@@ -198,11 +198,17 @@ class Observed:
         return np.asarray(self.physicians)
 
     @cached_property
+    def counts(self) -> tuple[IntArray, IntArray]:
+        """Patients of every physician, and those of them who were decided for."""
+        n = len(self.named)
+        decided_for = np.bincount(self.code, self.decision, minlength=n).astype(np.int64)
+        return np.bincount(self.code, minlength=n), decided_for
+
+    @cached_property
     def panels(self) -> list[IntArray]:
         """Row numbers of every physician's patients, rising."""
         order = np.argsort(self.code, kind="stable")
-        sizes = np.bincount(self.code, minlength=len(self.physicians))
-        return np.split(order, np.cumsum(sizes)[:-1])
+        return np.split(order, np.cumsum(self.counts[0])[:-1])
 
     @cached_property
     def standardised(self) -> FloatArray:

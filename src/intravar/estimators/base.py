@@ -47,8 +47,7 @@ class Size:
     def of(cls, observed: Observed) -> Size:
         """Return the size of what an estimator is given."""
         n_patients, n_covariates = observed.covariates.shape
-        panels = np.bincount(observed.code, minlength=len(observed.physicians))
-        return cls(n_patients, n_covariates, panels.astype(np.float64))
+        return cls(n_patients, n_covariates, observed.counts[0].astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Set who is scored and by which covariates."""
         self._named, self._as_pandas = observed.named, observed.as_pandas
         self.physicians_ = observed.physician_array
-        self.n_patients_ = np.array([len(panel) for panel in observed.panels], dtype=np.int64)
+        self.n_patients_ = observed.counts[0]
         self.feature_names_in_ = np.asarray(observed.names)
         self.n_features_in_ = len(observed.names)
 

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtr
+from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
@@ -44,6 +45,21 @@ N_DRAWS = 4_000
 
 # Entries of a block of pairwise probabilities or of draws: 16 MB.
 _BLOCK_ENTRIES = 2**21
+
+
+def rank_correlation(one: FloatArray, other: FloatArray, fewest: int = 3) -> float | None:
+    """Return Spearman's rank correlation over those who have both; None of few, or if all tie.
+
+    Examples
+    --------
+    >>> rank_correlation(np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 5, 6])) == 1
+    True
+    """
+    known = np.isfinite(one) & np.isfinite(other)
+    one, other = one[known], other[known]
+    if len(one) < fewest or min(np.ptp(one), np.ptp(other)) == 0:
+        return None
+    return float(spearmanr(one, other)[0])
 
 
 class Ranks(NamedTuple):

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.stats import spearmanr
 from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import spearman_brown, split_half
+from intravar.inference.ranking import rank_correlation
 from intravar.observed import Observed
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import stream
@@ -217,9 +217,7 @@ def agreement(scores: Mapping[str, tuple[FloatArray, IntArray]]) -> pl.DataFrame
     for one, (first, of_first) in scores.items():
         for other, (second, of_second) in scores.items():
             both = np.intersect1d(of_first, of_second)
-            both = both[np.isfinite(first[both]) & np.isfinite(second[both])]
-            enough = len(both) >= 3 and min(np.ptp(first[both]), np.ptp(second[both])) > 0
-            value = float(spearmanr(first[both], second[both])[0]) if enough else None
+            value = rank_correlation(first[both], second[both])
             rows.append({"method": one, "other": other, "spearman": 1.0 if one == other else value})
     return pl.DataFrame(rows, schema_overrides={"spearman": pl.Float64})
 

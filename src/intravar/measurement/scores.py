@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import spearmanr
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import InputError, option
@@ -21,6 +20,7 @@ from intravar.estimators import Estimator
 from intravar.estimators.evidence import NO_REPEATS, Evidence, RepeatedCases
 from intravar.inference import Interval, assess
 from intravar.inference.intervals import share_interval
+from intravar.inference.ranking import rank_correlation
 from intravar.inference.reliability import Scale
 from intravar.measurement.columns import typed
 from intravar.measurement.sentences import about
@@ -124,11 +124,10 @@ class Scores:
 
 def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> Scores:
     """Read the scores off a fitted method, whichever it is."""
-    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.physicians))
     return Scores(
         observed.named,
         np.asarray(estimator.n_patients_),
-        decided_for.astype(np.int64),
+        observed.counts[1],
         np.asarray(estimator.score_, dtype=np.float64),
         list(estimator.reason_),
         estimator.ends(),
@@ -235,14 +234,12 @@ def with_rates(scores: Scores) -> tuple[float, float] | None:
     with_rate, with_half
         With the rate, and with 2 rate (1 - rate), what the rate alone would give for a score.
     """
-    known = np.isfinite(scores.discordance) & (scores.n_patients > 0)
-    if known.sum() < FEWEST_TOGETHER:
-        return None
-    rate = scores.n_for[known] / scores.n_patients[known]
-    score, near_half = scores.discordance[known], rate * (1 - rate)
-    if min(np.ptp(each) for each in (score, rate, near_half)) == 0:
-        return None
-    return float(spearmanr(score, rate)[0]), float(spearmanr(score, near_half)[0])
+    rate = scores.n_for / np.where(scores.n_patients > 0, scores.n_patients, np.nan)
+    found = [
+        rank_correlation(scores.discordance, each, FEWEST_TOGETHER)
+        for each in (rate, rate * (1 - rate))
+    ]
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
 
 
 def claim_of(evidence: Evidence) -> str:
@@ -365,14 +362,13 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
 def scores_of_repeats(seen: SeenTwice, prepared: Prepared) -> Scores:
     """Return self-contradiction as the scores of a method of its own."""
     observed = prepared.observed
-    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.physicians))
     error = share_interval(
         np.nan_to_num(seen.contradiction) * seen.n_repeats, seen.n_repeats
     ).standard_error
     return Scores(
         observed.named,
         seen.n_decisions,
-        decided_for.astype(np.int64),
+        observed.counts[1],
         seen.contradiction,
         [None if n else NO_REPEATS for n in seen.n_repeats],
         Interval(seen.low, seen.high, np.where(seen.n_repeats > 0, error, np.nan)),

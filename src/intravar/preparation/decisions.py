@@ -124,8 +124,7 @@ def panel_sizes(observed: Observed, min_panel: int = MIN_PANEL) -> Panels:
     >>> panel_sizes(observed).table["reason"].to_list()
     ['fewer than 30 decisions']
     """
-    sizes = np.bincount(observed.code, minlength=len(observed.named))
-    decided_for = np.bincount(observed.code, observed.decision, minlength=len(sizes))
+    sizes, decided_for = observed.counts
     found = Panels.of(observed.named, sizes, decided_for, min_panel)
     return Panels(found.table[natural_places(observed.named)])
 

@@ -197,13 +197,12 @@ def panel_table(
 
     Physicians are told by `codes`, or by what they are called if that is a number.
     """
-    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.named))
     ends = model.ends()
     columns = {
         "method": pl.Series([name] * len(observed.named), dtype=pl.String),
         "code": observed.named if codes is None else codes,
         "n_patients": model.n_patients_,
-        "n_for": decided_for,
+        "n_for": observed.counts[1],
         "score": model.score_,
         "reason": pl.Series(model.reason_, dtype=pl.String),
         **ends._asdict(),
