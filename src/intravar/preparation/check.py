@@ -44,7 +44,6 @@ from intravar.sources.plain import Forms, forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.sources.texts import TextForm
 from intravar.text import clean_name
-from intravar.where import parse_population
 
 if TYPE_CHECKING:
     from intravar.preparation.periods import Strata
@@ -289,7 +288,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> dict[str, Chec
     forms = forms_of_large(scanned.lazy, _as_text(request))
     inside = None
     if request.where is not None:
-        inside = only(scanned, parse_population(request.where), forms, _as_text(request))
+        inside = only(scanned, request.where, forms, _as_text(request))
         forms = forms.among(forms_of_large(inside, _as_text(request)))
     census = take_census(
         scanned,

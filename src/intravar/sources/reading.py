@@ -29,9 +29,7 @@ from intravar.sources.plain import (
     understood,
     with_clean_names,
 )
-from intravar.sources.selection import belongs
 from intravar.text import checked_names, checked_shape, clean_name, first_line
-from intravar.where import Population, columns_of, parse_population
 
 #: How the names begin of columns that are added to the rows of a large table.
 OWN = "intravar: "
@@ -115,10 +113,13 @@ def refuse_own_names(names: Iterable[str]) -> None:
             )
 
 
-def only(
-    scanned: Scanned, population: Population, forms: Forms, as_text: Collection[str] = ()
-) -> pl.LazyFrame:
+def only(scanned: Scanned, where: str, forms: Forms, as_text: Collection[str] = ()) -> pl.LazyFrame:
     """Return the rows of a large table that belong to a population."""
+    # Loaded where it is asked for: most tables hold the patients that are meant.
+    from intravar.sources.selection import belongs
+    from intravar.where import columns_of, parse_population
+
+    population = parse_population(where)
     asked = [clean_name(name) for name in columns_of(population)]
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
     known = [name for name in dict.fromkeys(asked) if name in stored]
@@ -181,9 +182,8 @@ def read_source(
     (2, 2)
     """
     kept = [clean_name(name) for name in as_text]
-    population = None if where is None else parse_population(where)
     if not isinstance(source, str | os.PathLike):
-        found = _source(_frame(source), kept, "the frame", "the frame", population)
+        found = _source(_frame(source), kept, "the frame", "the frame", where)
         return replace(found, as_pandas=is_pandas(source))
     if not str(source).strip():
         raise InputError("no table is named; give a path, a URL of a database or a data frame")
@@ -193,12 +193,12 @@ def read_source(
         from intravar.sources.databases.base import read_database
 
         frame = read_database(str(source), kind, table=table, query=query)
-        return _source(frame, kept, name, name, population)
+        return _source(frame, kept, name, name, where)
     for argument, value in (("table", table), ("query", query)):
         if value is not None:
             raise InputError("{} is for databases; '{}' is not one", option(argument), name)
     frame, notes = read_file(Path(source), separator=separator, encoding=encoding, sheet=sheet)
-    return _source(frame, kept, str(source), f"'{source}'", population, notes)
+    return _source(frame, kept, str(source), f"'{source}'", where, notes)
 
 
 def _source(
@@ -206,14 +206,18 @@ def _source(
     as_text: Sequence[str],
     name: str,
     called: str,
-    population: Population | None = None,
+    where: str | None = None,
     notes: Sequence[str] = (),
 ) -> Source:
-    if population is None:
+    if where is None:
         plain, more, _ = understood(checked_shape(frame, called), as_text, called)
         return Source(plain, name, (*notes, *more))
     frame = with_clean_names(frame, called)
     whole, _, forms = understood(frame, as_text, called)
+    from intravar.sources.selection import belongs
+    from intravar.where import parse_population
+
+    population = parse_population(where)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise nobody_inside(called)
