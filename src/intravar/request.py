@@ -16,8 +16,7 @@ from typing import Any, Literal, get_args
 
 import tomli_w
 
-from intravar.deprecation import renamed, warn_of
-from intravar.errors import InputError, option, unknown_name
+from intravar.errors import InputError, option, renamed, unknown_name, warn_of
 from intravar.wording import LONGEST_LABEL, LONGEST_TITLE, Words, checked_pair, checked_word
 
 Missing = Literal["indicator", "drop", "impute"]

@@ -19,7 +19,7 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.deprecation import renamed
+from intravar.errors import renamed
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.observed import Observed, as_they_came, physician_or_groups
 from intravar.prediction.held_out import half_predictions, held_out

@@ -20,8 +20,7 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.deprecation import renamed
-from intravar.errors import InputError
+from intravar.errors import InputError, renamed
 from intravar.estimators.predictability import Predictability
 from intravar.inference.intervals import LEVEL
 from intravar.inference.shrinkage import shrink

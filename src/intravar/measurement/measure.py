@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 from sklearn.base import clone
 
-from intravar.deprecation import renamed
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, renamed
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.base import Size
 from intravar.estimators.noise import Noise, noise_of

@@ -13,8 +13,7 @@ import numpy as np
 import psutil
 
 from intravar.arrays import IntArray
-from intravar.deprecation import renamed
-from intravar.errors import InputError, option, told
+from intravar.errors import InputError, option, renamed, told
 from intravar.estimators import METHODS
 from intravar.estimators.base import Size
 from intravar.preparation.check import Check, folder_for_now

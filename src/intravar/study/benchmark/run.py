@@ -15,8 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from intravar.deprecation import renamed
-from intravar.errors import InputError
+from intravar.errors import InputError, renamed
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
 from intravar.processes import Listener, Nobody, count_workers
 from intravar.runs.engines import make_engine

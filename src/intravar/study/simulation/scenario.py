@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.deprecation import renamed
-from intravar.errors import InputError, unknown_name
+from intravar.errors import InputError, renamed, unknown_name
 from intravar.observed import PHYSICIAN
 from intravar.processes import check_memory
 from intravar.seeds import stream

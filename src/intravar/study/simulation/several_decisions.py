@@ -9,8 +9,7 @@ import polars as pl
 from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray
-from intravar.deprecation import renamed
-from intravar.errors import InputError
+from intravar.errors import InputError, renamed
 from intravar.outcomes import chained, positions
 from intravar.study.cohort import FURTHER, Cohort
 from intravar.study.simulation.physicians import Physicians, physician_names
