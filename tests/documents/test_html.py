@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 
 import intravar.documents
 from intravar.documents.colours import INKS, style_of
-from intravar.documents.page import render_html
+from intravar.documents.html import render_html
 
 PAGES = Path(intravar.documents.__file__).parent
 

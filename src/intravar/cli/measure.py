@@ -187,6 +187,6 @@ def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
 
 def print_table(console: cli.Console, table: Table, where: str) -> None:
     """Print a table of a document, and which of its columns there is no room for."""
-    made, left_out = cli.as_rich(table, console.width)
+    made, left_out = documents.as_rich(table, console.width)
     console.print(made)
     cli.print_left_out(console, left_out, where)

@@ -1,101 +1,23 @@
 """Write a document as a page: one HTML file that opens offline and fetches nothing.
 
 The rows of a very long table are packed for a script that shows some at a time: every column is its
-different texts, the lowest value first, and which of them each row has. The Content-Security-Policy
-of a page allows its own scripts and styles, by their hashes, and nothing else.
+different texts, the lowest value first, and which of them each row has.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
-from importlib.resources import files
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from intravar.documents.blocks import Document, tables, walk
 from intravar.documents.charts.rows import MOST_SINGLE
-from intravar.documents.colours import INKS, LOOKS, Look, style_of
+from intravar.documents.colours import LOOKS
+from intravar.documents.html import render_html, script_json
 from intravar.tables import Cell, Table
 from intravar.wording import USUAL, Words
-
-_BASE = "intravar.documents"
-
-
-def render_html(
-    package: str,
-    name: str,
-    content: Mapping[str, Any],
-    *,
-    filters: Mapping[str, Callable[..., Any]] | None = None,
-    looks: Mapping[str, Look] | None = None,
-    libraries: Sequence[str] = (),
-    parts: Sequence[str] = (),
-    scripts: Sequence[str] | None = None,
-) -> str:
-    """Return a page that extends `base.html.j2`: `NAME.html.j2` of a package's folder `templates`.
-
-    A name that `content` misses is an error. `looks` are colours beside those that every page has;
-    `libraries` are scripts that go before the page's own. It has the styles and scripts of its
-    `parts`, `PART.css` and `PART.js` (those of its own name by default), or other `scripts`.
-    """
-    parts = parts or (name,)
-    style = style_of(INKS | dict(looks or {}))
-    style += template_text("base.css") + template_text("charts.css")
-    style += "".join(template_text(f"{part}.css", package) for part in parts)
-    script = template_text("base.js")
-    for part in parts if scripts is None else scripts:
-        script += template_text(f"{part}.js", package)
-    every = [*libraries, script]
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader(_BASE)]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(filters or {})
-    page: str = environment.get_template(f"{name}.html.j2").render(
-        dict(content),
-        policy=policy(every, [style]),
-        style=Markup(style),
-        scripts=[Markup(script) for script in every],
-        version=version("intravar"),
-    )
-    return page
-
-
-def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """Return a Content-Security-Policy that allows these scripts and styles alone."""
-
-    def hashed(texts: Sequence[str]) -> str:
-        digests = (hashlib.sha256(text.encode()).digest() for text in texts)
-        return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests)
-
-    return (
-        f"default-src 'none'; script-src {hashed(scripts)}; style-src {hashed(styles)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def script_json(data: Any) -> Markup:
-    """Return JSON that cannot end the script element it stands in."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)
-
-
-def template_text(name: str, package: str = _BASE) -> str:
-    """Return a template's text."""
-    return files(package).joinpath("templates", name).read_text("utf-8")
-
 
 #: Rows that are shown at once where there are too many for all, and without a script.
 ROWS_AT_ONCE = 100

@@ -7,7 +7,7 @@ from typing import Any
 
 from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
 from intravar.documents.colours import LOOKS, key_colour, on_paper
-from intravar.documents.page import template_text
+from intravar.documents.html import template_text
 from intravar.documents.typesetting import portable
 from intravar.errors import InputError
 from intravar.tables import MOST_WIDE, Table

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from intravar.documents.page import script_json
+from intravar.documents.html import script_json
 from intravar.study.report.figures import FIGURES
 from intravar.study.report.page import study_page
 from intravar.study.report.stored_results import read_results

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from intravar.documents.colours import on_paper
-from intravar.documents.page import render_html, script_json
+from intravar.documents.html import render_html, script_json
 from intravar.documents.typesetting import drawn, parse_formats
 from intravar.errors import InputError
 from intravar.study.benchmark.units import ORACLE
