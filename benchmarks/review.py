@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.measurement.cases.pairs import AlikeScale, pairs_to_review
+from intravar.measurement.pairs import AlikeScale, pairs_to_review
 from intravar.observed import Observed
 from intravar.review.design import Design, draw_pairs
 from intravar.review.estimate import Estimate, counted, counted_by, estimate, pooled_estimates

@@ -14,14 +14,14 @@ from sklearn.model_selection import cross_val_predict
 from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Decisions, EligibleRates, Predictions
 from intravar.latent.anchors import Anchors
-from intravar.measurement.cases.pairs import AlikeScale, nearest_within, pairs_behind
-from intravar.measurement.cases.tables import (
+from intravar.measurement.cases import (
     MOST_ALIKE,
     MOST_CASES,
     _difference,
     cases_behind,
     side_by_side,
 )
+from intravar.measurement.pairs import AlikeScale, nearest_within, pairs_behind
 from intravar.measurement.rule import suggest_rule
 from intravar.observed import Observed
 from intravar.preparation.check import checked

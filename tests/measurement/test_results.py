@@ -18,8 +18,8 @@ from intravar.documents.measurement.handover import pages, write_measurement
 from intravar.estimators import Euclidean, Observed
 from intravar.estimators.base import Size
 from intravar.estimators.evidence import Decisions, EligibleRates
-from intravar.measurement.cases.pairs import pairs_behind
 from intravar.measurement.diagnostics import SWEEP, agreement
+from intravar.measurement.pairs import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.scores import in_words, result_table
 from intravar.preparation.cost import estimate_cost, pace

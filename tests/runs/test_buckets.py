@@ -12,12 +12,12 @@ import pytest
 import intravar
 from intravar.errors import InputError
 from intravar.estimators.evidence import AGAINST, PAIR, SURPRISE
-from intravar.measurement.beyond import with_everybody, with_patients
-from intravar.measurement.cases.tables import MOST_REVIEWED, cases_of, patients_of, review_pairs_of
+from intravar.measurement.cases import MOST_REVIEWED, cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import Fitted, Measurement, OneDecision
 from intravar.measurement.scores import Scores
-from intravar.measurement.strata import course_of, learn_dated, subgroups
+from intravar.measurement.wider.beyond import with_everybody, with_patients
+from intravar.measurement.wider.strata import course_of, learn_dated, subgroups
 from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
@@ -201,7 +201,7 @@ def test_subgroups_and_periods_are_of_everybody(
     assert levels.levels.sort("stratum")["n_patients"].to_list() == counts
     assert levels.cells["physician"].n_unique() == 41
     course = course_of(tables[0], each.physicians, found.prepared, 0, each.learned_from)
-    monkeypatch.setattr("intravar.measurement.strata._noise", lambda *_: None)
+    monkeypatch.setattr("intravar.measurement.wider.strata._noise", lambda *_: None)
     # Whether a rule changed is judged by those who were learned from, as in a small table.
     alone = with_patients(one)
     assert alone.patients is not None

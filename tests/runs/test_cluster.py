@@ -7,9 +7,9 @@ import pytest
 
 import intravar
 from dask_cluster import Cluster
-from intravar.measurement.beyond import read_by
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import OneDecision
+from intravar.measurement.wider.beyond import read_by
 from intravar.preparation.check import checked
 from intravar.request import Request
 from intravar.runs.buckets import read_others

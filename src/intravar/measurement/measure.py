@@ -22,11 +22,11 @@ from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.estimators.registry import REPEATS, introduce
 from intravar.inference.group import Group
-from intravar.measurement.cases.pairs import AlikeScale, pairs_behind
-from intravar.measurement.cases.tables import cases_behind
+from intravar.measurement.cases import cases_behind
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.grounds import appraise
 from intravar.measurement.halves import some_panels
+from intravar.measurement.pairs import AlikeScale, pairs_behind
 from intravar.measurement.result import Fitted, Measurement, OneDecision
 from intravar.measurement.rule import SuggestedRule, located, location_of, suggest_rule
 from intravar.measurement.scores import (
@@ -48,7 +48,7 @@ from intravar.seeds import stream
 from intravar.wording import Sentence
 
 if TYPE_CHECKING:
-    from intravar.measurement.strata import Course, Strata
+    from intravar.measurement.wider.strata import Course, Strata
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -156,7 +156,7 @@ def measured(
         methods = chosen_methods(request)
         if len(request.decisions) > 1:
             # Loaded where it is asked for: one decision needs nothing of it.
-            from intravar.measurement.several import check_decisions, together_of
+            from intravar.measurement.wider.several import check_decisions, together_of
 
             check_decisions(request)
         settings.check()
@@ -193,7 +193,7 @@ def _learned(
             fit_method(Predictability.name, prepared.observed, seed)[0],
         )
     if "date" in prepared.dealt and predicting is not None:
-        from intravar.measurement.strata import learn_dated
+        from intravar.measurement.wider.strata import learn_dated
 
         method = predicting[1].estimator
         with steps.step("learning what depends on the period", steps.seconds.get(predicting[0])):
@@ -261,7 +261,7 @@ def _strata(steps: _Steps, everybody: OneDecision) -> tuple[Strata | None, Cours
     )
     if not prepared.dealt or patients is None or who is None:
         return None, None
-    from intravar.measurement.strata import course_of, subgroups
+    from intravar.measurement.wider.strata import course_of, subgroups
 
     with steps.step("comparing subgroups and periods"):
         by = prepared.dealt.get("by")
@@ -361,7 +361,7 @@ def _everybody(
     if first.check.beyond is None and first.predicting is None:
         return learned
     # Loaded where it is asked for: one decision on a table that fits needs nothing of it.
-    from intravar.measurement.beyond import with_everybody, with_patients
+    from intravar.measurement.wider.beyond import with_everybody, with_patients
 
     if first.check.beyond is None:
         return {name: with_patients(each) for name, each in learned.items()}

@@ -29,8 +29,8 @@ from intravar.request import Request
 if TYPE_CHECKING:
     from intravar.estimators.repeats import Repeats
     from intravar.estimators.several import Several
-    from intravar.measurement.several import Together
-    from intravar.measurement.strata import Course, Strata
+    from intravar.measurement.wider.several import Together
+    from intravar.measurement.wider.strata import Course, Strata
 
 #: Physicians that are named when a measurement prints itself.
 MOST_PRINTED = 20
@@ -107,7 +107,7 @@ class Measurement:
         Pairs of comparable patients: positions of the panel and of both patients among
         `check.prepared`, distance, discordant.
     cases
-        Decisions that show the scores at work, see :mod:`intravar.measurement.cases.tables`.
+        Decisions that show the scores at work, see :mod:`intravar.measurement.cases`.
     rule
         The rule that the data suggest.
     diagnostics

@@ -26,8 +26,8 @@ from intravar.request import SMALLEST_CELL
 
 if TYPE_CHECKING:
     from intravar.estimators.several import PredictedDecisions
-    from intravar.measurement.several import Together
-    from intravar.measurement.strata import Strata
+    from intravar.measurement.wider.several import Together
+    from intravar.measurement.wider.strata import Strata
 
 
 def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:

@@ -30,7 +30,7 @@ from intravar.tables import hundred, number
 from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
-    from intravar.measurement.several import Together
+    from intravar.measurement.wider.several import Together
 
 #: Figures of all patients are no coarser than this.
 COARSEST = 0.1

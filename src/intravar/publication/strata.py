@@ -13,7 +13,7 @@ from intravar.estimators.noise import Noise as MeasuredNoise
 from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
-from intravar.measurement.strata import Strata as MeasuredStrata
+from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
 from intravar.publication.results import Change, Strata, Stratum

@@ -20,7 +20,7 @@ import polars as pl
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators.evidence import PAIR, PAIR_SCHEMA, Evidence
-from intravar.measurement.cases.pairs import (
+from intravar.measurement.pairs import (
     AlikeScale,
     nearest_within,
     pairs_to_review,

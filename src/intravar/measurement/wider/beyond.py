@@ -12,8 +12,8 @@ from intravar.arrays import BoolArray, IntArray
 from intravar.estimators import CommonEstimator
 from intravar.estimators.base import Reader
 from intravar.inference import Interval
-from intravar.measurement.cases.pairs import AlikeScale
-from intravar.measurement.cases.tables import CaseFinder, ranked_kinds
+from intravar.measurement.cases import CaseFinder, ranked_kinds
+from intravar.measurement.pairs import AlikeScale
 from intravar.measurement.result import BeyondCases, Fitted, OneDecision
 from intravar.measurement.scores import Scores
 from intravar.preparation.check import Beyond
