@@ -81,7 +81,7 @@ def _run(command: Callable[[], object]) -> int:
                 _complain(words)
                 return BAD_INPUT
             # Loaded where it is asked for: once nothing else helps.
-            from intravar.defects import defect_lines
+            from intravar.sources.defects import defect_lines
 
             _complain("\nintravar: ".join(defect_lines(error)))
             return DEFECT

@@ -23,9 +23,9 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import InputError, renamed
 from intravar.estimators.predictability import Predictability
 from intravar.inference.intervals import LEVEL
+from intravar.inference.outcomes import MOST_DECISIONS, chained, positions
 from intravar.inference.shrinkage import shrink
 from intravar.observed import Observed, as_they_came, is_pandas, physician_or_groups
-from intravar.outcomes import MOST_DECISIONS, chained, positions
 from intravar.panels import Layout
 from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.several.effects import Across, across_decisions

@@ -8,8 +8,8 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL, discordance_interval
+from intravar.inference.outcomes import differ, given_earlier, marginal
 from intravar.observed import PHYSICIAN
-from intravar.outcomes import differ, given_earlier, marginal
 from intravar.study.cohort import Cohort
 
 

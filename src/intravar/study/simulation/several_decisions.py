@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError, renamed
-from intravar.outcomes import chained, positions
+from intravar.inference.outcomes import chained, positions
 from intravar.study.cohort import FURTHER, Cohort
 from intravar.study.simulation.physicians import Physicians, physician_names
 from intravar.study.simulation.rules import ThresholdRule
