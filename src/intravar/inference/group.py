@@ -16,7 +16,7 @@ Care 2005;14:347-351 (funnels).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -215,31 +215,47 @@ def group_of(
     known = np.isfinite(score) & np.isfinite(error)
     if not known.any():
         return None
-    whole = score if raw is None else raw
+    raw = score if raw is None else raw
     score, error = score[known], np.maximum(error[known], 1e-9)
     weight = n_patients[known] / n_patients[known].sum()
     mean = float(weight @ score)
-    half = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt((weight**2) @ error**2 + doubt**2))
+    half = float(_Z * np.sqrt((weight**2) @ error**2 + doubt**2))
     falls = 0.0 if fall is None else float(weight @ fall[known])
     low, high = max(0.0, mean - half - falls), min(mean + half, max(mean, 0.5))
     if identified is not None:
-        low = min(low, float(weight @ identified[0][known]))
-        high = max(high, float(weight @ identified[1][known]))
+        ends = [float(weight @ end[known]) for end in identified]
+        low, high = min(low, ends[0]), max(high, ends[1])
+    group = Group(mean, low, high, *[float("nan")] * 4, len(score))
     if len(score) < 2:
-        nan = float("nan")
-        return Group(mean, low, high, nan, nan, nan, nan, len(score))
-    score, even = whole[known], errors_by_size(error, n_patients[known])
+        return group
+    return _with_spread(group, raw[known], error, n_patients[known], narrowed, matters)
+
+
+def _with_spread(
+    group: Group,
+    score: FloatArray,
+    error: FloatArray,
+    n_patients: IntArray,
+    narrowed: float,
+    matters: float,
+) -> Group:
+    """Return the group with how much its physicians differ."""
+    even = errors_by_size(error, n_patients)
     spread, (least, most) = _spread(score, even)
     most = most / narrowed
-    # Twice one tail, as the interval's lower end has it.
-    p_value = min(1.0, 2 * float(chi2.sf(q_statistic(0.0, score, even**2), len(score) - 1)))
-    differences = _differences(least, most, matters)
-    needed = None
-    if differences == "not known":
-        needed = patients_needed(even, n_patients[known], max(spread, matters))
-    own = rankability(spread**2, even)
-    return Group(
-        *(mean, low, high, spread, least, most, p_value, len(score)), own, differences, needed
+    differences: Differences = "differ" if least > 0 else "not known"
+    differences = "less than matters" if most < matters else differences
+    unknown = differences == "not known"
+    return replace(
+        group,
+        spread=spread,
+        spread_low=least,
+        spread_high=most,
+        # Twice one tail, as the interval's lower end has it.
+        p_value=min(1.0, 2 * float(chi2.sf(q_statistic(0.0, score, even**2), len(score) - 1))),
+        reliability=rankability(spread**2, even),
+        differences=differences,
+        needed=patients_needed(even, n_patients, max(spread, matters)) if unknown else None,
     )
 
 
@@ -256,12 +272,6 @@ def errors_by_size(error: FloatArray, n_patients: IntArray) -> FloatArray:
     """
     n = n_patients.astype(np.float64)
     return np.asarray(np.sqrt(float(np.mean(n * error**2)) / np.maximum(n, 1.0)))
-
-
-def _differences(least: float, most: float, matters: float) -> Differences:
-    if most < matters:
-        return "less than matters"
-    return "differ" if least > 0 else "not known"
 
 
 def patients_needed(error: FloatArray, n_patients: IntArray, spread: float) -> int:

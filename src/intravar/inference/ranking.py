@@ -14,6 +14,7 @@ the expected rank, BMC Med Res Methodol 2009;9:53 (percentiles of expected ranks
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -24,7 +25,7 @@ import polars as pl
 from scipy.special import ndtr
 from scipy.stats import spearmanr
 
-from intravar.arrays import FloatArray
+from intravar.arrays import BoolArray, FloatArray
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.inference.reliability import (
@@ -35,7 +36,7 @@ from intravar.inference.reliability import (
     reliability,
     to_scale,
 )
-from intravar.inference.shrinkage import Method, shrink
+from intravar.inference.shrinkage import Method, Shrunken, shrink
 from intravar.seeds import stream
 
 #: The tail that "worst tenth" means.
@@ -222,16 +223,6 @@ def _summary(ranks: npt.NDArray[np.unsignedinteger], level: float, expected: Flo
 
 NO_ERROR = "the score has no standard error"
 _NEEDED = ("physician", "score", "low", "high", "standard_error")
-_DERIVED = (
-    "shrunken",
-    "shrunken_low",
-    "shrunken_high",
-    "reliability",
-    "rank",
-    "rank_low",
-    "rank_high",
-    "p_worst_tenth",
-)
 
 
 @runtime_checkable
@@ -326,7 +317,7 @@ def assess(
     """
     table = _table(profile, level)
     used: Scale = getattr(profile, "scale", "discordance") if scale is None else scale
-    score, error = (table[name].to_numpy() for name in ("score", "standard_error"))
+    score, error = table["score"].to_numpy(), table["standard_error"].to_numpy()
     known = np.isfinite(score) & np.isfinite(error)
     value, noise = to_scale(score[known], error[known], used)
     shrunken = shrink(value, noise, level=level, method=method)
@@ -336,28 +327,29 @@ def assess(
         size = table["n_patients"].to_numpy()[known]
         _, even, between = even_errors(score[known], error[known], size, ceiling)
     ranks = rank_normal(shrunken.value, shrunken.spread, level=level, seed=seed)
-    derived = (
-        from_scale(shrunken.value, used),
-        from_scale(shrunken.low, used),
-        from_scale(shrunken.high, used),
-        reliability(between, even),
-        ranks.expected,
-        ranks.low,
-        ranks.high,
-        ranks.p_worst_tenth,
-    )
-    columns = dict(zip(_DERIVED, (_spread_out(each, known) for each in derived), strict=True))
-    no_error = pl.Series(np.isfinite(score) & ~known)
-    found = table.drop("standard_error", "reason").with_columns(**columns)
-    reason = pl.when(no_error).then(pl.lit(NO_ERROR)).otherwise(table["reason"]).alias("reason")
     return Assessment(
-        found.with_columns(pl.col(pl.Float64).fill_nan(None)).with_columns(reason),
+        _completed(table, _derived(shrunken, ranks, reliability(between, even), used), known),
         rankability(between, even),
         float(from_scale(shrunken.mean, used)),
         shrunken.between_variance,
         used,
         level,
     )
+
+
+def _derived(
+    shrunken: Shrunken, ranks: Ranks, reliable: FloatArray, scale: Scale
+) -> dict[str, FloatArray]:
+    return {
+        "shrunken": from_scale(shrunken.value, scale),
+        "shrunken_low": from_scale(shrunken.low, scale),
+        "shrunken_high": from_scale(shrunken.high, scale),
+        "reliability": reliable,
+        "rank": ranks.expected,
+        "rank_low": ranks.low,
+        "rank_high": ranks.high,
+        "p_worst_tenth": ranks.p_worst_tenth,
+    }
 
 
 def _table(profile: Profiled | pl.DataFrame, level: float) -> pl.DataFrame:
@@ -387,8 +379,16 @@ def _polars(frame: Any) -> pl.DataFrame:
     return table
 
 
-def _spread_out(values: FloatArray, known: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pl.Series:
-    """Return the values of those who have one, NaN for the others."""
-    column = np.full(len(known), np.nan)
-    column[known] = values
-    return pl.Series(column)
+def _completed(
+    table: pl.DataFrame, derived: Mapping[str, FloatArray], known: BoolArray
+) -> pl.DataFrame:
+    """Return the table with what was derived of those who have a score with an error."""
+    columns = {name: np.full(len(known), np.nan) for name in derived}
+    for name, values in derived.items():
+        columns[name][known] = values
+    without = pl.Series(~known) & table["score"].is_finite()
+    reason = pl.when(without).then(pl.lit(NO_ERROR)).otherwise("reason").alias("reason")
+    found = table.drop("standard_error", "reason").with_columns(
+        pl.Series(name, values) for name, values in columns.items()
+    )
+    return found.with_columns(pl.col(pl.Float64).fill_nan(None), table.select(reason).to_series())

@@ -117,20 +117,17 @@ def concluded(
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
     closer = halves.pull if halves is not None and evidence.caliper is not None else 0.0
     doubt = 0.0 if halves is None else halves.common_doubt
-    error = scores.interval.standard_error
+    discordance, error = scores.discordance, scores.interval.standard_error
     group = group_of(
-        scores.discordance,
-        error,
-        scores.n_patients,
-        ends,
-        fall=falls(scores.discordance, pull + closer),
+        *(discordance, error, scores.n_patients, ends),
+        fall=falls(discordance, pull + closer),
         doubt=doubt,
         raw=raw,
         narrowed=_narrowed(scores, evidence, halves),
         matters=matters,
     )
     if group is not None and predicts:
-        told = (scores.discordance, error, scores.n_patients, scores.n_for)
+        told = (discordance, error, scores.n_patients, scores.n_for)
         group = replace(group, explained=explained_of_all(*told, doubt))
         scores = replace(scores, columns={**scores.columns, **explained_of_each(*told)})
     grounds = Grounds(
