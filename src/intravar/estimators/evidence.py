@@ -315,7 +315,8 @@ class Predictions(Evidence):
     Per patient: predicted of this physician, and of the physicians on the whole. Per physician:
     what the average colleague would score on the same patients, how much better, in nats a patient,
     the personal prediction is, in what way the physician's rule differs (a table, the surest
-    first), and the score as it is, chance not held back: how much physicians differ is read off it.
+    first, see :func:`with_n_apart`), and the score as it is, chance not held back: how much
+    physicians differ is read off it.
     """
 
     probability: FloatArray

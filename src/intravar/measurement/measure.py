@@ -17,10 +17,9 @@ from sklearn.base import clone
 
 from intravar.errors import InputError, option, renamed
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
-from intravar.estimators.base import Size
+from intravar.estimators.base import REPEATS, Size, introduce
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
-from intravar.estimators.registry import REPEATS, introduce
 from intravar.inference.group import Group
 from intravar.measurement.cases import cases_behind
 from intravar.measurement.diagnostics import diagnose

@@ -17,8 +17,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
-from intravar.estimators.base import CommonEstimator, Size
-from intravar.estimators.registry import REPEATS
+from intravar.estimators.base import REPEATS, CommonEstimator, Size
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
 from intravar.preparation.decisions import Panels, panel_sizes
 from intravar.preparation.duplicates import COPIES

@@ -25,7 +25,7 @@ from intravar.documents.measurement.first import (
 )
 from intravar.documents.measurement.group import strata_section
 from intravar.documents.measurement.rule import rule_section
-from intravar.estimators.registry import described
+from intravar.estimators.base import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
