@@ -28,7 +28,7 @@ from intravar.inference.reliability import rankability
 from intravar.inference.shrinkage import between_at, q_statistic
 from intravar.request import MATTERS
 
-_Z = float(norm.ppf(0.5 + LEVEL / 2))
+_Z, _NAN = float(norm.ppf(0.5 + LEVEL / 2)), float("nan")
 #: Whether physicians differ: they do; it is not known, for want of patients; by less than matters.
 Differences = Literal["differ", "not known", "less than matters"]
 #: Reliability from which on the order of physicians says more than chance does.
@@ -225,7 +225,7 @@ def group_of(
     if identified is not None:
         ends = [float(weight @ end[known]) for end in identified]
         low, high = min(low, ends[0]), max(high, ends[1])
-    group = Group(mean, low, high, *[float("nan")] * 4, len(score))
+    group = Group(mean, low, high, _NAN, _NAN, _NAN, _NAN, len(score))
     if len(score) < 2:
         return group
     return _with_spread(group, raw[known], error, n_patients[known], narrowed, matters)
