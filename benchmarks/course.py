@@ -9,7 +9,7 @@ import polars as pl
 
 import intravar
 from intravar.arrays import FloatArray, IntArray
-from intravar.measurement.strata import Strata, course_of, learn_dated, subgroups
+from intravar.measurement.wider.strata import Strata, course_of, learn_dated, subgroups
 from intravar.preparation.check import checked
 from intravar.preparation.prepare import Prepared
 from intravar.publication.strata import SURE, published_strata

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.measurement.cases.pairs import pairs_to_review
+from intravar.measurement.pairs import AlikeScale, pairs_to_review
 from intravar.observed import Observed
 from intravar.review.design import Design, draw_pairs
 from intravar.review.estimate import Estimate, counted, counted_by, estimate, pooled_estimates
@@ -132,7 +132,7 @@ def one_draw(name: str, number: int, n_pairs: int) -> Drawn:
     cohort = condition.scenario.simulate(condition.replicate_seed(number))
     assert cohort.truth is not None
     observed = Observed.of(*cohort.observed())
-    table = pairs_to_review(observed, cohort.covariates.columns, {})
+    table = pairs_to_review(observed, AlikeScale.of(observed, cohort.covariates.columns, {}))
     first, second = (table[side].to_numpy() for side in ("first", "second"))
     truth = PairTruth.of(cohort.truth, first, second)
     # A pair is found again by its position.

@@ -16,7 +16,7 @@ from intravar.latent.personal import own_rules, weights
 from intravar.latent.personal.chain_kernel import Sweeps
 from intravar.latent.personal.weights import ChainSettings
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
-from intravar.learning import bins
+from intravar.learning import boosted_trees
 from intravar.observed import Observed
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -123,8 +123,8 @@ def test_columns_are_chosen_the_same_without_the_compiler(monkeypatch: pytest.Mo
     table = random.normal(size=(150, 12))
     table[random.random(table.shape) < 0.1] = np.nan
     y = (np.nan_to_num(table[:, 3]) > 0).astype(int)
-    given = bins.coarse_bins(table), y, np.arange(150), 4
-    compiled = bins.telling(*given)
+    given = boosted_trees.coarse_bins(table), y, np.arange(150), 4
+    compiled = boosted_trees.telling(*given)
     with monkeypatch.context() as patch:
         plain(patch)
-        np.testing.assert_array_equal(bins.telling(*given), compiled)
+        np.testing.assert_array_equal(boosted_trees.telling(*given), compiled)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from intravar.errors import InputError
-from intravar.ledger import NAME, Ledger
+from intravar.writing import NAME, Ledger
 
 
 def write(ledger: Ledger, name: str, text: str) -> None:

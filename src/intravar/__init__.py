@@ -9,7 +9,7 @@ from typing import Any
 
 import lazy_loader as lazy
 
-from intravar.deprecation import warn_of
+from intravar.errors import warn_of
 
 _load, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 

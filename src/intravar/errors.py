@@ -1,17 +1,23 @@
-"""What goes wrong because of the input or the machine, as opposed to a defect of the software."""
+"""What goes wrong because of the input or the machine, as opposed to a defect of the software.
+
+And names that were given up: they work for one more release, and say what took their place.
+"""
 
 from __future__ import annotations
 
 import errno
+import functools
 import re
 import shlex
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
+
 
 #: How near a name must be to be offered instead of one that is not known.
 NEAR = 0.6
@@ -265,3 +271,59 @@ def _said_of_machine(error: BaseException) -> str | None:
         return _MACHINE.get(error.errno or 0)
     foreign = _FOREIGN.search(str(error))
     return _MACHINE.get(int(foreign[1])) if foreign else None
+
+
+#: What a terminal obeys or what turns a line round, other than newline and tab: the control
+#: characters (escape sequences begin with one), and the marks that change the direction of text.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    r"""Return a text with everything visible that a terminal would obey instead of showing.
+
+    Examples
+    --------
+    >>> print(printable("Ada\x1b[2J"))
+    Ada\x1b[2J
+    >>> printable("Müller-Lüdenscheidt, 上田")
+    'Müller-Lüdenscheidt, 上田'
+    """
+    return _OBEYED.sub(_visible, text)
+
+
+def _visible(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
+
+def warn_of(old: str, new: str, *, above: int = 2) -> None:
+    """Say that a name will go, to whoever called so many frames above."""
+    words = f"'{old}' is called '{new}' now; the old name goes with the next release"
+    warnings.warn(words, DeprecationWarning, stacklevel=above + 1)
+
+
+def renamed(**names: str) -> Callable[[Callable[Given, Returned]], Callable[Given, Returned]]:
+    """Let a function take arguments by the names that they had before, too.
+
+    Parameters
+    ----------
+    **names
+        Today's name by the old one.
+    """
+
+    def decorate(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+        @functools.wraps(function)
+        def taking_old_names(*args: Given.args, **options: Given.kwargs) -> Returned:
+            given: dict[str, Any] = options
+            for old in names.keys() & given.keys():
+                warn_of(old, names[old])
+                given.setdefault(names[old], given.pop(old))
+            return function(*args, **given)
+
+        return taking_old_names
+
+    return decorate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,9 +16,93 @@ import polars as pl
 from scipy.sparse import issparse
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.checks import checked_decision, checked_labels
 from intravar.errors import InputError
-from intravar.frames import is_pandas
+
+PHYSICIAN = "physician"
+DECISION = "decision"
+#: Columns that a simulated table may carry beside these; no method ever sees them.
+TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
+
+
+def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
+    """Return the decisions as read-only 0 and 1, or say which row is neither.
+
+    Examples
+    --------
+    >>> checked_decision([True, False])
+    array([1, 0], dtype=int8)
+    """
+    raw = np.asarray(decision)
+    if raw.ndim != 1:
+        raise InputError(f"column '{DECISION}' has {raw.ndim} dimensions; give one value a row")
+    values = pl.Series(raw.tolist() if raw.dtype == object else raw, strict=False)
+    missing = values.is_nan() if values.dtype.is_float() else values.is_null()
+    missing = missing.fill_null(True)
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise InputError(f"column '{DECISION}' is missing in row {row}; fill it or drop the row")
+    binary = np.isin(raw, (0, 1))
+    if not binary.all():
+        row = int((~binary).argmax())
+        found = raw.tolist()[row]
+        raise InputError(f"column '{DECISION}' has {found!r} in row {row}; it takes 0 and 1 only")
+    result = raw.astype(np.int8)
+    result.setflags(write=False)
+    return result
+
+
+def checked_labels(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> pl.Series:
+    """Return the physician of every patient as given, or say where one is missing.
+
+    Numbers stay numbers. Names of mixed kinds (7 and "Ada") become text.
+
+    Examples
+    --------
+    >>> checked_labels([7, 10]).dtype
+    Int64
+    """
+    series = physician if isinstance(physician, pl.Series) else pl.Series(_plain(physician))
+    missing = series.is_nan() if series.dtype.is_float() else series.is_null()
+    missing = missing.fill_null(True)
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise InputError(f"column '{PHYSICIAN}' is missing in row {row}; fill it or drop the row")
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        names = series.unique().cast(pl.String)
+        blank = names.filter(names.str.strip_chars() == "")
+        if len(blank):
+            row = int(series.cast(pl.String).is_in(blank.implode()).arg_max() or 0)
+            raise InputError(f"column '{PHYSICIAN}' is blank in row {row}; fill it or drop the row")
+    return series.alias(PHYSICIAN)
+
+
+def physician_or_groups(physician: Any, groups: Any) -> Any:
+    """Return the physician of every patient, under either of the two names it may be given."""
+    if (physician is None) == (groups is None):
+        given = "neither physician nor groups is" if physician is None else "both are"
+        raise InputError(f"{given} given; say who decided, one value a patient, with one of them")
+    return groups if physician is None else physician
+
+
+def checked_physician(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> pl.Series:
+    """Return the physician of every patient as a categorical, or say where one is missing."""
+    series = checked_labels(physician)
+    # A Categorical keeps a million repeated names as a million small integers.
+    return series if series.dtype == pl.Categorical else series.cast(pl.String).cast(pl.Categorical)
+
+
+def _plain(physician: Sequence[Any] | npt.NDArray[Any]) -> list[Any] | npt.NDArray[Any]:
+    array = np.asarray(physician)
+    if array.ndim != 1:
+        raise InputError(f"column '{PHYSICIAN}' has {array.ndim} dimensions; give one value a row")
+    if array.dtype != object:
+        return array
+    values = [None if value is None or value != value else value for value in array.tolist()]
+    if {type(value) for value in values} - {type(None)} == {int}:
+        return values
+    # Names of mixed kinds (7 and "Ada") become text.
+    return [None if value is None else str(value) for value in values]
+
 
 Learned = TypeVar("Learned")
 
@@ -114,11 +198,17 @@ class Observed:
         return np.asarray(self.physicians)
 
     @cached_property
+    def counts(self) -> tuple[IntArray, IntArray]:
+        """Patients of every physician, and those of them who were decided for."""
+        n = len(self.named)
+        decided_for = np.bincount(self.code, self.decision, minlength=n).astype(np.int64)
+        return np.bincount(self.code, minlength=n), decided_for
+
+    @cached_property
     def panels(self) -> list[IntArray]:
         """Row numbers of every physician's patients, rising."""
         order = np.argsort(self.code, kind="stable")
-        sizes = np.bincount(self.code, minlength=len(self.physicians))
-        return np.split(order, np.cumsum(sizes)[:-1])
+        return np.split(order, np.cumsum(self.counts[0])[:-1])
 
     @cached_property
     def standardised(self) -> FloatArray:
@@ -285,3 +375,48 @@ def _counted(text: str) -> list[tuple[bool, int, str]]:
         digits = part.lstrip("0") if part.isdigit() else part
         parts.append((part.isdigit(), len(digits) if part.isdigit() else 0, digits))
     return parts
+
+
+def is_pandas(*given: Any) -> bool:
+    """Tell whether one of some frames or series is of pandas.
+
+    Examples
+    --------
+    >>> is_pandas(pl.Series([1]), [1, 2])
+    False
+    """
+    natives = (nw.from_native(each, allow_series=True, pass_through=True) for each in given)
+    return any(
+        native.implementation.is_pandas()
+        for native in natives
+        if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series)
+    )
+
+
+Result = TypeVar("Result")
+
+
+def as_they_came(result: Result, *, as_pandas: bool) -> Result:
+    """Return a result with all its frames as pandas if pandas came in, else as it is."""
+    if not as_pandas or not is_dataclass(result) or isinstance(result, type):
+        return result
+    changed = {}
+    for each in fields(result):
+        value = getattr(result, each.name)
+        if isinstance(value, pl.DataFrame):
+            changed[each.name] = handed_back(value, as_pandas=True)
+        elif is_dataclass(value):
+            changed[each.name] = as_they_came(value, as_pandas=True)
+        elif isinstance(value, tuple):
+            changed[each.name] = tuple(as_they_came(one, as_pandas=True) for one in value)
+    return replace(result, **changed)
+
+
+def handed_back(table: pl.DataFrame, *, as_pandas: bool) -> Any:
+    """Return a table as pandas if pandas came in, else as it is."""
+    if not as_pandas:
+        return table
+    import pandas as pd  # an extra; whoever gave a frame of it has it
+
+    # Column by column: the shorter way of polars needs pyarrow as well.
+    return pd.DataFrame({name: table[name].to_numpy() for name in table.columns})

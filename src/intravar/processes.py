@@ -1,6 +1,7 @@
 """Threads and processes that work for another: how many, for how long, and what Ctrl-C does.
 
-And how much memory there is and a process has taken, on every system.
+Whoever waits is told how it goes on, in one way for measuring and for studies. And how much memory
+there is and a process has taken, on every system.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import joblib
 import psutil
@@ -30,6 +31,36 @@ Result = TypeVar("Result")
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
+
+
+class Listener(Protocol):
+    """Whoever wants to know how work goes on."""
+
+    def step(self, words: str, seconds: float | None = None) -> None:
+        """Take note that a step begins, and how many seconds it may take if that is known."""
+
+    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
+        """Take note how many parts of the step are done.
+
+        `left` are the seconds that are left, where more is known than what parts have taken so far;
+        `words` say what is worked on, or what went wrong.
+        """
+
+    def note(self, words: str) -> None:
+        """Say something."""
+
+
+class Nobody:
+    """A listener who takes no note."""
+
+    def step(self, words: str, seconds: float | None = None) -> None:
+        """See :class:`Listener`."""
+
+    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
+        """See :class:`Listener`."""
+
+    def note(self, words: str) -> None:
+        """See :class:`Listener`."""
 
 
 class WorkLostError(InputError):

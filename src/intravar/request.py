@@ -16,9 +16,7 @@ from typing import Any, Literal, get_args
 
 import tomli_w
 
-from intravar.deprecation import renamed, warn_of
-from intravar.errors import InputError, option, unknown_name
-from intravar.where import columns_of, parse_population
+from intravar.errors import InputError, option, renamed, unknown_name, warn_of
 from intravar.wording import LONGEST_LABEL, LONGEST_TITLE, Words, checked_pair, checked_word
 
 Missing = Literal["indicator", "drop", "impute"]
@@ -237,6 +235,9 @@ class Request:
             )
         if self.where is None:
             return
+        # Loaded where it is asked for: most tables hold the patients that are meant.
+        from intravar.where import columns_of, parse_population
+
         named = columns_of(parse_population(self.where))
         for decision in (self.decision, *self.decisions):
             if decision in named:

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from intravar.errors import InputError, Option, naming, option
-from intravar.printable import printable
+from intravar.errors import InputError, Option, naming, option, printable
 
 #: Letters of a word, of a label and of a title at the most.
 LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 40, 80, 120
@@ -27,16 +26,11 @@ class _Forms:
 
     a_decider: str
     A_decider: str
-    Decider: str
     Deciders: str
     decider_own: str
     deciders_own: str
-    a_case: str
-    A_case: str
     Case: str
     Cases: str
-    case_own: str
-    cases_own: str
     decided_for: str
     decided_against: str
     say_yes: str

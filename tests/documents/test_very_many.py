@@ -13,7 +13,7 @@ import pytest
 
 from documents.many_physicians import many_physicians
 from intravar.documents.blocks import Figure
-from intravar.documents.charts.dots import MOST_SINGLE, in_bins
+from intravar.documents.charts.rows import MOST_SINGLE, in_bins
 from intravar.documents.measurement.deciders import (
     MOST_MARKS,
     NAMED_ENDS,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar.inference.ranking import INNER, FunnelLimits, funnel_limits
+from intravar.inference.group import INNER, FunnelLimits, funnel_limits
 from reference.funnel import limits, normal_left
 
 LEFT = normal_left(0.1)

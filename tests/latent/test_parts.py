@@ -20,8 +20,7 @@ from intravar.latent.calibration import (
 from intravar.latent.rates import fit_beta_binomial, shortest_interval
 from intravar.latent.rule_learners import SplineLogit, Task
 from intravar.latent.shared_rule import learn_shared
-from intravar.learning.bins import bin_edges, binned
-from intravar.learning.boosted_trees import Rates, _best_split, _histograms
+from intravar.learning.boosted_trees import Rates, _best_split, _histograms, bin_edges, binned
 from intravar.panels import PanelDecisions
 from latent.made import panels_of
 from reference.latent import best_gain, posterior_of_rates

@@ -17,8 +17,7 @@ from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_
 from intravar.latent.personal.weights import ChainSettings, CommonWeights
 from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit, Task
 from intravar.latent.shared_rule import Given, learn_shared, read_panels
-from intravar.learning.bins import binned
-from intravar.learning.boosted_trees import LARGEST_SCORE, Rates
+from intravar.learning.boosted_trees import LARGEST_SCORE, Rates, binned
 from intravar.panels import PanelDecisions
 from latent.made import panels_of
 from reference import personal

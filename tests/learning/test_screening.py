@@ -8,16 +8,16 @@ from scipy.special import expit
 
 from intravar.latent.personal.heterogeneity import most_personal_columns, strongest_evidence
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit, Task
-from intravar.learning.bins import (
+from intravar.learning.boosted_trees import (
     COARSE_MISSING,
     MOST_SEEN,
+    Rates,
     bin_edges,
     binned,
     coarse_bins,
     column_gains,
     telling,
 )
-from intravar.learning.boosted_trees import Rates
 from intravar.panels import PanelDecisions
 from intravar.prediction.trees import common_trees, grown
 from reference.boosted_trees import score as literal_score

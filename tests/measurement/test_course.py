@@ -9,7 +9,7 @@ import pytest
 import intravar
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
-from intravar.measurement.strata import DealtPatients, Strata, strata_of
+from intravar.measurement.wider.strata import DealtPatients, Strata, strata_of
 from intravar.study.cohort import Cohort
 from intravar.study.simulation.covariates import MIDDLE_DAY
 

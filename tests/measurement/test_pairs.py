@@ -14,9 +14,14 @@ from sklearn.model_selection import cross_val_predict
 from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Decisions, EligibleRates, Predictions
 from intravar.latent.anchors import Anchors
-from intravar.measurement.cases.behind import MOST_ALIKE, MOST_CASES, cases_behind
-from intravar.measurement.cases.pairs import alike_points, nearest_within, pairs_behind
-from intravar.measurement.cases.tables import _difference, side_by_side
+from intravar.measurement.cases import (
+    MOST_ALIKE,
+    MOST_CASES,
+    _difference,
+    cases_behind,
+    side_by_side,
+)
+from intravar.measurement.pairs import AlikeScale, nearest_within, pairs_behind
 from intravar.measurement.rule import suggest_rule
 from intravar.observed import Observed
 from intravar.preparation.check import checked
@@ -63,7 +68,8 @@ def test_distances_are_those_of_the_twin(cohort: dict[str, Any]) -> None:
     observed, importance = observed_of(cohort)
     probability = np.array(cohort["probability"])
     for known in (None, probability):
-        points = alike_points(observed, observed.names, importance, known)
+        scale = AlikeScale.of(observed, observed.names, importance)
+        points = scale.points(observed.covariates, known)
         for at in range(observed.n_patients):
             expected = reference.distance(
                 0, at, cohort["table"], cohort["importance"], None if known is None else list(known)
@@ -83,7 +89,8 @@ def test_cases_are_those_of_the_twin(cohort: dict[str, Any], rule: bool) -> None
         evidence = EligibleRates(
             none, none, none, none, nobody, anchors, probability=np.array(cohort["probability"])
         )
-    cases = cases_behind(evidence, observed, observed.names, importance, pl.DataFrame())
+    scale = AlikeScale.of(observed, observed.names, importance)
+    cases = cases_behind(evidence, observed, scale, pl.DataFrame())
     given_names = observed.named.to_list()
     found = [
         (given_names[panel], number, patient, other)
@@ -100,7 +107,7 @@ def test_cases_are_those_of_the_twin(cohort: dict[str, Any], rule: bool) -> None
         0.95 if rule else 0.5,
     )
     assert [each[:3] for each in found] == [each[:3] for each in twin]
-    points = alike_points(observed, observed.names, importance, np.array(cohort["probability"]))
+    points = scale.points(observed.covariates, np.array(cohort["probability"]))
     for (_, _, patient, other), (*_, expected) in zip(found, twin, strict=True):
         if other != expected:  # equally far, but for the last digit
             assert other is not None
@@ -115,7 +122,8 @@ def test_nobody_alike_is_said_and_shown() -> None:
     y = np.array([0, 1, 0] + [1] * 30)
     observed = Observed.of(x, y, ["a"] * 33)
     chance = np.where(np.arange(33) == 2, 0.99, 0.9)
-    cases = cases_behind(predictions(chance, 1), observed, ("x0",), {}, pl.DataFrame())
+    scale = AlikeScale.of(observed, ("x0",), {})
+    cases = cases_behind(predictions(chance, 1), observed, scale, pl.DataFrame())
     assert cases["patient"].to_list() == [2, 0, 0, 0]
     assert cases["other"].to_list() == [None, 1, 3, 5]
     patients = pl.DataFrame(
@@ -136,11 +144,12 @@ def test_cases_are_bounded_and_pairs_serve_where_nothing_is_predicted() -> None:
     y = random.integers(0, 2, 300)
     observed = Observed.of(random.normal(size=(300, 2)), y, ["a"] * 300)
     chance = np.full(300, 0.6)
-    cases = cases_behind(predictions(chance, 1), observed, observed.names, {}, pl.DataFrame())
+    scale = AlikeScale.of(observed, observed.names, {})
+    cases = cases_behind(predictions(chance, 1), observed, scale, pl.DataFrame())
     assert cases["case"].max() == MOST_CASES
     assert cases.group_by("case").len()["len"].max() == MOST_ALIKE
     pairs = pairs_behind(Decisions(), observed)
-    by_pair = cases_behind(Decisions(), observed, observed.names, {}, pairs)
+    by_pair = cases_behind(Decisions(), observed, scale, pairs)
     assert by_pair.height == pairs["discordant"].sum()
     assert by_pair["distance"].is_sorted()
 
@@ -176,9 +185,9 @@ def test_alike_patients_would_truly_be_decided_alike() -> None:
     predicted = cross_val_predict(
         LogisticRegression(), observed.covariates, observed.decision, method="predict_proba"
     )[:, 1]
-    importance = dict(rule.importance.select("covariate", "importance").iter_rows())
-    ours = alike_points(observed, prepared.origin, importance, predicted)
-    even = alike_points(observed, prepared.origin, {})
+    weighed, alike = (AlikeScale.of(observed, prepared.origin, by) for by in (rule.weights, {}))
+    ours = weighed.points(observed.covariates, predicted)
+    even = alike.points(observed.covariates)
     near, nearest, beside = [], [], 0
     panel = observed.panels[0]
     for patient in panel.tolist():

@@ -8,8 +8,8 @@ import pytest
 
 import intravar
 from intravar.estimators import METHODS, Estimator, Observed, default_method
+from intravar.estimators.base import described
 from intravar.estimators.evidence import EligibleRates
-from intravar.estimators.registry import described
 from intravar.inference import Interval
 from intravar.latent.anchors import Anchors
 

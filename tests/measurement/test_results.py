@@ -18,8 +18,8 @@ from intravar.documents.measurement.handover import pages, write_measurement
 from intravar.estimators import Euclidean, Observed
 from intravar.estimators.base import Size
 from intravar.estimators.evidence import Decisions, EligibleRates
-from intravar.measurement.cases.pairs import pairs_behind
-from intravar.measurement.diagnostics import SWEEP
+from intravar.measurement.diagnostics import SWEEP, agreement
+from intravar.measurement.pairs import pairs_behind
 from intravar.measurement.rule import _conditions
 from intravar.measurement.scores import in_words, result_table
 from intravar.preparation.cost import estimate_cost, pace
@@ -180,7 +180,9 @@ def test_diagnostics(measured: Measurement) -> None:
     assert found.pairs.split_half is not None
     assert -1 <= found.pairs.split_half <= 1
     assert (found.overlap["overlap"] <= 1).all()
-    assert found.agreement.height == 9
+    scores = {name: each.scores.discordance for name, each in measured.fitted.items()}
+    compared = {name: (each, np.arange(len(each))) for name, each in scores.items()}
+    assert agreement(compared).height == 9
     # Patients were dealt out at random: hardly any variance lies between physicians.
     assert found.balance["between_physicians"].max() < 0.02  # type: ignore[operator]
 
@@ -395,7 +397,7 @@ def test_without_a_rule_it_says_so():
     assert found.verdict in ("group only", "not interpretable")
     assert found.judged is not None
     assert found.judged.reasons[0].startswith("no rule was found")
-    assert found.diagnostics.anchors is None
+    assert found.main.evidence.anchors is None
     published = published_of(found, {f"d{i}": f"P-{i}" for i in range(6)})
     page = pages(published)["report.html"].decode()
     assert "Clear cases" not in page

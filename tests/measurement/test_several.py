@@ -15,7 +15,7 @@ import intravar
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.estimators.several import common_folds
-from intravar.measurement.several import Together
+from intravar.measurement.wider.several import Together
 from intravar.publication.files import read_published
 from intravar.publication.joint import joint_lines
 from intravar.publication.results import Joint, JointDecision, JointPair

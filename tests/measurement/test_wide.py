@@ -7,7 +7,7 @@ import pytest
 import intravar
 from intravar.estimators import METHODS
 from intravar.estimators.base import Size
-from intravar.learning.bins import MOST_SEEN
+from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.measurement.rule import suggest_rule
 from intravar.preparation.check import Check, checked
 from intravar.preparation.cost import cost_of_many, estimate_cost, memory_of_learning

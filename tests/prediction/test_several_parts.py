@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from intravar.arrays import IntArray
-from intravar.outcomes import chained, differ, positions
+from intravar.inference.outcomes import chained, differ, positions
 from intravar.prediction.bound import bound
 from intravar.prediction.several.effects import Logits, across_decisions, fit_effects
 from intravar.prediction.several.joint import apart, conditionals, differ_bound, difference_bound

@@ -8,10 +8,9 @@ import polars as pl
 import pytest
 
 from intravar import InputError, check
-from intravar.preparation.columns.kinds import understand
-from intravar.preparation.columns.roles import identifier
-from intravar.preparation.decisions import code_decision
-from intravar.preparation.physicians import physician_names
+from intravar.preparation.decisions import code_decision, physician_names
+from intravar.preparation.kinds import understand
+from intravar.preparation.roles import identifier
 from intravar.publication.checks import column_rows
 
 NAN = float("nan")

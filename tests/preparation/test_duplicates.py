@@ -6,7 +6,6 @@ import pytest
 
 import intravar
 from intravar import InputError, Request, check
-from intravar.preparation.columns.roles import assign_roles
 from intravar.preparation.duplicates import (
     AGAIN,
     COPIES,
@@ -14,6 +13,7 @@ from intravar.preparation.duplicates import (
     find_repeated_rows,
     learn_copies,
 )
+from intravar.preparation.roles import assign_roles
 from intravar.publication import check_lines
 
 

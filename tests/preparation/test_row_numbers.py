@@ -8,7 +8,7 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
-from intravar.preparation.columns.kinds import understand_as
+from intravar.preparation.kinds import understand_as
 
 ASKED: dict[str, Any] = {"physician": "doctor", "decision": "statin", "method": "latent-rule"}
 #: Data row that holds what cannot be used; the first one has number 1.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs
-from intravar.inference import discordance_interval, profiles, rank_normal, share_interval
+from intravar.inference import discordance_interval, rank_normal, ranking, share_interval
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.publication.group import shown_group
@@ -33,7 +33,7 @@ Panel = tuple[int, int]  # patients, decided for
 def ranks_unread() -> Iterator[None]:
     """Draw few ranks where nobody looks at them: thousands of panels take long to be ranked."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(profiles, "rank_normal", partial(rank_normal, n_draws=2))
+        patch.setattr(ranking, "rank_normal", partial(rank_normal, n_draws=2))
         yield
 
 

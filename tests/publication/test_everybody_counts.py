@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from intravar.estimators.evidence import Decisions
 from intravar.estimators.noise import Noise
-from intravar.inference import discordance_interval, profiles, rank_normal
+from intravar.inference import discordance_interval, rank_normal, ranking
 from intravar.inference.group import Group, group_of
 from intravar.measurement.measure import beside_bound
 from intravar.measurement.scores import Scores, result_table
@@ -151,7 +151,7 @@ def test_the_spread_of_everybody_tells_no_hidden_count(
         found = group_of(scores.discordance, scores.interval.standard_error, scores.n_patients)
         assert found is not None
         with pytest.MonkeyPatch.context() as patch:  # nobody looks at ranks here
-            patch.setattr(profiles, "rank_normal", partial(rank_normal, n_draws=2))
+            patch.setattr(ranking, "rank_normal", partial(rank_normal, n_draws=2))
             told = shown(scores)
         steps = spread_steps(scores, Decisions(), told, 11)
         return found, shown_group(scores, Decisions(), told, 11, 0.5) or found, steps

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 import intravar
 from intravar.documents.blocks import Figure, walk
 from intravar.documents.measurement.report import report
-from intravar.measurement.several import Together
 from intravar.measurement.verdict import Verdict
+from intravar.measurement.wider.several import Together
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import files_of, tables_of
 from intravar.publication.hiding import is_few, is_small

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar.measurement.strata import DealtPatients, Strata, strata_of
+from intravar.measurement.wider.strata import DealtPatients, Strata, strata_of
 from intravar.publication.hiding import is_few, is_small
 from intravar.publication.strata import published_strata, strata_tables, unsafe_physicians
 

@@ -8,12 +8,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intravar.estimators.evidence import Decisions, Predictions
+from intravar.estimators.evidence import Decisions, Predictions, others_than_most, with_n_apart
 from intravar.observed import Observed
 from intravar.publication.disclosure import shown_differences
 from intravar.publication.hiding import is_few
 from intravar.publication.results import OwnRule
-from intravar.runs.readings import others_than_most, with_n_apart
 
 SHOWN = {"A": "P-1", "B": "P-2"}
 

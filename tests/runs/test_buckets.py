@@ -11,13 +11,13 @@ import pytest
 
 import intravar
 from intravar.errors import InputError
-from intravar.measurement.beyond import OneDecision, with_everybody
-from intravar.measurement.cases.behind import MOST_PAIRS, REVIEW
-from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of
+from intravar.estimators.evidence import AGAINST, PAIR, SURPRISE
+from intravar.measurement.cases import MOST_REVIEWED, cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
-from intravar.measurement.result import Fitted, Measurement
+from intravar.measurement.result import Fitted, Measurement, OneDecision
 from intravar.measurement.scores import Scores
-from intravar.measurement.strata import course_of, learn_dated, subgroups
+from intravar.measurement.wider.beyond import with_everybody, with_patients
+from intravar.measurement.wider.strata import course_of, learn_dated, subgroups
 from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
@@ -153,10 +153,10 @@ def test_pairs_of_everybody_can_be_reviewed(found: Measurement):
         assert weight >= 1
     assert found.beyond_cases is not None
     kept = found.beyond_cases.pairs
-    assert kept["physician"].value_counts()["count"].max() <= MOST_PAIRS
+    assert kept["physician"].value_counts()["count"].max() <= MOST_REVIEWED
     # What is kept stands for all pairs of its physician.
     assert kept["weight"].sum() > 1.5 * kept.height
-    assert not cases_of(found)["kind"].is_in([REVIEW]).any()
+    assert cases_of(found)["kind"].is_in([SURPRISE, AGAINST, PAIR]).all()
 
 
 def test_buckets_and_processes_change_no_bit(
@@ -201,9 +201,9 @@ def test_subgroups_and_periods_are_of_everybody(
     assert levels.levels.sort("stratum")["n_patients"].to_list() == counts
     assert levels.cells["physician"].n_unique() == 41
     course = course_of(tables[0], each.physicians, found.prepared, 0, each.learned_from)
-    monkeypatch.setattr("intravar.measurement.strata._noise", lambda *_: None)
+    monkeypatch.setattr("intravar.measurement.wider.strata._noise", lambda *_: None)
     # Whether a rule changed is judged by those who were learned from, as in a small table.
-    alone = one.with_patients()
+    alone = with_patients(one)
     assert alone.patients is not None
     assert course.gain == course_of(alone.patients, each.physicians, found.prepared, 0).gain
     assert course.gain != course_of(tables[0], each.physicians, found.prepared, 0).gain
@@ -254,7 +254,7 @@ def test_a_run_that_was_ended_goes_on(
     again, _ = scored(path, RunSettings(n_jobs=1, folder=folder))
     assert_same(again, scores)
     assert set(rest) == set(range(max(rest) + 1)) - {read[1]}
-    buckets.clear_unfinished(RunSettings(folder=folder))
+    RunSettings(folder=folder).clear_unfinished()
     assert not folder.exists()
 
 

@@ -7,8 +7,9 @@ import pytest
 
 import intravar
 from dask_cluster import Cluster
-from intravar.measurement.beyond import OneDecision
 from intravar.measurement.measure import fit_method
+from intravar.measurement.result import OneDecision
+from intravar.measurement.wider.beyond import read_by
 from intravar.preparation.check import checked
 from intravar.request import Request
 from intravar.runs.buckets import read_others
@@ -25,7 +26,7 @@ def test_a_lost_worker_changes_no_bit(cluster: Cluster, monkeypatch: pytest.Monk
     found = checked(cohort.to_polars(), request)
     assert found.beyond is not None
     fitted, _ = fit_method("latent-rule", found.prepared.observed, 0)
-    by = {"decision": OneDecision(found, {"latent-rule": fitted}).read_by()}
+    by = {"decision": read_by(OneDecision(found, {"latent-rule": fitted}))}
     expected = read_others({"decision": found}, by, RunSettings(n_jobs=1), print)
 
     def kill_one(done: int, total: int) -> None:

@@ -230,7 +230,7 @@ def test_a_part_under_another_number_is_not_used(tmp_path: Path):
     parts.open()
     nobody = pl.DataFrame()
     panels = pl.DataFrame(schema=SCHEMA)
-    others = Others(panels, no_differences(), nobody, nobody, nobody, {}, {})
+    others = Others(panels, no_differences(), nobody, nobody, nobody, nobody, {}, {})
     parts.keep(BucketRead(2, {"statin": others}))
     assert parts.kept(2) is not None
     for path in (tmp_path / "unfinished" / "read").glob("bucket-000002*"):

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intravar import InputError
-from intravar.preparation.columns.kinds import understand
+from intravar.preparation.kinds import understand
 from intravar.sources import read_source
-from intravar.sources.columns.plain import plain_table, typed_texts
+from intravar.sources.plain import plain_table, typed_texts
 
 
 def read(*values: str | None) -> list[Any]:

@@ -15,7 +15,7 @@ import intravar
 from every_source import WRITERS, as_postgresql
 from intravar import InputError, Request
 from intravar.sources import read_source
-from intravar.sources.columns.plain import forms_of_large, plain_table
+from intravar.sources.plain import forms_of_large, plain_table
 from intravar.sources.reading import ROW, only, scan_source
 from intravar.sources.selection import belongs
 from intravar.where import (

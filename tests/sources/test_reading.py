@@ -9,7 +9,7 @@ import pytest
 
 from intravar import InputError
 from intravar.sources import read_source
-from intravar.sources.columns.plain import from_rows
+from intravar.sources.plain import from_rows
 
 TEXT = "doctor;age;weight\n007;50;70,5\n008;61;80\n"
 

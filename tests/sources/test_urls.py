@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intravar import InputError
-from intravar.sources.databases.urls import check_server_url, scrubbed, without_password
+from intravar.sources.paths import check_server_url, scrubbed, without_password
 
 AWKWARD = "?#/@:%&= \\'\"[]é"
 PASSWORDS = st.text(st.sampled_from("KXYZW789" + AWKWARD), min_size=4, max_size=12).filter(

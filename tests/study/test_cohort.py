@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from intravar import Cohort, InputError, simulate
-from intravar.checks import TRUTH_COLUMNS
+from intravar.observed import TRUTH_COLUMNS
 from intravar.study import Scenario, Truth
 from intravar.study.simulation import Continuum, Physicians
 

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, Option, flag_of
-from intravar.preparation.columns.kinds import understand
+from intravar.preparation.kinds import understand
 from intravar.request import Request, is_request_file, read_request
 from intravar.text import shortened
 from intravar.where import parse_population

@@ -125,8 +125,8 @@ def serve() -> None:
     """Answer questions from standard input until it closes."""
     from intravar.app import tasks
     from intravar.app.draft import on_screen
-    from intravar.defects import defect_lines
     from intravar.errors import machine_fault
+    from intravar.sources.defects import defect_lines
 
     # What a library prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

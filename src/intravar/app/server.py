@@ -22,8 +22,8 @@ from intravar.app.guard import Guard
 from intravar.app.helper import DefectError
 from intravar.app.places import OutsideError, Places, key_of
 from intravar.app.rendering import screen, script, style
-from intravar.defects import defect_lines
 from intravar.errors import InputError, machine_fault
+from intravar.sources.defects import defect_lines
 
 LOOPBACK = "127.0.0.1"
 DEMO = "example"

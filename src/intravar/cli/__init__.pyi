@@ -1,6 +1,17 @@
 from .commands import app
 from .endings import main, say
-from .progress import Console, StepLines, StepProgress, Table, Text, escape, table
+from .progress import (
+    Console,
+    StepLines,
+    StepProgress,
+    Table,
+    Text,
+    escape,
+    print_leaks,
+    print_left_out,
+    print_request,
+    table,
+)
 
 __all__ = [
     "Console",
@@ -11,6 +22,9 @@ __all__ = [
     "app",
     "escape",
     "main",
+    "print_leaks",
+    "print_left_out",
+    "print_request",
     "say",
     "table",
 ]

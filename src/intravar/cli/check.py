@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +50,7 @@ def check(
         if not as_json:
             _print_check(console, found, cannot, several)
             if verbose:
-                print_request(console, found.request)
+                cli.print_request(console, found.request)
     if as_json:
         asked = told if several else told[request.decision]
         typer.echo(json.dumps(asked, indent=1, default=str))
@@ -65,7 +64,7 @@ def _print_check(
         console.print(line, markup=False, soft_wrap=False)
     words = found.request.words
     _print_unmeasurable(console, cannot, words)
-    print_leaks(console, found.leak_lines(), words)
+    cli.print_leaks(console, found.leak_lines(), words)
 
 
 def _print_columns(console: cli.Console, found: Check, several: bool) -> None:
@@ -87,25 +86,8 @@ def _print_columns(console: cli.Console, found: Check, several: bool) -> None:
         cells = [cli.Text(texts[name]) for name in names]
         table.add_row(*cells, style=style)
     console.print(table)
-    print_left_out(console, [name for name in every if name not in names], "--json has them")
+    cli.print_left_out(console, [name for name in every if name not in names], "--json has them")
     console.print()
-
-
-def print_left_out(console: cli.Console, names: list[str], where: str) -> None:
-    """Say which columns the terminal has no room for."""
-    if names:
-        told = f"({', '.join(names)} not shown in {console.width} columns; {where})"
-        console.say(told)
-
-
-def print_request(
-    console: cli.Console, request: Request, seconds: Mapping[str, float] | None = None
-) -> None:
-    """Print what was asked for, and what the steps took if that is known."""
-    console.print()
-    console.say(request.to_toml().rstrip())
-    for name, value in (seconds or {}).items():
-        console.say(f"{name}: {value:.1f} s")
 
 
 def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
@@ -134,17 +116,3 @@ def _print_unmeasurable(console: cli.Console, rows: list[dict[str, Any]], words:
         console.print(
             "  (--show-names names them; --key gives the pseudonyms of an earlier measurement)"
         )
-
-
-def print_leaks(console: cli.Console, lines: list[str], words: Words) -> None:
-    """Say loudly which columns may give the decision away."""
-    if not lines:
-        return
-    console.print()
-    console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
-    console.say(*(f"  {line}" for line in lines), style="red")
-    told = (
-        "If a column is known only after the decision, name it with --after; "
-        "compared by it, every {decider} looks consistent."
-    )
-    console.say(words.fill(told))

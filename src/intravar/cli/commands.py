@@ -4,27 +4,67 @@ from __future__ import annotations
 
 import signal
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections import UserDict
+from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
+import intravar
 from intravar import cli
-from intravar.cli import check, endings, measure, omop, review, stored, study
+from intravar.cli import endings
 from intravar.cli.options import described
 from intravar.errors import InputError
-from intravar.version import __version__
 from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
     from intravar.app.places import Places
 
 
+#: Every command, and the module and function behind it; a group of commands is a `Typer`.
+_COMMANDS = {
+    "conditions": "study.conditions",
+    "simulate": "study.simulate",
+    "oracle": "study.oracle",
+    "methods": "study.methods",
+    "benchmark": "study.benchmark",
+    "check": "check.check",
+    "measure": "measure.measure",
+    "explain": "stored.explain",
+    "compare": "stored.compare",
+    "omop": "omop.omop",
+    "report": "stored.report",
+    "sheet": "stored.sheet",
+    "app": "commands.app_in_browser",
+    "review": "review.group",
+}
+
+
+class _WhenAskedFor(UserDict[str, Any]):
+    """Commands by name, each loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, function = super().__getitem__(name).partition(".")
+        found = getattr(import_module(f"intravar.cli.{module}"), function)
+        if not isinstance(found, typer.Typer):
+            command, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
+            found.command(name)(command)
+        made = get_command(found)
+        made.name = name
+        return made
+
+
 class _Commands(TyperGroup):
     """Keeps typer from ending a command on its own where we have better words for it."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _WhenAskedFor(_COMMANDS)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _own_endings():
@@ -98,29 +138,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "conditions": study.conditions,
-    "simulate": study.simulate,
-    "oracle": study.oracle,
-    "methods": study.methods,
-    "benchmark": study.benchmark,
-    "check": check.check,
-    "measure": measure.measure,
-    "explain": stored.explain,
-    "compare": stored.compare,
-    "omop": omop.omop,
-    "report": stored.report,
-    "sheet": stored.sheet,
-    "app": app_in_browser,
-}
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(_command)
-app.add_typer(review.group, name="review")
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"intravar {__version__}")
+        typer.echo(f"intravar {intravar.__version__}")
         raise typer.Exit
 
 

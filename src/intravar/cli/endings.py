@@ -16,11 +16,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
+import intravar
 from intravar import cli
-from intravar.defects import defect_lines
-from intravar.errors import InputError, machine_fault
-from intravar.printable import printable
-from intravar.version import __version__
+from intravar.errors import InputError, machine_fault, printable
 
 BAD_INPUT, DEFECT = 2, 1
 NOBODY_REPORTABLE = 4
@@ -82,6 +80,9 @@ def _run(command: Callable[[], object]) -> int:
             if words := machine_fault(error):
                 _complain(words)
                 return BAD_INPUT
+            # Loaded where it is asked for: once nothing else helps.
+            from intravar.sources.defects import defect_lines
+
             _complain("\nintravar: ".join(defect_lines(error)))
             return DEFECT
         return code
@@ -168,6 +169,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     words = sys.argv[1:] if arguments is None else arguments
     if words == ["--version"]:
         # Before typer, which loads a validation library to learn that this is a switch.
-        sys.exit(run(lambda: print(f"intravar {__version__}")))
+        sys.exit(run(lambda: print(f"intravar {intravar.__version__}")))
     # typer words its own usage errors and leaves with 2; what it does not know comes to us.
     sys.exit(run(lambda: cli.app(args=words, prog_name="intravar")))

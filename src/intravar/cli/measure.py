@@ -11,7 +11,6 @@ import typer
 import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
 from intravar.cli import endings, options
-from intravar.cli.check import print_leaks, print_left_out, print_request
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
@@ -79,7 +78,7 @@ def measure(
             pairs_in_report=pairs_in_report,
             replace=replace,
         )
-        runs.clear_unfinished(settings)
+        settings.clear_unfinished()
     if as_json:
         tables = {name: rows.to_dicts() for name, rows in publication.tables_of(published).items()}
         typer.echo(json.dumps(publication.plain(published) | tables, default=str))
@@ -87,7 +86,7 @@ def measure(
         console = cli.Console(highlight=False, quiet=quiet)
         _print_all(console, found, published, out)
         if verbose:
-            print_request(console, request, found.seconds)
+            cli.print_request(console, request, found.seconds)
     if not any(each.n_reportable + each.n_banded for each in published.decisions):
         raise typer.Exit(endings.NOBODY_REPORTABLE)
 
@@ -111,7 +110,7 @@ def _print_all(console: cli.Console, found: Measurement, published: Published, o
     for name, measured in found.decisions.items():
         leaks = measured.check.leak_lines()
         named = [f"{words.label(name)}: {line}" for line in leaks] if joint is not None else leaks
-        print_leaks(console, named, words)
+        cli.print_leaks(console, named, words)
     for warning in dict.fromkeys(line for each in published.decisions for line in each.warnings):
         console.say(f"warning: {warning}")
     console.print()
@@ -190,4 +189,4 @@ def print_table(console: cli.Console, table: Table, where: str) -> None:
     """Print a table of a document, and which of its columns there is no room for."""
     made, left_out = documents.as_rich(table, console.width)
     console.print(made)
-    print_left_out(console, left_out, where)
+    cli.print_left_out(console, left_out, where)

@@ -1,4 +1,4 @@
-"""How work goes on: a bar in a terminal, plain lines elsewhere, JSON for a program.
+"""What commands print with, and how work goes on: a bar in a terminal, plain lines elsewhere.
 
 Nothing that is printed can command the terminal.
 """
@@ -11,8 +11,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterable
-from typing import Any, Literal, NoReturn
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from rich import console
 from rich.live import Live
@@ -21,8 +21,11 @@ from rich.segment import Segment
 from rich.table import Table as Table
 from rich.text import Text as Text
 
-from intravar.errors import InputError
-from intravar.printable import printable
+from intravar.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from intravar.request import Request
+    from intravar.wording import Words
 
 
 def table(
@@ -104,18 +107,18 @@ class StepLines:
             raise InputError(error.naming(on_screen)) from error
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.runs.engines.Listener`."""
+        """See :class:`intravar.processes.Listener`."""
         self._parts = None
         _line(step=words, seconds=seconds)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`intravar.runs.engines.Listener`."""
+        """See :class:`intravar.processes.Listener`."""
         self._parts = self._parts or (done, time.monotonic())
         left = left_by_parts(self._parts, done, total) if left is None else left
         _line(done=done, total=total, left=left)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.runs.engines.Listener`."""
+        """See :class:`intravar.processes.Listener`."""
         _line(note=words)
 
 
@@ -168,7 +171,7 @@ class StepProgress:
             self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.runs.engines.Listener`.
+        """See :class:`intravar.processes.Listener`.
 
         Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
         """
@@ -180,7 +183,7 @@ class StepProgress:
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`intravar.runs.engines.Listener`.
+        """See :class:`intravar.processes.Listener`.
 
         What parts have taken tells the time that is left better than any estimate.
         """
@@ -197,7 +200,7 @@ class StepProgress:
             self._console.print(f"  {self._done}", markup=False, highlight=False)
 
     def note(self, words: str) -> None:
-        """See :class:`intravar.runs.engines.Listener`."""
+        """See :class:`intravar.processes.Listener`."""
         self._console.print(Text(words, style="bold red"))
 
     def _finish(self) -> None:
@@ -228,3 +231,34 @@ def _worth_a_line(done: int, total: int) -> bool:
 def _time(seconds: float) -> str:
     whole = round(seconds)
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
+
+
+def print_left_out(console: Console, names: list[str], where: str) -> None:
+    """Say which columns the terminal has no room for."""
+    if names:
+        told = f"({', '.join(names)} not shown in {console.width} columns; {where})"
+        console.say(told)
+
+
+def print_request(
+    console: Console, request: Request, seconds: Mapping[str, float] | None = None
+) -> None:
+    """Print what was asked for, and what the steps took if that is known."""
+    console.print()
+    console.say(request.to_toml().rstrip())
+    for name, value in (seconds or {}).items():
+        console.say(f"{name}: {value:.1f} s")
+
+
+def print_leaks(console: Console, lines: list[str], words: Words) -> None:
+    """Say loudly which columns may give the decision away."""
+    if not lines:
+        return
+    console.print()
+    console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
+    console.say(*(f"  {line}" for line in lines), style="red")
+    told = (
+        "If a column is known only after the decision, name it with --after; "
+        "compared by it, every {decider} looks consistent."
+    )
+    console.say(words.fill(told))

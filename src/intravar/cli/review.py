@@ -139,6 +139,11 @@ def _as_json(found: Review) -> dict[str, Any]:
     }
 
 
-group = typer.Typer(help=f"Blind review of pairs of patients. {HOW}", no_args_is_help=True)
+group = typer.Typer(
+    help=f"Blind review of pairs of patients. {HOW}",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
 for command in (plan, draw, read):
     group.command(command.__name__)(command)

@@ -11,9 +11,9 @@ import typer
 import intravar
 from intravar import cli, estimators
 from intravar.cli.options import described
-from intravar.ledger import Ledger
 from intravar.study import benchmark as study_benchmark
 from intravar.study import report, simulation, tables
+from intravar.writing import Ledger
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from intravar.documents.blocks import Document, tables, walk
-from intravar.documents.charts.dots import MOST_SINGLE
+from intravar.documents.charts.rows import MOST_SINGLE
 from intravar.documents.colours import LOOKS
 from intravar.documents.html import render_html, script_json
 from intravar.tables import Cell, Table

@@ -5,6 +5,7 @@ What is shown comes in as data and is never read as markup; the same content giv
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
@@ -16,6 +17,8 @@ from intravar.errors import InputError, unknown_name
 
 #: By format the packages that make it. Pictures in a text are drawn by typst as well.
 NEEDED = {"html": (), "pdf": ("typst",), "xlsx": ("xlsxwriter",), "docx": ("docx", "typst")}
+#: Fixed timestamp: the same content gives the same file.
+CREATED = datetime.datetime(2000, 1, 1)
 #: What these packages are called where they are installed from.
 _CALLED = {"docx": "python-docx"}
 

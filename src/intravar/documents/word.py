@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import io
 import zipfile
 from collections.abc import Sequence
@@ -10,12 +9,11 @@ from typing import Any
 
 from intravar.documents import blocks
 from intravar.documents.colours import LOOKS, key_colour, on_paper
-from intravar.documents.typesetting import drawn
-from intravar.printable import printable
+from intravar.documents.typesetting import CREATED, drawn
+from intravar.errors import printable
 from intravar.tables import Table
 
 #: Fixed timestamp: the same measurement gives the same file.
-CREATED = datetime.datetime(2000, 1, 1)
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 #: Centimetres between the margins.
 TEXT_WIDTH = 17.0

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from intravar.documents import blocks
-from intravar.documents.word import CREATED
+from intravar.documents.typesetting import CREATED
 from intravar.tables import Table, table_of
 
 #: Width of columns, height of a line and lines of a row at the most; letters of a cell.

@@ -1,4 +1,15 @@
-from .base import CommonEstimator, Estimator
+from .base import (
+    DESCRIBED,
+    METHODS,
+    PAPER_METHODS,
+    STUDY_METHODS,
+    CommonEstimator,
+    Estimator,
+    Observed,
+    default_method,
+    fit_methods,
+    make_estimator,
+)
 from .genetic_mahalanobis import GeneticMahalanobis
 from .glmm import GLMM
 from .latent_rule import LatentRule
@@ -6,16 +17,6 @@ from .lpa_guided import LPAGuided
 from .matching import Euclidean, Mahalanobis
 from .noise import Noise
 from .predictability import Predictability
-from .registry import (
-    DESCRIBED,
-    METHODS,
-    PAPER_METHODS,
-    STUDY_METHODS,
-    Observed,
-    default_method,
-    fit_methods,
-    make_estimator,
-)
 from .repeats import Repeats
 from .rf_proximity import RFProximity
 from .several import Several, several_decisions

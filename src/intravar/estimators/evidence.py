@@ -6,20 +6,21 @@ nothing else of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 from scipy.special import logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.anchors import NEAR
-from intravar.latent.anchors import Anchors as Anchors
 from intravar.observed import Observed
 from intravar.panels import PanelDecisions
 from intravar.wording import Sentence
+
+if TYPE_CHECKING:
+    from intravar.latent.anchors import Anchors as Anchors
 
 #: What a score aims at; see docs/glossary.md. "order" ranks physicians on a scale of its own.
 Estimand = Literal["comparable", "eligible", "repeated", "order"]
@@ -275,12 +276,36 @@ class EligibleRates(Evidence):
             return None
         # A method that only knows a core is sure of it.
         known = np.where(self.core, 1.0, 0.5) if self.probability is None else self.probability
-        return AGAINST, known, 1 - NEAR
+        return AGAINST, known, 1 - self.anchors.near
 
 
 def no_differences() -> pl.DataFrame:
     """Return a table in which nobody weighs anything otherwise."""
-    return pl.DataFrame(schema=dict.fromkeys(("physician", "covariate", "how"), pl.String))
+    texts = dict.fromkeys(("physician", "covariate", "how"), pl.String)
+    return pl.DataFrame(schema={**texts, "n_apart": pl.Int64})
+
+
+def with_n_apart(differences: pl.DataFrame, observed: Observed) -> pl.DataFrame:
+    """Say how many patients of a panel have another value of a covariate than most of it."""
+    column = {name: at for at, name in enumerate(observed.names)}
+    panel = {str(name): at for name, at in zip(observed.physicians, observed.panels, strict=True)}
+    counts = [
+        others_than_most(observed.covariates[panel[str(physician)], column[covariate]])
+        for physician, covariate in differences.select("physician", "covariate").iter_rows()
+    ]
+    return differences.with_columns(pl.Series("n_apart", counts, dtype=pl.Int64))
+
+
+def others_than_most(values: Sequence[float] | np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
+    """Return how many values differ from the most frequent one.
+
+    Examples
+    --------
+    >>> others_than_most([0.0, 0.0, 1.0, 2.0])
+    2
+    """
+    _, counts = np.unique(values, return_counts=True)
+    return int(len(values) - counts.max(initial=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +315,8 @@ class Predictions(Evidence):
     Per patient: predicted of this physician, and of the physicians on the whole. Per physician:
     what the average colleague would score on the same patients, how much better, in nats a patient,
     the personal prediction is, in what way the physician's rule differs (a table, the surest
-    first), and the score as it is, chance not held back: how much physicians differ is read off it.
+    first, see :func:`with_n_apart`), and the score as it is, chance not held back: how much
+    physicians differ is read off it.
     """
 
     probability: FloatArray
@@ -311,6 +337,10 @@ class Predictions(Evidence):
     def cases(self) -> tuple[str, FloatArray, float]:
         """See :class:`Evidence`."""
         return SURPRISE, self.probability, 0.5
+
+
+#: Why a physician has no share of self-contradictions.
+NO_REPEATS = "no case was seen twice"
 
 
 @dataclass(frozen=True, eq=False)

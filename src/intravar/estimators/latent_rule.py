@@ -19,7 +19,7 @@ from intravar.latent.anchors import AnchorWarning
 from intravar.latent.common import HandedIn, LatentCommon, LatentSettings, learn_latent
 from intravar.latent.rates import eligible_given_decision, safe_interval
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
-from intravar.learning.bins import MOST_SEEN
+from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
 from intravar.panels import Layout
 from intravar.wording import Sentence

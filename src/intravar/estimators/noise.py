@@ -19,11 +19,9 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.checks import physician_or_groups
-from intravar.deprecation import renamed
-from intravar.frames import as_they_came
+from intravar.errors import renamed
 from intravar.inference.intervals import LEVEL, checked_level
-from intravar.observed import Observed
+from intravar.observed import Observed, as_they_came, physician_or_groups
 from intravar.prediction.held_out import half_predictions, held_out
 
 #: The correction is itself unsure, by this share; with small panels, which learn more slowly than

@@ -10,14 +10,14 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
-from intravar.estimators.evidence import Predictions
+from intravar.estimators.evidence import Predictions, with_n_apart
 from intravar.inference.intervals import LEVEL, Half, Interval, TwoHalves
-from intravar.learning.bins import MOST_SEEN
+from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.bound import cell_bound
 from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions
 from intravar.prediction.held_out import half_bounds, losses_without
-from intravar.prediction.own.fitted import MOST_WORDS, in_words, notable
+from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.wording import Sentence
 
@@ -151,7 +151,7 @@ class Predictability(CommonEstimator):
             self.pooled_,
             self.expected_,
             self.gain_,
-            self.differences_,
+            with_n_apart(self.differences_, observed),
             self._bound.raw,
         )
 

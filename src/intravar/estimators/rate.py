@@ -44,9 +44,7 @@ class Rate(Estimator):
 
     def _fit(self, observed: Observed) -> None:
         n = self.n_patients_.astype(np.float64)
-        decision = observed.decision.astype(np.float64)
-        yes: FloatArray = np.bincount(observed.code, decision, minlength=len(n)).astype(float)
-        self._n_for = yes
+        self._n_for = yes = observed.counts[1].astype(np.float64)
         enough = n >= 2
         pairs = np.maximum(n * (n - 1), 1.0)
         self.score_ = np.where(enough, np.minimum(2 * yes * (n - yes) / pairs, 0.5), np.nan)

@@ -10,14 +10,17 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.checks import checked_decision, checked_physician, physician_or_groups
 from intravar.errors import InputError
-from intravar.estimators.evidence import Estimand
-from intravar.frames import handed_back, is_pandas
+from intravar.estimators.evidence import NO_REPEATS, Estimand
 from intravar.inference.intervals import LEVEL, checked_level, share_interval
 from intravar.inference.reliability import Scale
-
-NO_REPEATS = "no case was seen twice"
+from intravar.observed import (
+    checked_decision,
+    checked_physician,
+    handed_back,
+    is_pandas,
+    physician_or_groups,
+)
 
 
 class Repeats:

@@ -20,15 +20,12 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.checks import physician_or_groups
-from intravar.deprecation import renamed
-from intravar.errors import InputError
+from intravar.errors import InputError, renamed
 from intravar.estimators.predictability import Predictability
-from intravar.frames import as_they_came, is_pandas
 from intravar.inference.intervals import LEVEL
+from intravar.inference.outcomes import MOST_DECISIONS, chained, positions
 from intravar.inference.shrinkage import shrink
-from intravar.observed import Observed
-from intravar.outcomes import MOST_DECISIONS, chained, positions
+from intravar.observed import Observed, as_they_came, is_pandas, physician_or_groups
 from intravar.panels import Layout
 from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.several.effects import Across, across_decisions

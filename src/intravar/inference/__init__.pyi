@@ -6,8 +6,7 @@ from .intervals import (
     share_interval,
 )
 from .pairs import effective_pairs, pair_interval
-from .profiles import Assessment, assess
-from .ranking import Ranks, expected_ranks, rank_draws, rank_normal
+from .ranking import Assessment, Ranks, assess, expected_ranks, rank_draws, rank_normal
 from .reliability import (
     EvenErrors,
     SplitHalf,

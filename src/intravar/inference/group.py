@@ -9,12 +9,14 @@ References
 ----------
 Viechtbauer, Confidence intervals for the amount of heterogeneity in meta-analysis, Statistics in
 Medicine 2007;26:37-52.
+Spiegelhalter, Handling over-dispersion of performance indicators, Quality and Safety in Health
+Care 2005;14:347-351 (funnels).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -26,7 +28,7 @@ from intravar.inference.reliability import rankability
 from intravar.inference.shrinkage import between_at, q_statistic
 from intravar.request import MATTERS
 
-_Z = float(norm.ppf(0.5 + LEVEL / 2))
+_Z, _NAN = float(norm.ppf(0.5 + LEVEL / 2)), float("nan")
 #: Whether physicians differ: they do; it is not known, for want of patients; by less than matters.
 Differences = Literal["differ", "not known", "less than matters"]
 #: Reliability from which on the order of physicians says more than chance does.
@@ -213,31 +215,47 @@ def group_of(
     known = np.isfinite(score) & np.isfinite(error)
     if not known.any():
         return None
-    whole = score if raw is None else raw
+    raw = score if raw is None else raw
     score, error = score[known], np.maximum(error[known], 1e-9)
     weight = n_patients[known] / n_patients[known].sum()
     mean = float(weight @ score)
-    half = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt((weight**2) @ error**2 + doubt**2))
+    half = float(_Z * np.sqrt((weight**2) @ error**2 + doubt**2))
     falls = 0.0 if fall is None else float(weight @ fall[known])
     low, high = max(0.0, mean - half - falls), min(mean + half, max(mean, 0.5))
     if identified is not None:
-        low = min(low, float(weight @ identified[0][known]))
-        high = max(high, float(weight @ identified[1][known]))
+        ends = [float(weight @ end[known]) for end in identified]
+        low, high = min(low, ends[0]), max(high, ends[1])
+    group = Group(mean, low, high, _NAN, _NAN, _NAN, _NAN, len(score))
     if len(score) < 2:
-        nan = float("nan")
-        return Group(mean, low, high, nan, nan, nan, nan, len(score))
-    score, even = whole[known], errors_by_size(error, n_patients[known])
+        return group
+    return _with_spread(group, raw[known], error, n_patients[known], narrowed, matters)
+
+
+def _with_spread(
+    group: Group,
+    score: FloatArray,
+    error: FloatArray,
+    n_patients: IntArray,
+    narrowed: float,
+    matters: float,
+) -> Group:
+    """Return the group with how much its physicians differ."""
+    even = errors_by_size(error, n_patients)
     spread, (least, most) = _spread(score, even)
     most = most / narrowed
-    # Twice one tail, as the interval's lower end has it.
-    p_value = min(1.0, 2 * float(chi2.sf(q_statistic(0.0, score, even**2), len(score) - 1)))
-    differences = _differences(least, most, matters)
-    needed = None
-    if differences == "not known":
-        needed = patients_needed(even, n_patients[known], max(spread, matters))
-    own = rankability(spread**2, even)
-    return Group(
-        *(mean, low, high, spread, least, most, p_value, len(score)), own, differences, needed
+    differences: Differences = "differ" if least > 0 else "not known"
+    differences = "less than matters" if most < matters else differences
+    unknown = differences == "not known"
+    return replace(
+        group,
+        spread=spread,
+        spread_low=least,
+        spread_high=most,
+        # Twice one tail, as the interval's lower end has it.
+        p_value=min(1.0, 2 * float(chi2.sf(q_statistic(0.0, score, even**2), len(score) - 1))),
+        reliability=rankability(spread**2, even),
+        differences=differences,
+        needed=patients_needed(even, n_patients, max(spread, matters)) if unknown else None,
     )
 
 
@@ -254,12 +272,6 @@ def errors_by_size(error: FloatArray, n_patients: IntArray) -> FloatArray:
     """
     n = n_patients.astype(np.float64)
     return np.asarray(np.sqrt(float(np.mean(n * error**2)) / np.maximum(n, 1.0)))
-
-
-def _differences(least: float, most: float, matters: float) -> Differences:
-    if most < matters:
-        return "less than matters"
-    return "differ" if least > 0 else "not known"
 
 
 def patients_needed(error: FloatArray, n_patients: IntArray, spread: float) -> int:
@@ -290,3 +302,82 @@ def _spread(score: FloatArray, error: FloatArray) -> tuple[float, tuple[float, f
         usual = len(error) / float(np.sum(1 / error**2))
         high = max(high, float(np.sqrt(usual * (degrees / wanted[2] - 1))))
     return middle, (low, high)
+
+
+#: Share of the scores that is drawn in on either side.
+DRAWN_IN = 0.1
+#: Two-sided 95 % and 99.8 %, the customary limits of a funnel plot.
+INNER, OUTER = float(norm.ppf(0.975)), float(norm.ppf(0.999))
+
+
+@dataclass(frozen=True)
+class FunnelLimits:
+    """What scores are held against.
+
+    The funnel's tip points to `middle`, the mean weighted by what is known of each; `unit` is the
+    standard error of a score of size one, `between` the standard deviation of true values.
+    """
+
+    middle: float
+    unit: float
+    between: float
+
+    def width(self, size: FloatArray) -> FloatArray:
+        """Return one standard deviation at every size, chance and spread together."""
+        spread: FloatArray = np.sqrt(self.unit**2 / size + self.between**2)
+        return spread
+
+    def distance(self, score: FloatArray, size: FloatArray) -> FloatArray:
+        """Return how many of these standard deviations each score lies above the middle.
+
+        Where there is neither chance nor spread, nobody lies away from it.
+        """
+        width = self.width(size)
+        return np.divide(score - self.middle, width, out=np.zeros(len(score)), where=width > 0)
+
+
+def funnel_limits(score: FloatArray, size: FloatArray, error: FloatArray | None) -> FunnelLimits:
+    """Work out the limits: who lies farther from the middle than chance and the usual spread.
+
+    The error of a score falls with the root of its size. Physicians differ anyway, for reasons that
+    no covariate holds; limits that know chance alone would leave out most large panels. So the
+    variance between physicians is added to that of chance: it is worked out from the scores'
+    distances in units of chance, the outermost tenth on either side drawn in (winsorised), so that
+    those who stand out do not widen the limits that should find them. Drawing in takes away spread
+    that is there, also where nobody stands out; the mean square is therefore divided by what would
+    be left of it in normal scores.
+
+    Sizes are pairs or patients. `error` is None where a score is a share of `size` trials, and
+    chance is that of a coin which shows the mean.
+
+    Examples
+    --------
+    >>> score, size = np.array([0.1, 0.2, 0.2, 0.3]), np.full(4, 400.0)
+    >>> found = funnel_limits(score, size, None)
+    >>> round(found.middle, 3), round(found.unit, 3), round(found.between, 3)
+    (0.2, 0.4, 0.066)
+    """
+    middle = float(score @ size / size.sum())
+    unit = (
+        float(np.sqrt(middle * (1 - middle)))
+        if error is None
+        else float(np.median(error * np.sqrt(size)))
+    )
+    if unit <= 0 or len(score) < 2:
+        return FunnelLimits(middle, unit, 0.0)
+    precision = size / unit**2
+    mean_square = float(np.mean(_drawn_in((score - middle) * np.sqrt(precision)) ** 2))
+    excess = len(score) * mean_square / _left_of_normal() - (len(score) - 1)
+    weight = float(precision.sum() - (precision**2).sum() / precision.sum())
+    return FunnelLimits(middle, unit, float(np.sqrt(max(0.0, excess) / weight)))
+
+
+def _drawn_in(distance: FloatArray) -> FloatArray:
+    ends = np.quantile(distance, [DRAWN_IN, 1 - DRAWN_IN])
+    return np.clip(distance, *ends)
+
+
+def _left_of_normal() -> float:
+    """Return the mean square of standard normal values whose tails were drawn in."""
+    end = float(norm.ppf(1 - DRAWN_IN))
+    return 1 - 2 * DRAWN_IN - 2 * end * float(norm.pdf(end)) + 2 * DRAWN_IN * end**2

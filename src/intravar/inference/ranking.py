@@ -1,4 +1,4 @@
-"""Ranks that know how uncertain they are, rank 1 the lowest score; and the limits of a funnel.
+"""Ranks that know how uncertain they are, rank 1 the lowest score; and all of a profile.
 
 The expected rank of physician i is ER_i = 1 + sum over k != i of P(theta_k < theta_i): with nothing
 known it is the middle rank, (J + 1) / 2, and not whatever chance made of the scores.
@@ -10,23 +10,33 @@ Lin, Louis, Paddock and Ridgeway, Loss function based ranking in two-stage, hier
 Bayesian Anal 2006;1:915-946.
 Lingsma, Eijkemans and Steyerberg, Incorporating natural variation into IVF clinic league tables:
 the expected rank, BMC Med Res Methodol 2009;9:53 (percentiles of expected ranks).
-Spiegelhalter, Handling over-dispersion of performance indicators, Quality and Safety in Health
-Care 2005;14:347-351 (funnels).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 from scipy.special import ndtr
-from scipy.stats import norm
+from scipy.stats import spearmanr
 
-from intravar.arrays import FloatArray
+from intravar.arrays import BoolArray, FloatArray
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL, checked_level
+from intravar.inference.reliability import (
+    Scale,
+    even_errors,
+    from_scale,
+    rankability,
+    reliability,
+    to_scale,
+)
+from intravar.inference.shrinkage import Method, Shrunken, shrink
 from intravar.seeds import stream
 
 #: The tail that "worst tenth" means.
@@ -36,6 +46,21 @@ N_DRAWS = 4_000
 
 # Entries of a block of pairwise probabilities or of draws: 16 MB.
 _BLOCK_ENTRIES = 2**21
+
+
+def rank_correlation(one: FloatArray, other: FloatArray, fewest: int = 3) -> float | None:
+    """Return Spearman's rank correlation over those who have both; None of few, or if all tie.
+
+    Examples
+    --------
+    >>> rank_correlation(np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 5, 6])) == 1
+    True
+    """
+    known = np.isfinite(one) & np.isfinite(other)
+    one, other = one[known], other[known]
+    if len(one) < fewest or min(np.ptp(one), np.ptp(other)) == 0:
+        return None
+    return float(spearmanr(one, other)[0])
 
 
 class Ranks(NamedTuple):
@@ -196,80 +221,174 @@ def _summary(ranks: npt.NDArray[np.unsignedinteger], level: float, expected: Flo
     )
 
 
-#: Share of the scores that is drawn in on either side.
-DRAWN_IN = 0.1
-#: Two-sided 95 % and 99.8 %, the customary limits of a funnel plot.
-INNER, OUTER = float(norm.ppf(0.975)), float(norm.ppf(0.999))
+NO_ERROR = "the score has no standard error"
+_NEEDED = ("physician", "score", "low", "high", "standard_error")
+
+
+@runtime_checkable
+class Profiled(Protocol):
+    """A fitted estimator, as far as it matters here."""
+
+    @property
+    def profile_(self) -> pl.DataFrame:
+        """One row per physician."""
+
+    def interval(self, level: float = LEVEL) -> pl.DataFrame:
+        """Return physician, score_low, score_high and standard_error."""
 
 
 @dataclass(frozen=True)
-class FunnelLimits:
-    """What scores are held against.
+class Assessment:
+    """What a profile says about its physicians, and how far to trust it.
 
-    The funnel's tip points to `middle`, the mean weighted by what is known of each; `unit` is the
-    standard error of a score of size one, `between` the standard deviation of true values.
+    Attributes
+    ----------
+    table
+        One row per physician: physician, n_patients, score, low, high, shrunken, shrunken_low,
+        shrunken_high, reliability, rank (the expected one; 1 is the lowest score), rank_low,
+        rank_high, p_worst_tenth, reason. Null where undefined, with the reason.
+    rankability
+        Share of the differences between physicians that is not chance; NaN with fewer than two.
+    mean
+        What scores are shrunk towards.
+    between_variance
+        Variance of true scores, on the scale that was used.
+    scale
+        On which scores were shrunk; see :mod:`intravar.inference.reliability`.
+    level
+        Nominal coverage of the intervals.
     """
 
-    middle: float
-    unit: float
-    between: float
+    table: pl.DataFrame
+    rankability: float
+    mean: float
+    between_variance: float
+    scale: Scale
+    level: float
 
-    def width(self, size: FloatArray) -> FloatArray:
-        """Return one standard deviation at every size, chance and spread together."""
-        spread: FloatArray = np.sqrt(self.unit**2 / size + self.between**2)
-        return spread
-
-    def distance(self, score: FloatArray, size: FloatArray) -> FloatArray:
-        """Return how many of these standard deviations each score lies above the middle.
-
-        Where there is neither chance nor spread, nobody lies away from it.
-        """
-        width = self.width(size)
-        return np.divide(score - self.middle, width, out=np.zeros(len(score)), where=width > 0)
+    def __str__(self) -> str:
+        defined = self.table["shrunken"].is_not_null().sum()
+        told = "unknown" if np.isnan(self.rankability) else f"{self.rankability:.2f}"
+        return (
+            f"{defined} of {self.table.height} physicians assessed, mean {self.mean:.3f}, "
+            f"rankability {told}\n{self.table}"
+        )
 
 
-def funnel_limits(score: FloatArray, size: FloatArray, error: FloatArray | None) -> FunnelLimits:
-    """Work out the limits: who lies farther from the middle than chance and the usual spread.
+def assess(
+    profile: Profiled | pl.DataFrame,
+    *,
+    level: float = LEVEL,
+    scale: Scale | None = None,
+    most: float | None = None,
+    method: Method = "paule-mandel",
+    seed: int = 0,
+) -> Assessment:
+    """Shrink, rank and rate the physicians of a profile.
 
-    The error of a score falls with the root of its size. Physicians differ anyway, for reasons that
-    no covariate holds; limits that know chance alone would leave out most large panels. So the
-    variance between physicians is added to that of chance: it is worked out from the scores'
-    distances in units of chance, the outermost tenth on either side drawn in (winsorised), so that
-    those who stand out do not widen the limits that should find them. Drawing in takes away spread
-    that is there, also where nobody stands out; the mean square is therefore divided by what would
-    be left of it in normal scores.
-
-    Sizes are pairs or patients. `error` is None where a score is a share of `size` trials, and
-    chance is that of a coin which shows the mean.
+    Parameters
+    ----------
+    profile
+        A fitted estimator, its `profile_`, or a table with physician, score, low, high,
+        standard_error and, where known, n_patients and reason.
+    level
+        Nominal coverage of all intervals; those of a table stay as they are.
+    scale
+        What the score is. By default the estimator's own word for it, and a discordance in a
+        table.
+    most
+        What the score can tend to at the most; by default the estimator's own word for it, and 1
+        in a table. Below 1, and with `n_patients` known, reliability depends on them and not on
+        the score; see :func:`intravar.inference.even_errors`.
+    method
+        How the variance between physicians is estimated.
+    seed
+        Of the draws behind intervals of ranks.
 
     Examples
     --------
-    >>> score, size = np.array([0.1, 0.2, 0.2, 0.3]), np.full(4, 400.0)
-    >>> found = funnel_limits(score, size, None)
-    >>> round(found.middle, 3), round(found.unit, 3), round(found.between, 3)
-    (0.2, 0.4, 0.066)
+    >>> import intravar
+    >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=10)
+    >>> found = assess(intravar.estimators.Euclidean().fit(*cohort.observed()))
+    >>> found.table.filter(pl.col("rank") == pl.col("rank").max())["physician"].item()
+    'P09'
+    >>> found.rankability > 0.5
+    True
     """
-    middle = float(score @ size / size.sum())
-    unit = (
-        float(np.sqrt(middle * (1 - middle)))
-        if error is None
-        else float(np.median(error * np.sqrt(size)))
+    table = _table(profile, level)
+    used: Scale = getattr(profile, "scale", "discordance") if scale is None else scale
+    score, error = table["score"].to_numpy(), table["standard_error"].to_numpy()
+    known = np.isfinite(score) & np.isfinite(error)
+    value, noise = to_scale(score[known], error[known], used)
+    shrunken = shrink(value, noise, level=level, method=method)
+    between, even = shrunken.between_variance, noise
+    ceiling = getattr(profile, "most", 1.0) if most is None else most
+    if used == "discordance" and ceiling < 1 and not table["n_patients"].has_nulls():
+        size = table["n_patients"].to_numpy()[known]
+        _, even, between = even_errors(score[known], error[known], size, ceiling)
+    ranks = rank_normal(shrunken.value, shrunken.spread, level=level, seed=seed)
+    return Assessment(
+        _completed(table, _derived(shrunken, ranks, reliability(between, even), used), known),
+        rankability(between, even),
+        float(from_scale(shrunken.mean, used)),
+        shrunken.between_variance,
+        used,
+        level,
     )
-    if unit <= 0 or len(score) < 2:
-        return FunnelLimits(middle, unit, 0.0)
-    precision = size / unit**2
-    mean_square = float(np.mean(_drawn_in((score - middle) * np.sqrt(precision)) ** 2))
-    excess = len(score) * mean_square / _left_of_normal() - (len(score) - 1)
-    weight = float(precision.sum() - (precision**2).sum() / precision.sum())
-    return FunnelLimits(middle, unit, float(np.sqrt(max(0.0, excess) / weight)))
 
 
-def _drawn_in(distance: FloatArray) -> FloatArray:
-    ends = np.quantile(distance, [DRAWN_IN, 1 - DRAWN_IN])
-    return np.clip(distance, *ends)
+def _derived(
+    shrunken: Shrunken, ranks: Ranks, reliable: FloatArray, scale: Scale
+) -> dict[str, FloatArray]:
+    return {
+        "shrunken": from_scale(shrunken.value, scale),
+        "shrunken_low": from_scale(shrunken.low, scale),
+        "shrunken_high": from_scale(shrunken.high, scale),
+        "reliability": reliable,
+        "rank": ranks.expected,
+        "rank_low": ranks.low,
+        "rank_high": ranks.high,
+        "p_worst_tenth": ranks.p_worst_tenth,
+    }
 
 
-def _left_of_normal() -> float:
-    """Return the mean square of standard normal values whose tails were drawn in."""
-    end = float(norm.ppf(1 - DRAWN_IN))
-    return 1 - 2 * DRAWN_IN - 2 * end * float(norm.pdf(end)) + 2 * DRAWN_IN * end**2
+def _table(profile: Profiled | pl.DataFrame, level: float) -> pl.DataFrame:
+    """Return the columns that are needed, NaN where undefined."""
+    if isinstance(profile, pl.DataFrame):
+        table = profile
+    elif not hasattr(profile, "interval"):
+        table = _polars(profile)
+    elif not hasattr(profile, "score_"):
+        raise InputError("the estimator is not fitted; call fit first")
+    else:
+        ends, scored = _polars(profile.interval(level)), _polars(profile.profile_)
+        table = scored.with_columns(ends.drop("physician").get_columns())
+    table = table.rename({"score_low": "low", "score_high": "high"}, strict=False)
+    missing = [name for name in _NEEDED if name not in table.columns]
+    if missing:
+        raise InputError(f"the profile has no column {', '.join(missing)}")
+    for name, dtype in {"n_patients": pl.Int64, "reason": pl.String}.items():
+        if name not in table.columns:
+            table = table.with_columns(pl.lit(None, dtype).alias(name))
+    numbers = pl.col(*_NEEDED[1:]).cast(pl.Float64).fill_null(float("nan"))
+    return table.select("physician", "n_patients", numbers, "reason")
+
+
+def _polars(frame: Any) -> pl.DataFrame:
+    table: pl.DataFrame = nw.from_native(frame, eager_only=True).to_polars()
+    return table
+
+
+def _completed(
+    table: pl.DataFrame, derived: Mapping[str, FloatArray], known: BoolArray
+) -> pl.DataFrame:
+    """Return the table with what was derived of those who have a score with an error."""
+    columns = {name: np.full(len(known), np.nan) for name in derived}
+    for name, values in derived.items():
+        columns[name][known] = values
+    without = pl.Series(~known) & table["score"].is_finite()
+    reason = pl.when(without).then(pl.lit(NO_ERROR)).otherwise("reason").alias("reason")
+    found = table.drop("standard_error", "reason").with_columns(
+        pl.Series(name, values) for name, values in columns.items()
+    )
+    return found.with_columns(pl.col(pl.Float64).fill_nan(None), table.select(reason).to_series())

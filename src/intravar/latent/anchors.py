@@ -7,6 +7,7 @@ leaves every q, and so the likelihood, as it is. Only patients with g at 0 and 1
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Anchors:
     `scales`, the values of g that may be called 1, from the lowest to the highest.
     """
 
+    near: ClassVar[float] = NEAR
     low: float
     high: float
     sure_eligible: float

@@ -16,8 +16,18 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.bins import MOST_SEEN, Bins, bin_edges, binned, coarse_bins, telling
-from intravar.learning.boosted_trees import Growth, Rates, Trees, grow_trees
+from intravar.learning.boosted_trees import (
+    MOST_SEEN,
+    Bins,
+    Growth,
+    Rates,
+    Trees,
+    bin_edges,
+    binned,
+    coarse_bins,
+    grow_trees,
+    telling,
+)
 from intravar.panels import PanelDecisions
 
 #: Standardised values are held within this many standard deviations.

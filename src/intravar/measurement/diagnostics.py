@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.stats import spearmanr
 from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Anchors, Evidence
-from intravar.estimators.repeats import Repeats
+from intravar.estimators.evidence import Evidence
 from intravar.inference import spearman_brown, split_half
-from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import Scores
+from intravar.inference.ranking import rank_correlation
 from intravar.observed import Observed
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import stream
+
+if TYPE_CHECKING:
+    from intravar.estimators.repeats import Repeats
 
 #: Fractions of the caliper at which the pairs are looked at again.
 SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
@@ -61,36 +62,23 @@ class OfPairs:
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """Tables that tell whether to believe a measurement.
+    """Tables that tell whether to believe a measurement, beside its evidence and its rule.
 
     Attributes
     ----------
     pairs
         What the pairs tell.
-    attrition
-        Per physician: patients paired, outside the caliper, lost in a cycle of the assignment;
-        None for a method without pairs of its own.
-    agreement
-        Rank correlation of every two methods.
     balance
         Per covariate: share of its variance that lies between physicians.
     overlap
         Per physician: how far the patients' predicted probabilities cover those of all patients.
-    calibration
-        Predicted against observed shares, and the patients behind them.
-    anchors
-        What pins the level of the latent rule; None for other methods.
     loose
         Pairs formed without a caliper, for the sweep; None where pairing again would take long.
     """
 
     pairs: OfPairs
-    attrition: pl.DataFrame | None
-    agreement: pl.DataFrame
     balance: pl.DataFrame
     overlap: pl.DataFrame
-    calibration: pl.DataFrame
-    anchors: Anchors | None
     loose: pl.DataFrame | None
 
 
@@ -99,27 +87,17 @@ def diagnose(
     main: Estimator | Repeats,
     evidence: Evidence,
     pairs: pl.DataFrame,
-    scores: Mapping[str, Scores],
-    rule: SuggestedRule,
+    probability: FloatArray,
 ) -> Diagnostics:
-    """Compute all tables."""
+    """Compute all tables; `probability` is what the suggested rule predicts of every patient."""
     observed = prepared.observed
     loose = _without_caliper(main, observed)
     everyone = np.arange(len(observed.physicians))
     return Diagnostics(
-        pairs=of_pairs(prepared, evidence, pairs, loose, everyone),
-        attrition=evidence.attrition,
-        agreement=agreement(
-            {
-                name: (each.discordance, np.arange(len(each.discordance)))
-                for name, each in scores.items()
-            }
-        ),
-        balance=_balance(prepared),
-        overlap=_overlap(observed, rule.probability),
-        calibration=rule.calibration,
-        anchors=evidence.anchors,
-        loose=loose,
+        of_pairs(prepared, evidence, pairs, loose, everyone),
+        _balance(prepared),
+        _overlap(observed, probability),
+        loose,
     )
 
 
@@ -239,9 +217,7 @@ def agreement(scores: Mapping[str, tuple[FloatArray, IntArray]]) -> pl.DataFrame
     for one, (first, of_first) in scores.items():
         for other, (second, of_second) in scores.items():
             both = np.intersect1d(of_first, of_second)
-            both = both[np.isfinite(first[both]) & np.isfinite(second[both])]
-            enough = len(both) >= 3 and min(np.ptp(first[both]), np.ptp(second[both])) > 0
-            value = float(spearmanr(first[both], second[both])[0]) if enough else None
+            value = rank_correlation(first[both], second[both])
             rows.append({"method": one, "other": other, "spearman": 1.0 if one == other else value})
     return pl.DataFrame(rows, schema_overrides={"spearman": pl.Float64})
 

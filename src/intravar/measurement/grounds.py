@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
 from intravar.inference.group import Group, any_two, explained_of_all, explained_of_each, group_of
+from intravar.inference.ranking import rank_correlation
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
 from intravar.measurement.result import Fitted
@@ -117,20 +117,17 @@ def concluded(
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
     closer = halves.pull if halves is not None and evidence.caliper is not None else 0.0
     doubt = 0.0 if halves is None else halves.common_doubt
-    error = scores.interval.standard_error
+    discordance, error = scores.discordance, scores.interval.standard_error
     group = group_of(
-        scores.discordance,
-        error,
-        scores.n_patients,
-        ends,
-        fall=falls(scores.discordance, pull + closer),
+        *(discordance, error, scores.n_patients, ends),
+        fall=falls(discordance, pull + closer),
         doubt=doubt,
         raw=raw,
         narrowed=_narrowed(scores, evidence, halves),
         matters=matters,
     )
     if group is not None and predicts:
-        told = (scores.discordance, error, scores.n_patients, scores.n_for)
+        told = (discordance, error, scores.n_patients, scores.n_for)
         group = replace(group, explained=explained_of_all(*told, doubt))
         scores = replace(scores, columns={**scores.columns, **explained_of_each(*told)})
     grounds = Grounds(
@@ -209,7 +206,7 @@ def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] 
 
 def order_of_rates(scores: Scores) -> float | None:
     """Return the rank correlation of scores with what the rates alone would give, 2 r (1 - r)."""
-    return _correlation(scores.discordance, any_two(scores.n_patients, scores.n_for))
+    return rank_correlation(scores.discordance, any_two(scores.n_patients, scores.n_for))
 
 
 def order_of_patients(scores: Scores) -> float | None:
@@ -223,14 +220,7 @@ def order_of_patients(scores: Scores) -> float | None:
         scores.discordance
     ):
         return None
-    return _correlation(scores.discordance, expected)
-
-
-def _correlation(score: FloatArray, other: FloatArray) -> float | None:
-    known = np.isfinite(score) & np.isfinite(other)
-    if known.sum() < 3 or min(np.ptp(score[known]), np.ptp(other[known])) == 0:
-        return None
-    return float(spearmanr(score[known], other[known])[0])
+    return rank_correlation(scores.discordance, expected)
 
 
 def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:
@@ -239,12 +229,12 @@ def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:
     for other in others:
         if other.scale != "discordance":
             continue
-        both = np.isfinite(main.discordance) & np.isfinite(other.discordance)
         group = group_of(other.discordance, other.interval.standard_error, other.n_patients)
-        if group is None or group.p_value >= DIFFER_P or both.sum() < 3:
+        if group is None or group.p_value >= DIFFER_P:
             continue
-        found.append(float(spearmanr(main.discordance[both], other.discordance[both])[0]))
-    return float(np.nanmedian(found)) if np.isfinite(found).any() else None
+        alike = rank_correlation(main.discordance, other.discordance)
+        found += [] if alike is None else [alike]
+    return float(np.median(found)) if found else None
 
 
 def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | None) -> float:
@@ -280,8 +270,7 @@ def _ranked_better(rule: SuggestedRule) -> float:
 
 def _rates(y: FloatArray, observed: Observed) -> FloatArray:
     """Return each physician's rate among the other patients, drawn to that of all."""
-    n = np.bincount(observed.code, minlength=len(observed.physicians)).astype(np.float64)
-    k = np.bincount(observed.code, y, minlength=len(observed.physicians))
+    n, k = (each.astype(np.float64) for each in observed.counts)
     share = y.mean()
     rates: FloatArray = (k[observed.code] - y + 2 * share) / (n[observed.code] - 1 + 2)
     return rates

@@ -8,49 +8,46 @@ from collections import ChainMap
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
 import polars as pl
 from sklearn.base import clone
 
-from intravar.deprecation import renamed
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, renamed
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
-from intravar.estimators.base import Size
+from intravar.estimators.base import REPEATS, Size, introduce
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
-from intravar.estimators.registry import introduce
 from intravar.inference.group import Group
-from intravar.measurement.beyond import OneDecision, with_everybody
-from intravar.measurement.cases.behind import cases_behind
-from intravar.measurement.cases.pairs import pairs_behind
+from intravar.measurement.cases import cases_behind
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.grounds import appraise
 from intravar.measurement.halves import some_panels
-from intravar.measurement.result import Fitted, Measurement
+from intravar.measurement.pairs import AlikeScale, pairs_behind
+from intravar.measurement.result import Fitted, Measurement, OneDecision
 from intravar.measurement.rule import SuggestedRule, located, location_of, suggest_rule
 from intravar.measurement.scores import (
-    REPEATS,
     SeenTwice,
     result_table,
     scores_of,
     scores_of_repeats,
     seen_twice,
 )
-from intravar.measurement.strata import Course, Strata, course_of, learn_dated, subgroups
 from intravar.measurement.unrecorded import Unrecorded, unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
 from intravar.preparation.cost import time_of_fit, time_of_others
+from intravar.processes import Listener, Nobody
 from intravar.request import Request, requested, shown_fields
-from intravar.runs.engines import Listener, Nobody
-from intravar.runs.readings import with_n_apart
 from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream
 from intravar.wording import Sentence
+
+if TYPE_CHECKING:
+    from intravar.measurement.wider.strata import Course, Strata
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -158,7 +155,7 @@ def measured(
         methods = chosen_methods(request)
         if len(request.decisions) > 1:
             # Loaded where it is asked for: one decision needs nothing of it.
-            from intravar.measurement.several import check_decisions, together_of
+            from intravar.measurement.wider.several import check_decisions, together_of
 
             check_decisions(request)
         settings.check()
@@ -195,6 +192,8 @@ def _learned(
             fit_method(Predictability.name, prepared.observed, seed)[0],
         )
     if "date" in prepared.dealt and predicting is not None:
+        from intravar.measurement.wider.strata import learn_dated
+
         method = predicting[1].estimator
         with steps.step("learning what depends on the period", steps.seconds.get(predicting[0])):
             assert isinstance(method, Estimator)
@@ -221,11 +220,10 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
             scores, min_panel=request.min_panel, min_reliability=request.min_reliability
         )
         pairs = pairs_behind(main.evidence, prepared.observed)
-        shown = (main.evidence, prepared.observed, prepared.origin, rule.weights, pairs)
-        cases = cases_behind(*shown)
+        scale = AlikeScale.of(prepared.observed, prepared.origin, rule.weights)
+        cases = cases_behind(main.evidence, prepared.observed, scale, pairs)
     with steps.step("diagnostics", 5):
-        by_method = {name: each.scores for name, each in fitted.items()}
-        diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, by_method, rule)
+        diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, rule.probability)
     noise = _noise(steps, check, main, appraisal.group)
     unrecorded = None if repeats else _unrecorded(steps, check, main, rule, appraisal.group)
     levels, periods = _strata(steps, everybody)
@@ -262,6 +260,8 @@ def _strata(steps: _Steps, everybody: OneDecision) -> tuple[Strata | None, Cours
     )
     if not prepared.dealt or patients is None or who is None:
         return None, None
+    from intravar.measurement.wider.strata import course_of, subgroups
+
     with steps.step("comparing subgroups and periods"):
         by = prepared.dealt.get("by")
         levels = None if by is None else subgroups(patients, who, by)
@@ -353,35 +353,27 @@ def _fitted(
 
 
 def _everybody(
-    steps: _Steps, learned: Mapping[str, OneDecision], settings: RunSettings
+    steps: _Steps, learned: dict[str, OneDecision], settings: RunSettings
 ) -> dict[str, OneDecision]:
-    """Read those beyond the sample, and name what the first method says of rules of their own."""
-    first = next(iter(learned.values())).check
-    if first.beyond is None:
-        everybody = {name: each.with_patients() for name, each in learned.items()}
-    else:
-        told = first.request.words.fill("reading the {deciders} beyond the sample")
-        expected = sum(_time_of_others(each.check) for each in learned.values())
-        with steps.step(told, expected, "beyond the sample"):
-            everybody = with_everybody(learned, settings, steps.tell.part)
-    return {name: _worded(each) for name, each in everybody.items()}
+    """Read those beyond the sample, and put down what was predicted of every patient if needed."""
+    first = next(iter(learned.values()))
+    if first.check.beyond is None and first.predicting is None:
+        return learned
+    # Loaded where it is asked for: one decision on a table that fits needs nothing of it.
+    from intravar.measurement.wider.beyond import with_everybody, with_patients
+
+    if first.check.beyond is None:
+        return {name: with_patients(each) for name, each in learned.items()}
+    told = first.check.request.words.fill("reading the {deciders} beyond the sample")
+    expected = sum(_time_of_others(each.check) for each in learned.values())
+    with steps.step(told, expected, "beyond the sample"):
+        return with_everybody(learned, settings, steps.tell.part)
 
 
 def _time_of_others(check: Check) -> float:
     assert check.beyond is not None
     size = Size.of(check.prepared.observed)
     return time_of_others(size, check.beyond.n_read(size.n_covariates), METHODS[check.method])
-
-
-def _worded(everybody: OneDecision) -> OneDecision:
-    """Say of rules of their own how many patients they are about."""
-    check = everybody.check
-    name, main = next(iter(everybody.fitted.items()))
-    evidence = main.evidence
-    if check.beyond is None and evidence.differences is not None:
-        apart = with_n_apart(evidence.differences, check.prepared.observed)
-        evidence = evidence.with_differences(apart)
-    return replace(everybody, fitted={**everybody.fitted, name: replace(main, evidence=evidence)})
 
 
 def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> Noise | None:

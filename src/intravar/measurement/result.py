@@ -14,23 +14,23 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
-from intravar.estimators.repeats import Repeats
-from intravar.frames import as_they_came, handed_back
 from intravar.inference.group import Group
 from intravar.measurement.columns import decider_table
 from intravar.measurement.diagnostics import Diagnostics
 from intravar.measurement.halves import Halves
 from intravar.measurement.rule import Location, SuggestedRule
 from intravar.measurement.scores import Scores, SeenTwice, claim_of, in_words
-from intravar.measurement.strata import Course, Strata
 from intravar.measurement.unrecorded import Unrecorded
 from intravar.measurement.verdict import NOTHING, UNRANKED, Verdict, compared_in
+from intravar.observed import as_they_came, handed_back
 from intravar.preparation.check import Check
 from intravar.request import Request
 
 if TYPE_CHECKING:
+    from intravar.estimators.repeats import Repeats
     from intravar.estimators.several import Several
-    from intravar.measurement.several import Together
+    from intravar.measurement.wider.several import Together
+    from intravar.measurement.wider.strata import Course, Strata
 
 #: Physicians that are named when a measurement prints itself.
 MOST_PRINTED = 20
@@ -60,6 +60,36 @@ class BeyondCases:
 
 
 @dataclass(frozen=True, eq=False)
+class OneDecision:
+    """One decision of a measurement, as far as that has come.
+
+    It begins with what was learned: `fitted` methods by name, the one that measures first; the
+    `rule`; cases seen twice in `repeats`; the method `predicting` every patient where something
+    rests on that, and the same `dated`, learned with the period as one covariate more. With
+    everybody, scores and counts are those of all; `patients` has their predictions, `learned_from`
+    those of the patients who were learned from (see :func:`intravar.runs.readings.patient_table`);
+    their numbers mean `physicians`. `cases` are those of physicians beyond the sample.
+    """
+
+    check: Check
+    fitted: dict[str, Fitted]
+    rule: SuggestedRule | None = None
+    repeats: SeenTwice | None = None
+    warnings: tuple[str, ...] = ()
+    predicting: tuple[str, Fitted] | None = None
+    dated: Estimator | None = None
+    patients: pl.DataFrame | None = None
+    learned_from: pl.DataFrame | None = None
+    physicians: pl.Series | None = None
+    cases: BeyondCases | None = None
+
+    @property
+    def importance(self) -> Mapping[str, float]:
+        """How much decisions depend on each covariate."""
+        return {} if self.rule is None else self.rule.weights
+
+
+@dataclass(frozen=True, eq=False)
 class Measurement:
     """What was measured; in memory nothing is hidden, names are real.
 
@@ -77,7 +107,7 @@ class Measurement:
         Pairs of comparable patients: positions of the panel and of both patients among
         `check.prepared`, distance, discordant.
     cases
-        Decisions that show the scores at work, see :mod:`intravar.measurement.cases.behind`.
+        Decisions that show the scores at work, see :mod:`intravar.measurement.cases`.
     rule
         The rule that the data suggest.
     diagnostics

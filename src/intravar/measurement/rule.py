@@ -18,10 +18,10 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
-from intravar.learning.bins import MOST_SEEN, coarse_bins, telling
+from intravar.learning.boosted_trees import MOST_SEEN, coarse_bins, telling
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed
-from intravar.preparation.columns.encoding import ABSENT
+from intravar.preparation.encoding import ABSENT
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import derived_seed, stream
 from intravar.wording import USUAL, Words

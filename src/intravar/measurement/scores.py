@@ -9,28 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import spearmanr
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence, RepeatedCases
-from intravar.estimators.repeats import NO_REPEATS, Repeats
+from intravar.estimators.evidence import NO_REPEATS, Evidence, RepeatedCases
 from intravar.inference import Interval, assess
 from intravar.inference.intervals import share_interval
+from intravar.inference.ranking import rank_correlation
 from intravar.inference.reliability import Scale
 from intravar.measurement.columns import typed
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import DETERMINED
 from intravar.observed import Observed
-from intravar.preparation.physicians import too_small
+from intravar.preparation.decisions import too_small
 from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
 from intravar.wording import USUAL, Sentence, Words
+
+if TYPE_CHECKING:
+    from intravar.estimators.repeats import Repeats
 
 #: Physicians below which a rank correlation is not told from chance.
 FEWEST_TOGETHER = 10
@@ -41,8 +43,6 @@ COMPARABLE = Sentence("pairs of comparable {cases}")
 RANKS = ("rank", "rank_low", "rank_high")
 #: Why a range stands in the place of a number.
 RANGE = "the level is not determined: a range for a number"
-#: The name of the method that counts.
-REPEATS = Repeats.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +124,10 @@ class Scores:
 
 def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> Scores:
     """Read the scores off a fitted method, whichever it is."""
-    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.physicians))
     return Scores(
         observed.named,
         np.asarray(estimator.n_patients_),
-        decided_for.astype(np.int64),
+        observed.counts[1],
         np.asarray(estimator.score_, dtype=np.float64),
         list(estimator.reason_),
         estimator.ends(),
@@ -139,47 +138,18 @@ def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> S
     )
 
 
-@dataclass(frozen=True)
-class Assessed:
-    """Uncertainty of scores, one entry per physician; NaN where there is no score."""
-
-    low: FloatArray
-    high: FloatArray
-    shrunken: FloatArray
-    reliability: FloatArray
-    rank: FloatArray
-    rank_low: FloatArray
-    rank_high: FloatArray
+#: What is said of every physician among the others.
+_ASSESSED = ("low", "high", "shrunken", "reliability", *RANKS)
 
 
-def assess_scores(scores: Scores) -> Assessed:
-    """Shrink, rank and rate physicians; what is said about each depends on all that are given."""
-    found = assess(
-        pl.DataFrame(
-            {
-                "physician": scores.physician,
-                "n_patients": scores.n_patients,
-                "score": scores.discordance,
-                **scores.interval._asdict(),
-            }
-        ),
-        scale=scores.scale,
-        most=scores.most,
-    ).table
-
-    def column(name: str) -> FloatArray:
-        return found[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-
-    return Assessed(**{name: column(name) for name in Assessed.__dataclass_fields__})
-
-
-def _spread_out(assessed: Assessed, rows: IntArray, n: int) -> Assessed:
-    """Put the assessment of some physicians back in its place among all."""
-    placed = {}
-    for name, values in vars(assessed).items():
-        placed[name] = np.full(n, np.nan)
-        placed[name][rows] = values
-    return Assessed(**placed)
+def _assessed(scores: Scores, counted: BoolArray) -> dict[str, FloatArray]:
+    """Shrink, rank and rate the physicians who count; the others have no part in it, and NaN."""
+    values = {"score": scores.discordance, **scores.interval._asdict()}
+    known = {name: np.where(counted, each, np.nan) for name, each in values.items()}
+    profile = {"physician": scores.physician, "n_patients": scores.n_patients, **known}
+    found = assess(pl.DataFrame(profile), scale=scores.scale, most=scores.most).table
+    columns = found.select(_ASSESSED).cast(pl.Float64).fill_null(float("nan"))
+    return {name: columns[name].to_numpy() for name in _ASSESSED}
 
 
 def result_table(
@@ -206,10 +176,10 @@ def result_table(
     determined
         Whether levels are; by default what the scores say.
     """
-    large = np.flatnonzero(scores.n_patients >= min_panel)
-    assessed = _spread_out(assess_scores(scores.take(large)), large, len(scores.physician))
-    known = np.isfinite(scores.discordance) & (scores.n_patients >= min_panel)
-    unsure = known & (assessed.reliability < min_reliability)
+    large = scores.n_patients >= min_panel
+    assessed = _assessed(scores, large)
+    unsure = np.isfinite(scores.discordance) & large
+    unsure &= assessed["reliability"] < min_reliability
     ranged = not (scores.determined if determined is None else determined)
     nothing = [_nothing(scores, row, min_panel) for row in range(len(scores.physician))]
     why = ([RANGE] * ranged, [f"cannot be ranked: reliability below {min_reliability:g}"])
@@ -220,15 +190,17 @@ def result_table(
     columns: dict[str, Any] = {
         "discordance": scores.discordance,
         **scores.columns,
-        **vars(assessed),
-        **_around_the_range(scores, assessed),
+        **assessed,
     }
+    if scores.identified is not None:  # intervals hold all levels that fit equally well
+        columns["low"] = np.minimum(columns["low"], scores.identified[0])
+        columns["high"] = np.maximum(columns["high"], scores.identified[1])
     columns["shrunken"] = np.clip(columns["shrunken"], columns["low"], columns["high"])
     for name in RANKS:
         columns[name] = np.where(unsure, np.nan, columns[name])
     if ranged:
         for name in ("discordance", "shrunken"):
-            columns[name] = np.full(len(known), np.nan)
+            columns[name] = np.full(len(large), np.nan)
     return typed(
         {
             "physician": scores.physician,
@@ -251,14 +223,6 @@ def _nothing(scores: Scores, row: int, min_panel: int) -> str | None:
     return None
 
 
-def _around_the_range(scores: Scores, assessed: Assessed) -> dict[str, FloatArray]:
-    """Return intervals that hold all levels that fit equally well."""
-    if scores.identified is None:
-        return {}
-    low, high = scores.identified
-    return {"low": np.minimum(assessed.low, low), "high": np.maximum(assessed.high, high)}
-
-
 def with_rates(scores: Scores) -> tuple[float, float] | None:
     """Return how scores go with rates of "yes", and with rates that are near one half.
 
@@ -270,14 +234,12 @@ def with_rates(scores: Scores) -> tuple[float, float] | None:
     with_rate, with_half
         With the rate, and with 2 rate (1 - rate), what the rate alone would give for a score.
     """
-    known = np.isfinite(scores.discordance) & (scores.n_patients > 0)
-    if known.sum() < FEWEST_TOGETHER:
-        return None
-    rate = scores.n_for[known] / scores.n_patients[known]
-    score, near_half = scores.discordance[known], rate * (1 - rate)
-    if min(np.ptp(each) for each in (score, rate, near_half)) == 0:
-        return None
-    return float(spearmanr(score, rate)[0]), float(spearmanr(score, near_half)[0])
+    rate = scores.n_for / np.where(scores.n_patients > 0, scores.n_patients, np.nan)
+    found = [
+        rank_correlation(scores.discordance, each, FEWEST_TOGETHER)
+        for each in (rate, rate * (1 - rate))
+    ]
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
 
 
 def claim_of(evidence: Evidence) -> str:
@@ -371,6 +333,9 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
     cases = prepared.cases
     if cases is None:
         return None
+    # Loaded where it is asked for: few tables name cases that were seen twice.
+    from intravar.estimators.repeats import Repeats
+
     model = Repeats().fit(cases["case"], cases["decision"].to_numpy(), cases["physician"])
     place = {name: at for at, name in enumerate(model.physicians_.tolist())}
     order = np.array([place[str(name)] for name in prepared.observed.physicians], dtype=np.int64)
@@ -397,14 +362,13 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
 def scores_of_repeats(seen: SeenTwice, prepared: Prepared) -> Scores:
     """Return self-contradiction as the scores of a method of its own."""
     observed = prepared.observed
-    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.physicians))
     error = share_interval(
         np.nan_to_num(seen.contradiction) * seen.n_repeats, seen.n_repeats
     ).standard_error
     return Scores(
         observed.named,
         seen.n_decisions,
-        decided_for.astype(np.int64),
+        observed.counts[1],
         seen.contradiction,
         [None if n else NO_REPEATS for n in seen.n_repeats],
         Interval(seen.low, seen.high, np.where(seen.n_repeats > 0, error, np.nan)),

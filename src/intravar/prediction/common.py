@@ -20,7 +20,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, LossReader, learn_reader, losses_of, panel_means
 from intravar.prediction.held_out import Fold, FoldScores, Shares, held_out, read_folds
-from intravar.prediction.own.fitted import OwnRules, SharedWeights, learn_own_rules, learn_weights
+from intravar.prediction.own_rules import OwnRules, SharedWeights, learn_own_rules, learn_weights
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.tasks import Task, View
 from intravar.prediction.trees import ColleaguesLosses, expected_losses

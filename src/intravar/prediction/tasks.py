@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.learning.bins import Bins
+from intravar.learning.boosted_trees import Bins
 from intravar.observed import Observed
 from intravar.panels import Layout, Panels
-from intravar.prediction.own.forests import filled
+from intravar.prediction.own_forests import filled
 from intravar.seeds import stream
 
 #: Covariates are cut at these shares of their distribution: one slip of the pen sets no scale.

@@ -15,8 +15,15 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.learning.bins import MISSING_BIN, MOST_SEEN, Bins
-from intravar.learning.boosted_trees import Growth, Rates, Trees, grow_trees
+from intravar.learning.boosted_trees import (
+    MISSING_BIN,
+    MOST_SEEN,
+    Bins,
+    Growth,
+    Rates,
+    Trees,
+    grow_trees,
+)
 from intravar.seeds import stream
 
 DEPTH = 4

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -17,16 +17,14 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
-from intravar.estimators.base import CommonEstimator, Size
-from intravar.estimators.repeats import Repeats
-from intravar.preparation.columns.kinds import understand_as
-from intravar.preparation.columns.roles import missing_column
+from intravar.estimators.base import REPEATS, CommonEstimator, Size
 from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
+from intravar.preparation.decisions import Panels, panel_sizes
 from intravar.preparation.duplicates import COPIES
-from intravar.preparation.periods import Strata, check_period
-from intravar.preparation.physicians import Panels, panel_sizes
+from intravar.preparation.kinds import understand_as
 from intravar.preparation.prepare import ColumnReport, Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
+from intravar.preparation.roles import missing_column
 from intravar.preparation.sample import (
     CODE,
     Census,
@@ -41,11 +39,13 @@ from intravar.preparation.sample import (
 )
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
-from intravar.sources.columns.plain import Forms, forms_of_large, plain_table
-from intravar.sources.columns.texts import TextForm
+from intravar.sources.plain import Forms, forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
+from intravar.sources.texts import TextForm
 from intravar.text import clean_name
-from intravar.where import parse_population
+
+if TYPE_CHECKING:
+    from intravar.preparation.periods import Strata
 
 #: Why a row is left out that the population does not hold.
 OUTSIDE = "they do not belong to the population"
@@ -182,9 +182,13 @@ def _checked(
     source: Any, request: Request, spool: Callable[[], Path], whole: bool
 ) -> dict[str, Check]:
     method = request.method or default_method()
-    if method != Repeats.name:
+    if method != REPEATS:
         make_estimator(method)  # an unknown name is refused before a long file is read
-    check_period(request.period)
+    if request.period is not None:
+        # Loaded where it is asked for: few compare periods.
+        from intravar.preparation.periods import check_period
+
+        check_period(request.period)
     _refuse_strata(request, method)
     in_parts = not whole and may_go_in_parts(request)
     if in_parts:
@@ -283,7 +287,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> dict[str, Chec
     forms = forms_of_large(scanned.lazy, _as_text(request))
     inside = None
     if request.where is not None:
-        inside = only(scanned, parse_population(request.where), forms, _as_text(request))
+        inside = only(scanned, request.where, forms, _as_text(request))
         forms = forms.among(forms_of_large(inside, _as_text(request)))
     census = take_census(
         scanned,

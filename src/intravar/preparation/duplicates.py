@@ -16,9 +16,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.content_order import HashArray
-from intravar.preparation.columns.roles import Roles, identifier, names_patients
-from intravar.sources.columns.plain import plain_column
+from intravar.panels import HashArray
+from intravar.preparation.roles import Roles, identifier, names_patients
+from intravar.sources.plain import plain_column
 from intravar.wording import Sentence
 
 #: Rows that are alike are copies if there are so many times more than chance gives.
@@ -86,7 +86,7 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
 
     Examples
     --------
-    >>> from intravar.preparation.columns.roles import assign_roles
+    >>> from intravar.preparation.roles import assign_roles
     >>> from intravar.request import Request
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})

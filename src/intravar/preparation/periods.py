@@ -84,9 +84,9 @@ class Periods:
 Strata: TypeAlias = Mapping[str, Levels | Periods]
 
 
-def check_period(period: str | None) -> None:
+def check_period(period: str) -> None:
     """Refuse a period that has no meaning."""
-    if period is not None and period.strip().lower() not in PERIODS and split_day(period) is None:
+    if period.strip().lower() not in PERIODS and split_day(period) is None:
         raise InputError(
             "{} is '{}'; give year, quarter, month or 'before/after 2024-03-01'",
             option("period"),

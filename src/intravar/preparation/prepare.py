@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,13 +13,10 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option, told
 from intravar.observed import Observed
 from intravar.panels import in_content_order
-from intravar.preparation.columns.kinds import Column
-from intravar.preparation.columns.leaks import Leak, columns_that_say_the_same, find_leaks
-from intravar.preparation.columns.roles import Roles, assign_roles
-from intravar.preparation.decisions import CodedDecision, code_decision
+from intravar.preparation.decisions import CodedDecision, code_decision, physician_names
 from intravar.preparation.duplicates import AGAIN, COPIES
-from intravar.preparation.periods import Dealt, Levels, Periods, Strata, levels_of, periods_of
-from intravar.preparation.physicians import physician_names
+from intravar.preparation.kinds import Column
+from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
 from intravar.preparation.recipe import (
     INCOMPLETE,
     Learned,
@@ -28,10 +25,14 @@ from intravar.preparation.recipe import (
     dealt_by,
     learn_recipe,
 )
+from intravar.preparation.roles import Roles, assign_roles
 from intravar.preparation.sample import NOBODY, UNDECIDED
 from intravar.request import Missing, Request
 from intravar.text import clean_name, clean_texts, shortened
 from intravar.wording import Sentence
+
+if TYPE_CHECKING:
+    from intravar.preparation.periods import Dealt, Levels, Periods, Strata
 
 #: A table is said to be thinned if it loses more rows than this share to copies.
 THINNED = 0.01
@@ -161,6 +162,11 @@ def prepare(
 def strata_of_columns(columns: Mapping[str, pl.Series], request: Request) -> Strata:
     """Find the levels and periods that were asked for in columns of all rows."""
     strata: dict[str, Levels | Periods] = {}
+    if request.by is None and request.date is None:
+        return strata
+    # Loaded where it is asked for: few compare subgroups or periods.
+    from intravar.preparation.periods import levels_of, periods_of
+
     if request.by is not None:
         strata["by"] = levels_of(columns[clean_name(request.by)])
     if request.date is not None:

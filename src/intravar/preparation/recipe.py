@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.checks import TRUTH_COLUMNS
 from intravar.errors import counted_among
-from intravar.observed import Observed
-from intravar.preparation.columns.encoding import Coding, complete_rows, encode_with, learn_codings
-from intravar.preparation.columns.kinds import Column, Kind, understand, understand_as
-from intravar.preparation.columns.roles import Roles
+from intravar.observed import TRUTH_COLUMNS, Observed
 from intravar.preparation.duplicates import CopyRule, each_once, learn_copies, same_within
-from intravar.preparation.periods import Dealt, Strata
+from intravar.preparation.encoding import Coding, complete_rows, encode_with, learn_codings
+from intravar.preparation.kinds import Column, Kind, understand, understand_as
+from intravar.preparation.roles import Roles
 from intravar.request import Missing, Repeated
-from intravar.sources.columns.plain import Forms, plain_table
+from intravar.sources.plain import Forms, plain_table
 from intravar.wording import Sentence
+
+if TYPE_CHECKING:
+    from intravar.preparation.periods import Dealt, Strata
 
 _UNUSABLE = ("constant", "empty", "identifier", "other")
 WITHIN_PHYSICIAN: str = Sentence(

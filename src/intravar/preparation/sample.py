@@ -19,10 +19,9 @@ import polars as pl
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import RowError
 from intravar.observed import in_natural_order
-from intravar.preparation.decisions import CodedDecision, code_decision
-from intravar.preparation.physicians import physician_names
+from intravar.preparation.decisions import CodedDecision, code_decision, physician_names
 from intravar.request import MIN_PANEL, SAMPLE
-from intravar.sources.columns.plain import plain_column
+from intravar.sources.plain import plain_column
 from intravar.sources.reading import OWN, ROW, Scanned, nobody_inside
 
 #: Columns that are added to the rows of a large table.

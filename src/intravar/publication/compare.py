@@ -17,9 +17,9 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError, option, told
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
-from intravar.publication.explain import FIGURES_FILE, chosen_decision, file_of, private_table
+from intravar.publication.explain import chosen_decision, private_table
 from intravar.publication.files import read_published
-from intravar.publication.folders import private_folder
+from intravar.publication.folders import FIGURES_FILE, file_of, private_folder
 from intravar.publication.hiding import fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
 from intravar.publication.results import Decision, Noise, Published

@@ -20,10 +20,8 @@ from intravar.publication import findings, hiding, results
 from intravar.publication.checks import published_check
 from intravar.publication.folders import shown_source
 from intravar.publication.group import FINE, group_digits, published_group, step_over_all
-from intravar.publication.joint import published_joint
 from intravar.publication.results import Decision, Published
 from intravar.publication.scores import ShownScores, shown_scores
-from intravar.publication.strata import shown_strata
 from intravar.wording import Words, agree
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
@@ -52,12 +50,18 @@ def published_of(
         _decision(name, each, names, secret, across.get(name))
         for name, each in measurement.decisions.items()
     )
+    joint = None
+    if together is not None:
+        # Loaded where it is asked for: one decision needs nothing of it.
+        from intravar.publication.joint import published_joint
+
+        joint = published_joint(together, names, decisions)
     return Published(
         version=version("intravar"),
         source=shown_source(measurement.check.source),
         request=measurement.request if together is None else together.request,
         decisions=decisions,
-        joint=None if together is None else published_joint(together, names, decisions),
+        joint=joint,
     )
 
 
@@ -90,6 +94,12 @@ def _decision(
         n_patients=main.n_patients,
         decision_share=_share(measurement, main, phase),
     )
+    strata: dict[str, Any] = {"by": None, "course": None}
+    if asked := hiding.asked_strata(measurement):
+        # Loaded where it is asked for: few compare subgroups or periods.
+        from intravar.publication.strata import shown_strata
+
+        strata = shown_strata(asked, measurement, main, across, names)
     decision = Decision(
         decision=name,
         verdict=measurement.verdict,
@@ -118,7 +128,7 @@ def _decision(
         review=None,
         physicians=physicians,
         methods=None if len(shown) < 2 else _methods(measurement, shown, names),
-        **shown_strata(measurement, main, across, names),
+        **strata,
     )
     return without_figures(decision) if measurement.verdict == NOTHING else decision
 

@@ -11,17 +11,14 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.frames import handed_back
-from intravar.measurement.cases.tables import cases_of, patients_of, side_by_side
+from intravar.measurement.cases import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
+from intravar.observed import handed_back
 from intravar.publication.files import measurement_folder, read_published
-from intravar.publication.folders import private_folder
+from intravar.publication.folders import CASES_FILE, PATIENTS_FILE, file_of, private_folder
 from intravar.publication.pseudonyms import Addresses, as_known
 from intravar.wording import Sentence, Words
 
-CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
-#: Pairs that reviewers may be shown, and exact figures of everybody.
-PAIRS_FILE, FIGURES_FILE = "pairs.parquet", "figures.parquet"
 WARNING = "CASE-LEVEL: people can be recognised from this; keep it where the data are"
 
 
@@ -96,12 +93,6 @@ def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
             option("decision"),
         )
     raise unknown_name("decision", decision, listed, remedy=", ".join(listed))
-
-
-def file_of(name: str, at: int) -> str:
-    """Return the private file of a decision: "cases.parquet", then "cases-2.parquet"."""
-    stem, _, suffix = name.rpartition(".")
-    return name if at == 0 else f"{stem}-{at + 1}.{suffix}"
 
 
 def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFrame:

@@ -182,9 +182,10 @@ def shown_diagnostics(
     """
     tables, smallest = measurement.diagnostics, measurement.request.smallest_cell
     main, pairs = published[measurement.method], tables.pairs
+    evidence = measurement.main.evidence
     if smallest > 1 and len(main.measured) < main.table.height:
         shown = measurement.among_learned(main.measured)
-        prepared, evidence = measurement.check.prepared, measurement.main.evidence
+        prepared = measurement.check.prepared
         pairs = of_pairs(prepared, evidence, measurement.pairs, tables.loose, shown)
     compared = {
         name: (measurement.fitted[name].scores.discordance, each.measured)
@@ -194,13 +195,14 @@ def shown_diagnostics(
     bins = without_small_bins(pairs.distances, smallest).rename({"from": "lower", "to": "upper"})
     n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
     safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
-    calibration = tables.calibration.filter(safe).select("predicted", "observed")
+    calibration = measurement.rule.calibration.filter(safe).select("predicted", "observed")
     overlap = hiding.named(tables.overlap[with_size], names).sort("physician")
     attrition = []
-    if tables.attrition is not None:
-        rows = hiding.named(tables.attrition[with_size].drop("n_patients"), names).sort("physician")
+    if evidence.attrition is not None:
+        counted = evidence.attrition[with_size].drop("n_patients")
+        rows = hiding.named(counted, names).sort("physician")
         attrition = [(row.pop("physician"), row) for row in rows.to_dicts()]
-    sure = tables.anchors and (tables.anchors.sure_eligible, tables.anchors.sure_others)
+    sure = evidence.anchors and (evidence.anchors.sure_eligible, evidence.anchors.sure_others)
     balance = tables.balance.select("covariate", "between_physicians")
     return told.Diagnostics(
         love=hiding.rounded_rows(pairs.love, told.Difference),

@@ -22,13 +22,23 @@ from typing import Literal, NamedTuple
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option, told
-from intravar.ledger import as_listed, digest, read_listing
 from intravar.publication.files import read_asked
 from intravar.request import Request
-from intravar.writing import check_writable, whole_file, write_private
+from intravar.writing import (
+    as_listed,
+    check_writable,
+    digest,
+    read_listing,
+    whole_file,
+    write_private,
+)
 
 Kind = Literal["measurement", "private"]
 LISTING = "intravar.json"
+#: What lies in the private folder: cases and who is in them.
+CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
+#: Pairs that reviewers may be shown, and exact figures of everybody.
+PAIRS_FILE, FIGURES_FILE = "pairs.parquet", "figures.parquet"
 #: The pairs of a review and the answers, in the private folder.
 REVIEW_FILE = "review.json"
 #: Files that systems put into folders by themselves.
@@ -57,6 +67,12 @@ def unfinished_folder(out: Path) -> Path:
     """Return the folder of what is finished before all is."""
     absolute = out.absolute()
     return absolute.with_name(f"{absolute.name}-unfinished")
+
+
+def file_of(name: str, at: int) -> str:
+    """Return the private file of a decision: "cases.parquet", then "cases-2.parquet"."""
+    stem, _, suffix = name.rpartition(".")
+    return name if at == 0 else f"{stem}-{at + 1}.{suffix}"
 
 
 def checked_out(

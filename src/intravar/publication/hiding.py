@@ -21,13 +21,13 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
-from intravar.measurement.strata import Strata
 from intravar.publication.results import Row, rows_of
 from intravar.request import SMALLEST_CELL
 
 if TYPE_CHECKING:
     from intravar.estimators.several import PredictedDecisions
-    from intravar.measurement.several import Together
+    from intravar.measurement.wider.several import Together
+    from intravar.measurement.wider.strata import Strata
 
 
 def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:

@@ -21,8 +21,8 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
+from intravar.inference.outcomes import positions
 from intravar.measurement.verdict import NOTHING
-from intravar.outcomes import positions
 from intravar.publication import hiding
 from intravar.publication.results import Decision, Joint, JointDecision, JointPair
 from intravar.publication.scores import Band, band_words
@@ -30,7 +30,7 @@ from intravar.tables import hundred, number
 from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
-    from intravar.measurement.several import Together
+    from intravar.measurement.wider.several import Together
 
 #: Figures of all patients are no coarser than this.
 COARSEST = 0.1

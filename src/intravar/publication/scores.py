@@ -25,7 +25,7 @@ from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
 from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.scores import Scores, result_table
-from intravar.preparation.physicians import too_small
+from intravar.preparation.decisions import too_small
 from intravar.publication.hiding import HiddenParts, hidden_parts, is_few
 from intravar.request import MIN_PANEL, MIN_RELIABILITY, SMALLEST_CELL
 

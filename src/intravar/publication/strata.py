@@ -13,7 +13,7 @@ from intravar.estimators.noise import Noise as MeasuredNoise
 from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
-from intravar.measurement.strata import Strata as MeasuredStrata
+from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
 from intravar.publication.results import Change, Strata, Stratum
@@ -31,18 +31,17 @@ _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
 
 
 def shown_strata(
+    asked: Mapping[str, MeasuredStrata],
     measurement: Measurement,
     published: ShownScores,
     across: hiding.HiddenAcross | None,
     names: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return what a decision publishes of subgroups and periods, by its fields: all or nothing.
+    """Return what a decision publishes of the subgroups and periods asked for, by its fields.
 
     Whose score is hidden has no strata either, nor has whose strata other decisions tell.
     """
-    asked, request = hiding.asked_strata(measurement), measurement.request
-    if not asked:
-        return {"by": None, "course": None}
+    request = measurement.request
     scores, no_size = measurement.main.scores, published.hidden.size.tolist()
     every = hiding.names_of(scores)
     counts = zip(scores.n_patients.tolist(), scores.n_for.tolist(), strict=True)

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.measurement.cases.tables import as_text, typed
-from intravar.preparation.physicians import physician_names
+from intravar.measurement.cases import as_text, typed
+from intravar.preparation.decisions import physician_names
 from intravar.publication.explain import measurement_folders
 from intravar.request import Request
 from intravar.review import store

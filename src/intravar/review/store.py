@@ -16,9 +16,9 @@ from filelock import FileLock, Timeout
 
 from intravar.errors import InputError
 from intravar.measurement.verdict import NOTHING
-from intravar.publication.explain import PAIRS_FILE, PATIENTS_FILE, measurement_folders
+from intravar.publication.explain import measurement_folders
 from intravar.publication.files import read_published
-from intravar.publication.folders import REVIEW_FILE, add_files
+from intravar.publication.folders import PAIRS_FILE, PATIENTS_FILE, REVIEW_FILE, add_files
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.review.design import Design

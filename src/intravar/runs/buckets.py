@@ -21,7 +21,7 @@ from intravar.preparation.check import Check
 from intravar.preparation.sample import CODE, Census, most_read, part_by_lot
 from intravar.processes import WorkLostError
 from intravar.runs.engines import make_engine
-from intravar.runs.readings import BucketTask, Others, ReadBy, read_bucket
+from intravar.runs.readings import TABLES, BucketTask, Others, ReadBy, read_bucket
 from intravar.runs.settings import Limits, RunSettings, limits_of, to_be_read
 from intravar.runs.store import Parts, fingerprint
 from intravar.sources.reading import OWN
@@ -30,14 +30,6 @@ from intravar.text import first_line
 #: Sections of a request that results depend on.
 _SECTIONS = ("columns", "population", "reading", "methods")
 _BUCKET = f"{OWN}bucket"
-
-
-def clear_unfinished(settings: RunSettings) -> None:
-    """Remove what was kept of a measurement that is finished now."""
-    if settings.kept_in is not None and settings.kept_in.is_dir():
-        parts = Parts(settings.kept_in, {})
-        parts.open()
-        parts.close(finished=True)
 
 
 def read_others(
@@ -91,7 +83,7 @@ def _together(reads: list[Others]) -> Others:
         filled.update(read.filled)
     tables = {
         name: pl.concat([getattr(read, name) for read in reads], how="diagonal_relaxed")
-        for name in ("panels", "differences", "cases", "patients", "predicted")
+        for name in TABLES
     }
     return Others(**tables, dropped=dict(dropped), filled=dict(filled))
 

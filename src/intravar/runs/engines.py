@@ -1,7 +1,4 @@
-"""Where units are worked on: processes of this machine, or a Dask cluster.
-
-Whoever waits is told how it goes on, in one way for measuring and for studies.
-"""
+"""Where units are worked on: processes of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -17,43 +14,11 @@ from intravar.errors import InputError
 from intravar.processes import (
     Work,
     WorkLostError,
+    count_workers,
     end_with,
     interrupts_for_the_owner,
     single_threaded,
 )
-from intravar.processes import (
-    count_workers as count_workers,
-)
-
-
-class Listener(Protocol):
-    """Whoever wants to know how work goes on."""
-
-    def step(self, words: str, seconds: float | None = None) -> None:
-        """Take note that a step begins, and how many seconds it may take if that is known."""
-
-    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """Take note how many parts of the step are done.
-
-        `left` are the seconds that are left, where more is known than what parts have taken so far;
-        `words` say what is worked on, or what went wrong.
-        """
-
-    def note(self, words: str) -> None:
-        """Say something."""
-
-
-class Nobody:
-    """A listener who takes no note."""
-
-    def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`Listener`."""
-
-    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`Listener`."""
-
-    def note(self, words: str) -> None:
-        """See :class:`Listener`."""
 
 
 class Engine(Protocol):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,8 +20,10 @@ from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe
 from intravar.preparation.sample import CODE
 from intravar.sources.reading import OWN, ROW
 
-#: Finds cases, and the patients in them, in a bucket: evidence, patients, rows of the source.
-Look: TypeAlias = Callable[[Evidence, Portion, IntArray], tuple[pl.DataFrame, pl.DataFrame]]
+#: Cases, pairs to review, and the patients in either.
+Seen: TypeAlias = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+#: Finds them in a bucket: evidence, patients, rows of the source.
+Look: TypeAlias = Callable[[Evidence, Portion, IntArray], Seen]
 
 #: Columns of every reading, whatever the method.
 SCHEMA = {
@@ -82,18 +84,23 @@ class Others:
     """What was read of physicians beyond the sample, for one decision; they are told by number.
 
     `panels` has a row per method and physician, `differences` the covariates that each weighs
-    otherwise, `cases` and `patients` the decisions that show scores at work and who is in them,
-    `predicted` the predictions of every patient where they are needed; rows `dropped` go by reason,
-    cells `filled` by covariate.
+    otherwise, `cases` the decisions that show scores at work, `pairs` those that may be reviewed,
+    `patients` who is in either, `predicted` the predictions of every patient where they are needed;
+    rows `dropped` go by reason, cells `filled` by covariate.
     """
 
     panels: pl.DataFrame
     differences: pl.DataFrame
     cases: pl.DataFrame
+    pairs: pl.DataFrame
     patients: pl.DataFrame
     predicted: pl.DataFrame
     dropped: Mapping[str, int]
     filled: Mapping[str, int]
+
+
+#: The tables among it.
+TABLES = tuple(each.name for each in fields(Others) if "DataFrame" in str(each.type))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,17 +131,17 @@ def _read(rows: pl.DataFrame, by: ReadBy) -> Others:
     if portion is None:
         dropped = {INCOMPLETE: table.height} if by.recipe.missing == "drop" else {}
         panels = pl.DataFrame(schema=SCHEMA)
-        return Others(panels, differences, nobody, nobody, predicted, dropped, {})
+        return Others(panels, differences, nobody, nobody, nobody, predicted, dropped, {})
     observed, tables = portion.observed, []
     source = rows[ROW].to_numpy().astype(np.int64)[portion.rows]
-    seen: tuple[pl.DataFrame, pl.DataFrame] | None = None
+    seen: Seen | None = None
     for name, model in by.models.items():
         read = model.read(observed)
         evidence = read.evidence(observed)
         tables.append(panel_table(name, read, evidence, observed))
         seen = seen or by.look(evidence, portion, source)
         if evidence.differences is not None:
-            differences = with_n_apart(evidence.differences, observed)
+            differences = evidence.differences
         if name == by.predicting:
             codes = observed.named.to_numpy()
             dated = None if by.dated is None else by.dated.read
@@ -190,13 +197,12 @@ def panel_table(
 
     Physicians are told by `codes`, or by what they are called if that is a number.
     """
-    decided_for = np.bincount(observed.code, observed.decision, minlength=len(observed.named))
     ends = model.ends()
     columns = {
         "method": pl.Series([name] * len(observed.named), dtype=pl.String),
         "code": observed.named if codes is None else codes,
         "n_patients": model.n_patients_,
-        "n_for": decided_for,
+        "n_for": observed.counts[1],
         "score": model.score_,
         "reason": pl.Series(model.reason_, dtype=pl.String),
         **ends._asdict(),
@@ -205,26 +211,3 @@ def panel_table(
     return table.with_columns(
         pl.Series(name, values) for name, values in evidence.by_physician().items()
     )
-
-
-def with_n_apart(differences: pl.DataFrame, observed: Observed) -> pl.DataFrame:
-    """Say how many patients of a panel have another value of a covariate than most of it."""
-    column = {name: at for at, name in enumerate(observed.names)}
-    panel = {str(name): at for name, at in zip(observed.physicians, observed.panels, strict=True)}
-    counts = [
-        others_than_most(observed.covariates[panel[str(physician)], column[covariate]])
-        for physician, covariate in differences.select("physician", "covariate").iter_rows()
-    ]
-    return differences.with_columns(pl.Series("n_apart", counts, dtype=pl.Int64))
-
-
-def others_than_most(values: Sequence[float] | np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
-    """Return how many values differ from the most frequent one.
-
-    Examples
-    --------
-    >>> others_than_most([0.0, 0.0, 1.0, 2.0])
-    2
-    """
-    _, counts = np.unique(values, return_counts=True)
-    return int(len(values) - counts.max(initial=0))

@@ -13,15 +13,13 @@ import numpy as np
 import psutil
 
 from intravar.arrays import IntArray
-from intravar.deprecation import renamed
-from intravar.errors import InputError, option, told
+from intravar.errors import InputError, option, renamed, told
 from intravar.estimators import METHODS
 from intravar.estimators.base import Size
 from intravar.preparation.check import Check, folder_for_now
 from intravar.preparation.cost import memory_of_learning
 from intravar.preparation.sample import Census, Drawn, most_read
 from intravar.processes import count_workers
-from intravar.runs.engines import make_engine
 from intravar.writing import make_private_folder
 
 #: Patients in a bucket where memory is no concern: enough to keep a processor busy for seconds.
@@ -79,7 +77,22 @@ class RunSettings:
     def check(self) -> None:
         """Refuse what cannot be, before anything is done."""
         parse_memory(self.memory)
-        make_engine(self.engine, self.n_jobs).check()
+        count_workers(self.n_jobs)
+        if self.engine != "local":
+            # Loaded where it is asked for: this machine is there.
+            from intravar.runs.engines import make_engine
+
+            make_engine(self.engine, self.n_jobs).check()
+
+    def clear_unfinished(self) -> None:
+        """Remove what was kept of a measurement that is finished now."""
+        if self.kept_in is not None and self.kept_in.is_dir():
+            # Loaded where it is asked for: of a table that fits nothing is kept.
+            from intravar.runs.store import Parts
+
+            parts = Parts(self.kept_in, {})
+            parts.open()
+            parts.close(finished=True)
 
 
 # The old name of the number of processes is taken with a warning.

@@ -23,15 +23,13 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option
-from intravar.ledger import checksum, record_checksum
-from intravar.runs.readings import BucketRead, Others
-from intravar.writing import make_private_folder, sweep, whole_file
+from intravar.runs.readings import TABLES, BucketRead, Others
+from intravar.writing import checksum, make_private_folder, record_checksum, sweep, whole_file
 
 _MADE_OF = "made-of.json"
 _DEALT = "dealt.json"
 _PATIENTS = "patients"
 _READ = "read"
-_TABLES = ("panels", "differences", "cases", "patients", "predicted")
 
 
 def locked(path: Path, folder: Path) -> FileLock:
@@ -184,7 +182,7 @@ class Parts:
         tables = {
             f"{at}-{table}": getattr(each, table)
             for at, each in enumerate(read.found.values())
-            for table in _TABLES
+            for table in TABLES
         }
         self._read.keep(_bucket(read.number), tables, {"number": read.number, "counts": counts})
 
@@ -199,7 +197,7 @@ class Parts:
             for at, (decision, counts) in enumerate(record["counts"].items()):
                 tables = {
                     each: pl.read_parquet(self._read.table(name, f"{at}-{each}"))
-                    for each in _TABLES
+                    for each in TABLES
                     if f"{at}-{each}" in record["tables"]
                 }
                 found[decision] = Others(

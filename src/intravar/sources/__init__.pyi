@@ -1,5 +1,5 @@
-from .databases.urls import scrubbed, without_password
 from .omop.patients import PHYSICIAN, parse_concept, parse_drugs
+from .paths import scrubbed, without_password
 from .reading import Source, read_source
 
 __all__ = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,34 +18,23 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
-from intravar.frames import is_pandas
-from intravar.sources.columns.plain import (
+from intravar.observed import is_pandas
+from intravar.sources.delimited import scan_text
+from intravar.sources.files import read_file, scan_parquet
+from intravar.sources.paths import database_kind, without_password
+from intravar.sources.plain import (
     Forms,
     plain_table,
     series_of,
     understood,
     with_clean_names,
 )
-from intravar.sources.databases.base import (
-    chosen_query,
-    count_rows,
-    database_kind,
-    open_database,
-    read_database,
-)
-from intravar.sources.databases.urls import without_password
-from intravar.sources.delimited import scan_text
-from intravar.sources.files import read_file, scan_parquet
-from intravar.sources.selection import belongs
 from intravar.text import checked_names, checked_shape, clean_name, first_line
-from intravar.where import Population, columns_of, parse_population
 
 #: How the names begin of columns that are added to the rows of a large table.
 OWN = "intravar: "
 #: The number of a row in its source, counted from 0.
 ROW = f"{OWN}row"
-#: Rows that a database hands over at a time.
-AT_A_TIME = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +68,12 @@ def scan_source(
         return None
     kind = database_kind(source)
     if kind is not None:
-        with closing(open_database(str(source), kind)) as database:
-            asked = chosen_query(database, table, query, without_password(str(source)))
-            try:
-                if count_rows(database, asked) <= least:
-                    return None
-            except InputError:
-                return None  # whoever reads it as a whole says what is wrong with it
-            folder = spool()
-            frames: list[pl.LazyFrame] = []
-            for number, batch in enumerate(database.batches(asked, AT_A_TIME)):
-                part = folder / f"rows-{number:06d}.parquet"
-                batch.write_parquet(part, compression="lz4")
-                frames.append(pl.scan_parquet(part))
-        together = pl.concat(frames, how="vertical_relaxed")
-        return _large(together, least, without_password(str(source)))
+        # Loaded where it is asked for, as its drivers are.
+        from intravar.sources.databases.base import spooled
+
+        name = str(source)
+        lazy = spooled(name, kind, spool, least=least, table=table, query=query)
+        return None if lazy is None else _large(lazy, least, without_password(name))
     path = Path(source)
     if table is not None or query is not None or sheet is not None:
         return None
@@ -134,10 +113,13 @@ def refuse_own_names(names: Iterable[str]) -> None:
             )
 
 
-def only(
-    scanned: Scanned, population: Population, forms: Forms, as_text: Collection[str] = ()
-) -> pl.LazyFrame:
+def only(scanned: Scanned, where: str, forms: Forms, as_text: Collection[str] = ()) -> pl.LazyFrame:
     """Return the rows of a large table that belong to a population."""
+    # Loaded where it is asked for: most tables hold the patients that are meant.
+    from intravar.sources.selection import belongs
+    from intravar.where import columns_of, parse_population
+
+    population = parse_population(where)
     asked = [clean_name(name) for name in columns_of(population)]
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
     known = [name for name in dict.fromkeys(asked) if name in stored]
@@ -200,22 +182,23 @@ def read_source(
     (2, 2)
     """
     kept = [clean_name(name) for name in as_text]
-    population = None if where is None else parse_population(where)
     if not isinstance(source, str | os.PathLike):
-        found = _source(_frame(source), kept, "the frame", "the frame", population)
+        found = _source(_frame(source), kept, "the frame", "the frame", where)
         return replace(found, as_pandas=is_pandas(source))
     if not str(source).strip():
         raise InputError("no table is named; give a path, a URL of a database or a data frame")
     name = without_password(str(source))
     kind = database_kind(source)
     if kind is not None:
+        from intravar.sources.databases.base import read_database
+
         frame = read_database(str(source), kind, table=table, query=query)
-        return _source(frame, kept, name, name, population)
+        return _source(frame, kept, name, name, where)
     for argument, value in (("table", table), ("query", query)):
         if value is not None:
             raise InputError("{} is for databases; '{}' is not one", option(argument), name)
     frame, notes = read_file(Path(source), separator=separator, encoding=encoding, sheet=sheet)
-    return _source(frame, kept, str(source), f"'{source}'", population, notes)
+    return _source(frame, kept, str(source), f"'{source}'", where, notes)
 
 
 def _source(
@@ -223,14 +206,18 @@ def _source(
     as_text: Sequence[str],
     name: str,
     called: str,
-    population: Population | None = None,
+    where: str | None = None,
     notes: Sequence[str] = (),
 ) -> Source:
-    if population is None:
+    if where is None:
         plain, more, _ = understood(checked_shape(frame, called), as_text, called)
         return Source(plain, name, (*notes, *more))
     frame = with_clean_names(frame, called)
     whole, _, forms = understood(frame, as_text, called)
+    from intravar.sources.selection import belongs
+    from intravar.where import parse_population
+
+    population = parse_population(where)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise nobody_inside(called)

@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.checks import (
+from intravar.errors import InputError
+from intravar.inference.outcomes import MOST_DECISIONS
+from intravar.observed import (
     DECISION,
     PHYSICIAN,
     TRUTH_COLUMNS,
     checked_decision,
     checked_physician,
 )
-from intravar.errors import InputError
-from intravar.outcomes import MOST_DECISIONS
 from intravar.writing import whole_file
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Truth:
         for the eligible and 0 for the others.
     outcomes
         Where several decisions were taken, the probability of every combination of them, one row
-        per patient; see :mod:`intravar.outcomes`. What else is known is about the first.
+        per patient; see :mod:`intravar.inference.outcomes`. What else is known is about the first.
     """
 
     eligible: npt.NDArray[np.bool_]

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.checks import PHYSICIAN
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL, discordance_interval
-from intravar.outcomes import differ, given_earlier, marginal
+from intravar.inference.outcomes import differ, given_earlier, marginal
+from intravar.observed import PHYSICIAN
 from intravar.study.cohort import Cohort
 
 

@@ -13,12 +13,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import intravar
-import intravar.ledger
+import intravar.writing
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
-from intravar.ledger import record_checksum
 from intravar.runs.engines import LocalEngine
 from intravar.runs.store import software_versions
+from intravar.writing import record_checksum
 from study.benchmark.small import SMALL
 
 
@@ -216,7 +216,7 @@ def test_parts_that_do_not_fit_together(tmp_path: Path) -> None:
     part = next((folder / "parts").glob("*.glmm.*.json"))
     scores = part.with_suffix(".parquet")
     pl.read_parquet(scores).drop("d_star").write_parquet(scores)
-    forge(part, part, tables={"": intravar.ledger.checksum(scores)})
+    forge(part, part, tables={"": intravar.writing.checksum(scores)})
     with pytest.raises(InputError, match="do not fit together"):
         run(folder)
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from intravar.errors import InputError
-from intravar.outcomes import chained, differ, given_earlier, marginal, positions, vectors
+from intravar.inference.outcomes import chained, differ, given_earlier, marginal, positions, vectors
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_several
 from intravar.study.simulation import conditions_of, simulate

@@ -10,9 +10,9 @@ import polars as pl
 
 from intravar.arrays import FloatArray
 from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
-from intravar.documents.charts.dots import MOST_SINGLE, dot_plot, histogram
 from intravar.documents.charts.plot import NARROW, Dot, Plot
-from intravar.inference.ranking import INNER, OUTER, FunnelLimits, funnel_limits
+from intravar.documents.charts.rows import MOST_SINGLE, dot_plot, histogram
+from intravar.inference.group import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision

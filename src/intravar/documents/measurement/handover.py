@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,15 +16,27 @@ from intravar.documents.measurement.report import report, table_document
 from intravar.documents.page import as_html
 from intravar.documents.typesetting import check_packages, lacking, parse_formats
 from intravar.documents.workbook import as_xlsx
-from intravar.measurement.cases.tables import cases_of, patients_of, review_pairs_of, side_by_side
+from intravar.measurement.cases import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.publication import explain
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import files_of, parquet_bytes, read_published
-from intravar.publication.folders import add_files, checked_out, private_folder, write_folders
+from intravar.publication.folders import (
+    CASES_FILE,
+    FIGURES_FILE,
+    PAIRS_FILE,
+    PATIENTS_FILE,
+    add_files,
+    checked_out,
+    file_of,
+    private_folder,
+    write_folders,
+)
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.tables import table_of
+
+if TYPE_CHECKING:
+    from intravar.publication.explain import CaseShown
 
 PAGE = "report.html"
 #: The page of the table alone, with all columns.
@@ -109,17 +122,17 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
         files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
     for at, each in enumerate(measurement.decisions.values()):
         for name, kept in {
-            explain.FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
-            explain.CASES_FILE: cases_of(each),
-            explain.PATIENTS_FILE: patients_of(each),
-            explain.PAIRS_FILE: review_pairs_of(each),
+            FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
+            CASES_FILE: cases_of(each),
+            PATIENTS_FILE: patients_of(each),
+            PAIRS_FILE: review_pairs_of(each),
         }.items():
-            files[explain.file_of(name, at)] = parquet_bytes(kept)
+            files[file_of(name, at)] = parquet_bytes(kept)
     return files
 
 
 def pages(
-    published: Published, pairs: Mapping[str, list[explain.CaseShown]] | None = None
+    published: Published, pairs: Mapping[str, list[CaseShown]] | None = None
 ) -> dict[str, bytes]:
     """Return the page of a measurement, with `pairs` if asked for, and that of its table alone."""
     words = published.words
@@ -132,8 +145,10 @@ def pages(
 
 def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
-) -> dict[str, list[explain.CaseShown]]:
+) -> dict[str, list[CaseShown]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
+    from intravar.publication.explain import cases_shown
+
     found = {}
     for decision in published.decisions:
         measured = measurement.decisions[decision.decision]
@@ -144,7 +159,7 @@ def _pairs_for_page(
         for name, shown in sorted(names.items(), key=lambda item: item[1]):
             if shown in reportable:
                 rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
-                found[f"{shown}{told}"] = explain.cases_shown(rows, label, published.words, 1)
+                found[f"{shown}{told}"] = cases_shown(rows, label, published.words, 1)
     return found
 
 

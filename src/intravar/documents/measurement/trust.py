@@ -7,9 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from intravar.documents.blocks import Block, Figure, Paragraph, charted
-from intravar.documents.charts.dots import MOST_SINGLE, dot_plot, histogram
 from intravar.documents.charts.plot import Dot, Plot
-from intravar.documents.charts.rows import Labelled, bar_plot, row_plot
+from intravar.documents.charts.rows import (
+    MOST_SINGLE,
+    Labelled,
+    bar_plot,
+    dot_plot,
+    histogram,
+    row_plot,
+)
 from intravar.publication.results import Decision
 from intravar.tables import Table, number, table_of
 from intravar.wording import Words

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from intravar.documents.blocks import Block, Figure, Paragraph, charted, row_figure
-from intravar.documents.charts.dots import dot_plot
 from intravar.documents.charts.plot import Dot, Plot
-from intravar.documents.charts.rows import Labelled
+from intravar.documents.charts.rows import Labelled, dot_plot
 from intravar.tables import hundred
 from intravar.wording import Words, agree
 

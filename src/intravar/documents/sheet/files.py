@@ -17,12 +17,12 @@ from intravar.documents.pdf import as_pdf, paper_size
 from intravar.documents.sheet.sheet import sheet, with_figure
 from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
-from intravar.ledger import Ledger
 from intravar.publication import explain
 from intravar.publication.files import read_published, safe_csv
+from intravar.publication.folders import FIGURES_FILE
 from intravar.publication.pseudonyms import Addresses
 from intravar.wording import Words
-from intravar.writing import check_writable, make_folder, make_private, write_private
+from intravar.writing import Ledger, check_writable, make_folder, make_private, write_private
 
 #: What each format gives.
 SHEET_FORMATS = ("html", "pdf")
@@ -162,9 +162,7 @@ def _figures(path: Path) -> dict[str, dict[str, Any]]:
     """Return the exact figures by name."""
     remedy = "make the sheets where it was measured, or measure again"
     columns = ("discordance", "low", "high")
-    table = explain.private_table(path, explain.FIGURES_FILE, "exact figures", remedy).drop_nulls(
-        columns
-    )
+    table = explain.private_table(path, FIGURES_FILE, "exact figures", remedy).drop_nulls(columns)
     return {row.pop("physician"): row for row in table.select("physician", *columns).to_dicts()}
 
 

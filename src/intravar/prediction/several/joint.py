@@ -19,7 +19,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.outcomes import positions, vectors
+from intravar.inference.outcomes import positions, vectors
 from intravar.prediction.bound import Bound, Losses, bound_of_losses
 from intravar.prediction.several.effects import Logits, fit_effects
 from intravar.prediction.stacking import clipped_logit, log_likelihood
@@ -36,7 +36,7 @@ def conditionals(
 
     `predicted` is P(yes) by covariates alone; all decisions are known. Per decision the result has
     one row per patient and one column per combination of the decisions before it, as
-    :func:`intravar.outcomes.chained` takes it.
+    :func:`intravar.inference.outcomes.chained` takes it.
     """
     score = clipped_logit(predicted)
     found = apart(predicted)

@@ -6,29 +6,19 @@ looking for words in the query: the connection is read-only, other files and the
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.sources.databases.urls import refuse_connection_strings, without_password
-from intravar.sources.paths import existing, shown
+from intravar.sources.paths import Kind, existing, shown, without_password
 
-Kind = Literal["postgresql", "duckdb", "sqlite"]
-SQLITE_MAGIC = b"SQLite format 3\x00"
-DUCKDB_MAGIC = b"DUCK"  # after eight bytes of checksum
-_SCHEMES: dict[str, Kind] = {kind: kind for kind in get_args(Kind)} | {"postgres": "postgresql"}
-_SUFFIXES: dict[str, Kind] = {
-    ".duckdb": "duckdb",
-    ".ddb": "duckdb",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-}
+#: Rows that a database hands over at a time.
+AT_A_TIME = 200_000
 
 
 class Database(ABC):
@@ -54,32 +44,6 @@ class Database(ABC):
         self._connection.close()
 
 
-def database_kind(source: str | os.PathLike[str]) -> Kind | None:
-    """Tell a database by its URL, its suffix or its first bytes; None for anything else."""
-    text = str(source)
-    scheme, separator, _ = text.partition("://")
-    if separator and scheme.isascii() and "/" not in scheme:
-        if scheme.lower() not in _SCHEMES:
-            raise InputError(
-                f"'{without_password(text)}' has the scheme '{scheme}', which is not read; give a "
-                "file or postgresql://, duckdb:// or sqlite://"
-            )
-        return _SCHEMES[scheme.lower()]
-    path = Path(text)
-    try:
-        if path.is_file():
-            with path.open("rb") as file:
-                beginning = file.read(16)
-            if beginning == SQLITE_MAGIC:
-                return "sqlite"
-            return "duckdb" if beginning[8:12] == DUCKDB_MAGIC else None
-    except (OSError, ValueError):
-        return None  # whoever reads the file says why it cannot be read
-    if not path.parent.is_dir() or "=" in text:
-        refuse_connection_strings(text)
-    return _SUFFIXES.get(path.suffix.lower())
-
-
 def read_database(
     source: str, kind: Kind, *, table: str | None = None, query: str | None = None
 ) -> pl.DataFrame:
@@ -95,6 +59,31 @@ def read_database(
         what = f"table '{table}'" if table else "the query"
         raise InputError(f"{what} returned no rows from {name}; there is nothing to measure")
     return frame
+
+
+def spooled(
+    source: str,
+    kind: Kind,
+    folder: Callable[[], Path],
+    *,
+    least: int,
+    table: str | None = None,
+    query: str | None = None,
+) -> pl.LazyFrame | None:
+    """Return a table of more than `least` rows, written to files of a folder; None for others."""
+    with closing(open_database(source, kind)) as database:
+        asked = chosen_query(database, table, query, without_password(source))
+        try:
+            if count_rows(database, asked) <= least:
+                return None
+        except InputError:
+            return None  # whoever reads it as a whole says what is wrong with it
+        place, frames = folder(), []
+        for number, batch in enumerate(database.batches(asked, AT_A_TIME)):
+            part = place / f"rows-{number:06d}.parquet"
+            batch.write_parquet(part, compression="lz4")
+            frames.append(pl.scan_parquet(part))
+    return pl.concat(frames, how="vertical_relaxed")
 
 
 def chosen_query(database: Database, table: str | None, query: str | None, name: str) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.columns.plain import from_rows
 from intravar.sources.databases.base import Database
-from intravar.sources.databases.urls import check_server_url, scrubbed, without_password
+from intravar.sources.paths import check_server_url, scrubbed, without_password
+from intravar.sources.plain import from_rows
 from intravar.text import first_line, shortened
 
 #: Volatile functions that give values and change nothing.

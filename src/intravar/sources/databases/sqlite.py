@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.sources.columns.plain import from_rows
 from intravar.sources.databases.base import Database
+from intravar.sources.plain import from_rows
 from intravar.text import checked_names, first_line
 
 #: What a query may do; everything else, ATTACH, PRAGMA and VACUUM INTO among them, is denied.

@@ -15,7 +15,7 @@ from typing import Literal
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.outcomes import MOST_DECISIONS
+from intravar.inference.outcomes import MOST_DECISIONS
 from intravar.request import WINDOW
 from intravar.sources.omop.covariates import add_covariate, known_before, parse_covariate
 from intravar.sources.omop.tables import OmopTables

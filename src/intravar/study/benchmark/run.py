@@ -15,10 +15,10 @@ from typing import Any
 
 import polars as pl
 
-from intravar.deprecation import renamed
-from intravar.errors import InputError
+from intravar.errors import InputError, renamed
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
-from intravar.runs.engines import Listener, Nobody, count_workers, make_engine
+from intravar.processes import Listener, Nobody, count_workers
+from intravar.runs.engines import make_engine
 from intravar.runs.store import software_versions
 from intravar.study.benchmark.store import (
     Part,

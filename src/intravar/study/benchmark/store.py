@@ -20,10 +20,9 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.ledger import Ledger
 from intravar.runs.store import PartsFolder, locked, software_versions
 from intravar.study.benchmark.units import SCORE_SCHEMA, Unit, UnitResult
-from intravar.writing import make_folder, sweep
+from intravar.writing import Ledger, make_folder, sweep
 
 _PARTS = "parts"
 #: What a record must hold, and of which type.

@@ -16,7 +16,6 @@ from intravar.documents.colours import on_paper
 from intravar.documents.html import render_html, script_json
 from intravar.documents.typesetting import drawn, parse_formats
 from intravar.errors import InputError
-from intravar.ledger import Ledger
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import Figure, figures_of
 from intravar.study.report.figures.marks import NARROW, WIDE, looks_of_study
@@ -24,6 +23,7 @@ from intravar.study.report.findings import findings
 from intravar.study.report.stored_results import Results, read_results
 from intravar.study.tables import FIGURE_TABLES
 from intravar.study.tables.grids import latex_table, number_text
+from intravar.writing import Ledger
 
 #: Tables that are long; they stand folded below their figure.
 _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)

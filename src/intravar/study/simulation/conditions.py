@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from intravar.deprecation import renamed
-from intravar.errors import unknown_name
+from intravar.errors import renamed, unknown_name
 from intravar.seeds import derived_seed
 from intravar.study.cohort import Cohort
 from intravar.study.simulation.covariates import (

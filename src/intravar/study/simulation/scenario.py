@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.checks import PHYSICIAN
-from intravar.deprecation import renamed
-from intravar.errors import InputError, unknown_name
+from intravar.errors import InputError, renamed, unknown_name
+from intravar.observed import PHYSICIAN
 from intravar.processes import check_memory
 from intravar.seeds import stream
 from intravar.study.cohort import Cohort, Truth

@@ -9,9 +9,8 @@ import polars as pl
 from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray
-from intravar.deprecation import renamed
-from intravar.errors import InputError
-from intravar.outcomes import chained, positions
+from intravar.errors import InputError, renamed
+from intravar.inference.outcomes import chained, positions
 from intravar.study.cohort import FURTHER, Cohort
 from intravar.study.simulation.physicians import Physicians, physician_names
 from intravar.study.simulation.rules import ThresholdRule

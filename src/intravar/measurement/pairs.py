@@ -52,7 +52,11 @@ class AlikeScale:
     def of(
         cls, observed: Observed, origin: Sequence[str], importance: Mapping[str, float]
     ) -> AlikeScale:
-        """Learn the scale from patients; see :func:`alike_points`."""
+        """Learn the scale from patients.
+
+        `origin` names for every column its covariate, `importance` says how much decisions depend
+        on each; what is negative or not known counts as 0.
+        """
         if np.isnan(observed.covariates).any():
             observed = replace(observed, covariates=_without_gaps(observed.covariates))
         mean, spread = observed.mean_and_spread
@@ -62,40 +66,27 @@ class AlikeScale:
         usual = float(np.sqrt(2 * np.square(points).mean(axis=0).sum()))
         return cls(mean, spread, weight, usual)
 
-    def points(self, covariates: FloatArray) -> FloatArray:
-        """Return patients as points."""
+    def points(self, covariates: FloatArray, probability: FloatArray | None = None) -> FloatArray:
+        """Return patients as points; two of them are alike if they lie within 1 of each other.
+
+        Without `probability` predictions do not count.
+
+        Examples
+        --------
+        >>> observed = Observed.of([[0.0, 0], [0, 1], [2, 0], [2, 1]], [0, 1, 0, 1], list("aaaa"))
+        >>> scale = AlikeScale.of(observed, ("age", "sex"), {"age": 1.0})
+        >>> points = scale.points(observed.covariates)
+        >>> np.abs(points[0] - points[1:]).max(axis=1).round(2).tolist()
+        [0.63, 2.76, 2.76]
+        """
         centred = np.where(np.isnan(covariates), 0.0, covariates - self.mean)
         centred[:, np.isinf(self.spread)] = 0.0
         points = centred / self.spread * np.sqrt(self.weight)
-        return points / (COVARIATES * self.usual) if self.usual > 0 else np.zeros_like(points)
-
-
-def alike_points(
-    observed: Observed,
-    origin: Sequence[str],
-    importance: Mapping[str, float],
-    probability: FloatArray | None = None,
-    scale: AlikeScale | None = None,
-) -> FloatArray:
-    """Return patients as points; two of them are alike if they lie within 1 of each other.
-
-    `origin` names for every column its covariate, `importance` says how much decisions depend on
-    each; what is negative or not known counts as 0. Without `probability` predictions do not count;
-    without `scale` it is learned from these patients.
-
-    Examples
-    --------
-    >>> observed = Observed.of([[0.0, 0], [0, 1], [2, 0], [2, 1]], [0, 1, 0, 1], list("aaaa"))
-    >>> points = alike_points(observed, ("age", "sex"), {"age": 1.0})
-    >>> np.abs(points[0] - points[1:]).max(axis=1).round(2).tolist()
-    [0.63, 2.76, 2.76]
-    """
-    known = AlikeScale.of(observed, origin, importance) if scale is None else scale
-    points = known.points(observed.covariates)
-    if probability is None:
-        return points
-    odds = np.clip(logit(np.clip(probability, 1e-9, 1 - 1e-9)), -CLEAR, CLEAR)
-    return np.column_stack([points, odds / LOG_ODDS])
+        points = points / (COVARIATES * self.usual) if self.usual > 0 else np.zeros_like(points)
+        if probability is None:
+            return points
+        odds = np.clip(logit(np.clip(probability, 1e-9, 1 - 1e-9)), -CLEAR, CLEAR)
+        return np.column_stack([points, odds / LOG_ODDS])
 
 
 def _without_gaps(table: FloatArray) -> FloatArray:
@@ -159,25 +150,14 @@ def pairs_behind(evidence: Evidence, observed: Observed) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=PAIR_SCHEMA), *tables])
 
 
-def pairs_to_review(
-    observed: Observed,
-    origin: Sequence[str],
-    importance: Mapping[str, float],
-    scale: AlikeScale | None = None,
-) -> pl.DataFrame:
+def pairs_to_review(observed: Observed, scale: AlikeScale) -> pl.DataFrame:
     """Return pairs that are alike in the record, each patient in one pair at the most.
 
-    Covariates are weighed as in :func:`alike_points`. Predictions are left out: that of a patient
-    is learned from the decisions on the others, so that two neighbours who were decided differently
-    would be pushed apart. Patients who are alike in everything are taken in an order by lot: they
-    are stored by their decisions.
-
-    Parameters
-    ----------
-    observed, origin, importance, scale
-        See :func:`intravar.measurement.cases.pairs.alike_points`.
+    Predictions are left out: that of a patient is learned from the decisions on the others, so that
+    two neighbours who were decided differently would be pushed apart. Patients who are alike in
+    everything are taken in an order by lot: they are stored by their decisions.
     """
-    points = alike_points(observed, origin, importance, scale=scale)
+    points = scale.points(observed.covariates)
     tables = []
     for at, panel in enumerate(observed.panels):
         lot = stream(0, "review", "pairs", str(observed.physicians[at])).permutation(len(panel))
@@ -186,17 +166,7 @@ def pairs_to_review(
 
 
 def some_pairs(pairs: pl.DataFrame, observed: Observed, most: int) -> pl.DataFrame:
-    """Return some pairs of every panel, by lot, with the number that each stands for.
-
-    Parameters
-    ----------
-    pairs
-        Of whole panels.
-    observed
-        The patients.
-    most
-        Pairs of a panel at the most.
-    """
+    """Return so many pairs of every panel at the most, by lot, with the number each stands for."""
     kept = [pairs.head(0).with_columns(pl.lit(1.0).alias("weight"))]
     for (panel,), own in pairs.group_by("panel", maintain_order=True):
         name = str(observed.physicians[int(panel)])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.sources.columns.texts import (
+from intravar.sources.texts import (
     EXACT,
     YEAR_FIRST,
     DateForm,
@@ -314,7 +314,7 @@ def plain_column(column: pl.Series, keep: bool) -> pl.Series:
     if isinstance(dtype, pl.Duration):
         return column.cast(pl.Duration("us"))
     if dtype == pl.Object:
-        from intravar.sources.columns.plain import series_of
+        from intravar.sources.plain import series_of
 
         return plain_column(series_of(column.name, column.to_list()), keep)
     return column

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.preparation.columns.kinds import Column
+from intravar.preparation.kinds import Column
 from intravar.request import Missing
 
 #: Levels of a category beyond which the rarest are pooled.

@@ -19,9 +19,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from intravar.arrays import FloatArray
-from intravar.preparation.columns.encoding import encode
-from intravar.preparation.columns.kinds import DAY, Column
-from intravar.preparation.columns.roles import in_words
+from intravar.preparation.encoding import encode
+from intravar.preparation.kinds import DAY, Column
+from intravar.preparation.roles import in_words
 from intravar.seeds import stream
 
 #: A single column that ranks the decisions this well is hardly known before them.

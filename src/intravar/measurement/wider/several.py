@@ -17,8 +17,7 @@ from intravar.estimators.several import (
     common_folds,
     several_of,
 )
-from intravar.measurement.beyond import OneDecision
-from intravar.measurement.result import Measurement
+from intravar.measurement.result import Measurement, OneDecision
 from intravar.observed import in_natural_order
 from intravar.request import Request
 

@@ -1,20 +1,158 @@
-"""Why this score: the cases behind a physician, side by side. Patient-level data."""
+"""Why this score: the cases behind a physician, side by side. Patient-level data.
+
+Cases are decisions that show a score at work, each beside patients alike who were decided
+otherwise. For predictions they are those that surprised most; for the latent rule, clear cases
+decided against it; for methods that pair, discordant pairs. Nobody alike is better than somebody
+who is not.
+"""
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from intravar.arrays import IntArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
-from intravar.measurement.cases.pairs import pairs_to_review
+from intravar.estimators.evidence import PAIR, PAIR_SCHEMA, Evidence
+from intravar.measurement.pairs import (
+    AlikeScale,
+    nearest_within,
+    pairs_to_review,
+    some_pairs,
+)
 from intravar.measurement.result import Measurement
 from intravar.observed import Observed
-from intravar.preparation.columns.kinds import understand
+from intravar.preparation.kinds import understand
+from intravar.preparation.prepare import Prepared
+from intravar.preparation.recipe import Portion
+
+#: Cases of a physician that are kept, those that tell most.
+MOST_CASES = 50
+#: Patients who are set beside each.
+MOST_ALIKE = 3
+CASE_SCHEMA = {
+    "panel": pl.Int64,
+    "kind": pl.String,
+    "case": pl.Int64,
+    "patient": pl.Int64,
+    "other": pl.Int64,
+    "distance": pl.Float64,
+    "predicted": pl.Float64,
+}
+#: Cases of a physician beyond the sample that are kept, those that tell most.
+MOST_BEYOND = 5
+#: Pairs to review that are kept of each, by lot.
+MOST_REVIEWED = 8
+
+
+def cases_behind(
+    evidence: Evidence,
+    observed: Observed,
+    scale: AlikeScale,
+    pairs: pl.DataFrame,
+    most: int = MOST_CASES,
+) -> pl.DataFrame:
+    """Return the cases of every panel, those that tell most first.
+
+    `pairs` are those of comparable patients.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per case and patient beside it: positions of the panel and of both patients, their
+        distance (1 is the caliper), and what was predicted. Nobody beside: one row, without.
+    """
+    shown = evidence.cases()
+    if shown is None:
+        return _discordant(pairs)
+    kind, probability, least = shown
+    points = scale.points(observed.covariates, probability)
+    away = np.abs(observed.decision - probability)
+    rows = [
+        (at, kind, *found)
+        for at, panel in enumerate(observed.panels)
+        for found in _cases(panel, observed, points, probability, away, least, most)
+    ]
+    return pl.DataFrame(rows, schema=CASE_SCHEMA, orient="row")
+
+
+def _cases(
+    panel: IntArray,
+    observed: Observed,
+    points: FloatArray,
+    probability: FloatArray,
+    away: FloatArray,
+    least: float,
+    most: int,
+) -> list[tuple[int, int, int | None, float | None, float]]:
+    """Return the cases of one panel: number, patient, other, distance, predicted."""
+    against = panel[away[panel] > least]
+    order = against[np.lexsort((against, -away[against]))][:most]
+    by_decision = [panel[observed.decision[panel] == decision] for decision in (0, 1)]
+    found: list[tuple[int, int, int | None, float | None, float]] = []
+    for number, patient in enumerate(order.tolist(), 1):
+        otherwise = by_decision[1 - int(observed.decision[patient])]
+        predicted = float(probability[patient])
+        beside = nearest_within(points, patient, otherwise, MOST_ALIKE)
+        found += [(number, patient, *each, predicted) for each in beside]
+        if not beside:
+            found.append((number, patient, None, None, predicted))
+    return found
+
+
+def _discordant(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return discordant pairs as cases, the closest first."""
+    return (
+        pairs.filter("discordant")
+        .sort("panel", "distance", "first", "second")
+        .select(
+            "panel",
+            pl.lit(PAIR).alias("kind"),
+            (pl.int_range(pl.len()).over("panel") + 1).alias("case"),
+            pl.col("first").alias("patient"),
+            pl.col("second").alias("other"),
+            "distance",
+            pl.lit(None, pl.Float64).alias("predicted"),
+        )
+        .cast(CASE_SCHEMA)  # type: ignore[arg-type]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CaseFinder:
+    """Finds the decisions of a bucket that show scores at work.
+
+    `scale` says by how much patients may differ, learned from the sample; `kinds` what covariates
+    hold, the most important first.
+    """
+
+    scale: AlikeScale
+    kinds: Mapping[str, str]
+
+    def __call__(
+        self, evidence: Evidence, portion: Portion, rows: IntArray
+    ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        """Return cases, pairs to review, and the patients in them; `rows` are those of the source.
+
+        The evidence is that of the method that measures.
+        """
+        observed, no_pairs = portion.observed, pl.DataFrame(schema=PAIR_SCHEMA)
+        found = cases_behind(evidence, observed, self.scale, no_pairs, MOST_BEYOND)
+        pairs = some_pairs(pairs_to_review(observed, self.scale), observed, MOST_REVIEWED)
+        listed = [found["patient"], found["other"], pairs["first"], pairs["second"]]
+        shown = pl.concat(listed).drop_nulls().unique().sort().to_numpy()
+        return (
+            case_table(found, observed, rows),
+            pair_table(pairs, observed, rows),
+            patient_table(observed, rows, portion.raw, self.kinds)[shown],
+        )
+
 
 #: Cases that can be asked for.
 MOST_PAIRS = 1_000_000
@@ -38,9 +176,8 @@ SHOWN_SCHEMA = {
 def patients_of(measurement: Measurement) -> pl.DataFrame:
     """Return the patients: source row, physician, decision, covariates by importance."""
     prepared = measurement.check.prepared
-    kinds = {report.column: report.kind for report in prepared.columns}
-    ranked = measurement.rule.importance["covariate"].to_list()
-    found = patient_table(prepared.observed, prepared.rows, prepared.raw, kinds, ranked)
+    kinds = ranked_kinds(prepared, measurement.rule.weights)
+    found = patient_table(prepared.observed, prepared.rows, prepared.raw, kinds)
     beyond = measurement.beyond_cases
     if beyond is None:
         return found
@@ -48,26 +185,23 @@ def patients_of(measurement: Measurement) -> pl.DataFrame:
     return pl.concat([found, more.select(found.columns)], how="vertical_relaxed")
 
 
+def ranked_kinds(prepared: Prepared, importance: Mapping[str, float]) -> dict[str, str]:
+    """Return what the columns hold; covariates come first, the most important at the top."""
+    return {
+        **dict.fromkeys(importance, ""),
+        **{each.column: each.kind for each in prepared.columns},
+    }
+
+
 def patient_table(
-    observed: Observed,
-    rows: IntArray,
-    raw: pl.DataFrame,
-    kinds: Mapping[str, str],
-    ranked: Sequence[str],
+    observed: Observed, rows: IntArray, raw: pl.DataFrame, kinds: Mapping[str, str]
 ) -> pl.DataFrame:
     """Return patients as a reader sees them.
 
-    Parameters
-    ----------
-    observed, rows, raw
-        The patients, their rows in the source, and their covariates as they were read.
-    kinds
-        What the covariates hold.
-    ranked
-        Covariates by importance.
+    `rows` are those of the source, `raw` holds covariates as they were read; `kinds` says what they
+    hold, in the order in which they are shown.
     """
-    names = [*(name for name in ranked if name in raw.columns)]
-    names += [name for name in raw.columns if name not in names]
+    names = dict.fromkeys([*(name for name in kinds if name in raw.columns), *raw.columns])
     return pl.DataFrame(
         [
             pl.Series("row", rows + 1),
@@ -138,10 +272,10 @@ def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
     Columns: physician, first, second, distance, different (whether they were decided differently)
     and weight (of how many pairs it is one that was kept).
     """
-    prepared, ranked = measurement.check.prepared, measurement.rule.importance
-    importance = dict(ranked.select("covariate", "importance").iter_rows())
-    pairs = pairs_to_review(prepared.observed, prepared.origin, importance)
-    found = pair_table(pairs, prepared.observed, prepared.rows)
+    prepared = measurement.check.prepared
+    observed = prepared.observed
+    scale = AlikeScale.of(observed, prepared.origin, measurement.rule.weights)
+    found = pair_table(pairs_to_review(observed, scale), observed, prepared.rows)
     beyond = measurement.beyond_cases
     return found if beyond is None else _joined(found, beyond.pairs)
 

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import traceback
 
-from intravar import sources
+from intravar.sources.paths import scrubbed
 from intravar.version import __version__
 
 
@@ -14,13 +14,13 @@ def defect_lines(error: Exception) -> list[str]:
     """Write the log of a defect; return what to tell the user, without a traceback."""
     text = "".join(traceback.format_exception(error))
     log = f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n{text}"
-    said = sources.scrubbed(f"{type(error).__name__}: {error}", *sys.argv)
+    said = scrubbed(f"{type(error).__name__}: {error}", *sys.argv)
     words = f"this is a defect of intravar, not of your input: {said}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="intravar-", suffix=".log", delete=False, encoding="utf-8"
         ) as file:
-            file.write(sources.scrubbed(log, *sys.argv))
+            file.write(scrubbed(log, *sys.argv))
     except OSError:
-        return [words, sources.scrubbed(text, *sys.argv)]
+        return [words, scrubbed(text, *sys.argv)]
     return [words, f"please report it with {file.name}"]

@@ -1,0 +1,1 @@
+"""What few measurements ask for: many more patients, several decisions, subgroups, periods."""

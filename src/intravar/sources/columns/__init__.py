@@ -1,1 +1,0 @@
-"""What the columns of a table hold, wherever it was kept: one meaning for every source."""
