@@ -29,9 +29,13 @@ $(VENV)/bin/python:
 
 # One stamp per set of extras, so that the demo need not install what only the tests use. Modules
 # are compiled when they are first imported: compiling all of every package takes as long as the rest.
+# uv installs in a quarter of the time, and pip where it fails or where pip is told where to look.
 $(VENV)/.ready-%: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "setting up $(VENV): installing intravar$(if $(filter core,$*),, [$*]), about half a minute ..."
-	@$(PIP) install --no-compile --constraint constraints.txt --editable '.$(if $(filter core,$*),,[$*])'
+	@wanted="--constraint constraints.txt --editable .$(if $(filter core,$*),,[$*])"; \
+	{ ! $(PIP) config list --verbose | grep -qE 'index|find-links' && $(PIP) install --target $(VENV)/uv --upgrade uv && \
+	  UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(VENV)/uv/bin/uv pip install --quiet --python $(PY) $$wanted; } 2>/dev/null || \
+	  $(PIP) install --no-compile $$wanted
 	@touch '$@'
 
 # The last lines are what you would run on a table of your own; they print themselves.

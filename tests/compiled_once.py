@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from filelock import FileLock
 from numba.core.compiler_lock import global_compiler_lock
@@ -27,4 +29,16 @@ def compiled_once(folder: Path) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Dispatcher, "compile", compile_alone)
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            with FileLock(folder / "first.lock"):
+                _compile_for_commands()
         yield
+
+
+def _compile_for_commands() -> None:
+    """Compile what `intravar measure` needs: tests start that command, which knows no locks."""
+    from intravar import Predictability
+
+    random = np.random.default_rng(0)
+    x, who = random.normal(size=(60, 2)), np.arange(60) % 3
+    Predictability(n_folds=3).fit(x, (x[:, 0] > 0).astype(int), who)

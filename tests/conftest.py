@@ -2,12 +2,13 @@
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import joblib
 import pytest
 from _pytest.doctest import DoctestModule
+from filelock import FileLock
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -67,6 +68,25 @@ def _threads_shared(_learned_on_disk: None) -> Iterator[None]:
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     with threadpool_limits(max(1, int(joblib.cpu_count()) // processes)):
         yield
+
+
+@pytest.fixture(scope="session")
+def made_once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Make a folder once for all processes that test; all look at it, and nobody changes it."""
+    own = tmp_path_factory.getbasetemp()
+    place = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, done = place / name, place / f"{name}.done"
+        with FileLock(place / f"{name}.lock"):
+            if not done.exists():
+                make(folder)
+                done.touch()
+        return folder
+
+    return made
 
 
 @pytest.fixture

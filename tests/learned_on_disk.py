@@ -4,7 +4,8 @@ Kept beside the other caches of pytest, for this state of the source and these v
 shared between the processes of a run. Three rules keep tests as strict as without it:
 
 - A test that puts functions of its own into the program gets what it asked for: nothing is taken
-  from the disk then. Numbers of its own are a part of what is asked for.
+  from the disk then. Numbers of its own are a part of what is asked for. Only what is put into
+  layers above those that learn cannot reach them: import-linter holds the directions of imports.
 - Within one test the same is taken from the disk once. Asked for again it is computed anew, and
   everything below it: that the same comes out twice is still tested.
 - Only what is intravar's own is kept; whatever else a method is made of is computed.
@@ -18,14 +19,16 @@ import pickle
 import shutil
 import sys
 import time
+import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date
-from functools import wraps
+from functools import cache, wraps
 from importlib.metadata import version
 from inspect import unwrap
+from math import inf
 from pathlib import Path
 from threading import local
 from typing import Any
@@ -34,6 +37,7 @@ from weakref import WeakSet
 import numpy as np
 import polars as pl
 import pytest
+from filelock import FileLock
 
 import intravar
 
@@ -75,21 +79,19 @@ def kept(folder: Path, run: str = "") -> Iterator[None]:
                 fit(self, observed)
                 return {name: value for name, value in vars(self).items() if name not in given}
 
-            found = shelf.take(fitted, type(self).__name__, type(self), given, observed)
-            for name, value in found.items():
+            learned = shelf.take(fitted, type(self), type(self), given, observed)
+            for name, value in learned.items():
                 setattr(self, name, value)
             return self
 
         def remembered(work: Callable[..., Any]) -> Callable[..., Any]:
-            return wraps(work)(
-                lambda *asked: shelf.take(lambda: work(*asked), work.__name__, *asked)
-            )
+            return wraps(work)(lambda *asked: shelf.take(lambda: work(*asked), work, *asked))
 
         @wraps(of_halves)
-        def half_predictions(found: Any, n_threads: int) -> Any:
+        def half_predictions(whole: Any, n_threads: int) -> Any:
             # Folds follow from the patients and from how they are dealt.
             return shelf.take(
-                lambda: of_halves(found, n_threads), "halves", *_dealt(found.task), n_threads
+                lambda: of_halves(whole, n_threads), of_halves, *_dealt(whole.task), n_threads
             )
 
         own = pytest.MonkeyPatch()
@@ -122,12 +124,13 @@ class _Shelf:
     asked: set[str] = field(default_factory=set)
     anew: local = field(default_factory=local)
 
-    def take(self, work: Callable[[], Any], name: str, *given: Any) -> Any:
-        """Return what was learned of what is given; learn it where it is not there."""
+    def take(self, work: Callable[[], Any], learner: Callable[..., Any], *given: Any) -> Any:
+        """Return what a learner learned of what is given; learn it where it is not there."""
         if getattr(self.anew, "now", False):
             return work()
         try:
-            key = f"{name}-{digest(_in_place(), *given)}"
+            placed = _in_place(learner.__module__)
+            key = f"{learner.__name__}-{digest(placed, *given)}"
         except NotOursError:
             return work()
         if self._asked_before(key):
@@ -136,19 +139,23 @@ class _Shelf:
                 return work()
             finally:
                 self.anew.now = False
-        path = self.folder / key
+        # Who asks for what another process is learning waits for it.
+        with FileLock(self.folder / "locks" / key):
+            said, learned = self._read_or_learn(self.folder / key, work)
+        _warn_again(said)
+        return learned
+
+    def _read_or_learn(self, path: Path, work: Callable[[], Any]) -> tuple[list[Any], Any]:
         with suppress(OSError, EOFError, pickle.UnpicklingError):
             said, learned = pickle.loads(path.read_bytes())
-            _warn_again(said)
-            return learned
+            return said, learned
         begun = time.process_time()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             learned = work()
         said = [(each.message, each.category) for each in caught]
         self._put(path, (said, learned), time.process_time() - begun)
-        _warn_again(said)
-        return learned
+        return said, learned
 
     def _asked_before(self, key: str) -> bool:
         test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
@@ -195,18 +202,39 @@ def _patches_noted() -> Iterator[None]:
         pytest.MonkeyPatch.__init__ = begin  # type: ignore[method-assign]
 
 
-def _in_place() -> list[Any]:
-    """Return the numbers that tests have put into the program; refuse anything else."""
+def _in_place(learner: str) -> list[Any]:
+    """Return the numbers that tests have put where a module can see them; refuse anything else."""
     placed = {}
     for patch in list(_PATCHES):
         if any(where is not os.environ for where, _, _ in patch._setitem):
             raise NotOursError
         for target, name, _ in patch._setattr:
             where = getattr(target, "__name__", None)
+            if _place(getattr(target, "__module__", where)) < _place(learner):
+                continue
             placed[f"{where}.{name}"] = getattr(target, name, None)
             if where is None or callable(placed[f"{where}.{name}"]):
                 raise NotOursError
     return sorted(placed.items())
+
+
+@cache
+def _layers() -> dict[str, int]:
+    """Return the place of every part of intravar, from the top, as import-linter holds them."""
+    settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    (contract,) = (
+        each for each in settings["tool"]["importlinter"]["contracts"] if each["type"] == "layers"
+    )
+    return {
+        part.strip(): at for at, layer in enumerate(contract["layers"]) for part in layer.split("|")
+    }
+
+
+def _place(module: str | None) -> float:
+    """Return the number of layers above a module; what is in none of them reaches everywhere."""
+    package, _, rest = (module or "").partition(".")
+    inside = _layers().get(rest.partition(".")[0]) if package == "intravar" else None
+    return inf if inside is None else inside
 
 
 def digest(*parts: Any) -> str:

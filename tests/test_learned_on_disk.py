@@ -13,6 +13,7 @@ import intravar
 from intravar.estimators import predictability
 from intravar.estimators.latent_rule import OwnRulesWarning
 from intravar.latent.rule_learners import BoostedTrees, LearnedRule
+from intravar.measurement import halves
 from intravar.observed import Observed
 from intravar.prediction import held_out
 from learned_on_disk import NotOursError, digest, kept
@@ -98,6 +99,21 @@ def test_who_replaces_a_part_gets_it(
         monkeypatch.setattr(predictability, "REPETITIONS", 3)
         monkeypatch.undo()
         assert is_from_disk(fit())
+
+
+def test_what_lies_above_a_method_cannot_reach_it(
+    store: Path, monkeypatch: pytest.MonkeyPatch, another_test: Callable[[], None]
+) -> None:
+    with kept(store):
+        monkeypatch.setattr(halves, "SPLITS", 1)
+        monkeypatch.setattr(halves, "deal", lambda *_: None)
+        assert is_from_disk(fit())
+        another_test()
+        # The method itself is another one; its predictions are not.
+        monkeypatch.setattr(predictability, "REPETITIONS", 1)
+        predictions = set(store.glob("*/_held_out-*"))
+        assert not is_from_disk(fit())
+        assert set(store.glob("*/_held_out-*")) == predictions
 
 
 def test_what_differs_is_learned(store: Path) -> None:

@@ -121,9 +121,11 @@ def test_glmm(cohort):
     assert ours == pytest.approx(expected, abs=5e-3)
 
 
-def test_one_forest_serves_both(cohort, monkeypatch):
+@pytest.mark.parametrize("condition", ["score2", "copula", "pass1-w3-p3"])
+def test_one_forest_serves_both(condition, monkeypatch):
     import intravar.estimators.rf_proximity as module
 
+    cohort = intravar.simulate(condition, n_patients=150, n_physicians=5, random_state=11)
     grown = []
     grow = module.grow_forest
     with monkeypatch.context() as patch:

@@ -32,21 +32,21 @@ def test_a_table_has_all_columns_with_their_types() -> None:
 
 
 def test_ids_keep_their_type_and_come_back_as_they_came() -> None:
-    cohort = intravar.simulate("score2", n_patients=900, n_physicians=12, random_state=3)
+    cohort = intravar.simulate("score2", n_patients=480, n_physicians=12, random_state=3)
     numbered = pl.col("physician").str.slice(1).cast(pl.Int32)
     table = cohort.to_polars().with_columns(numbered)
     asked = {"physician": "physician", "decision": "decision", "method": "euclidean"}
     found = intravar.measure(table, **asked).physicians
     assert found["physician"].to_list() == list(range(1, 13))
-    assert table.join(found, on="physician").height == 900
+    assert table.join(found, on="physician").height == 480
     pandas = intravar.measure(table.to_pandas(), **asked).physicians
     assert type(pandas).__module__.startswith("pandas")
-    assert len(table.to_pandas().merge(pandas, on="physician")) == 900
+    assert len(table.to_pandas().merge(pandas, on="physician")) == 480
 
 
 def test_small_counts_change_no_score() -> None:
-    table = intravar.simulate("score2", n_patients=900, n_physicians=6, random_state=3).to_polars()
-    table = table.with_columns(ward=pl.format("w{}", pl.int_range(900) % 83))
+    table = intravar.simulate("score2", n_patients=480, n_physicians=6, random_state=3).to_polars()
+    table = table.with_columns(ward=pl.format("w{}", pl.int_range(480) % 45))
     asked = {"physician": "physician", "decision": "decision", "method": "euclidean"}
     one, other = (intravar.measure(table, **asked, smallest_cell=n) for n in (1, 40))
     assert one.physicians.equals(other.physicians)

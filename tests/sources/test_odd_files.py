@@ -31,21 +31,21 @@ def read(tmp_path: Path, data: str | bytes, name: str = "t.csv", **options: Any)
 # --- text files ---
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        HEADER + ROWS,
-        "\ufeff" + HEADER + ROWS,
-        "\n\n" + HEADER + ROWS,
-        (HEADER + ROWS).replace("\n", "\r\n"),
-        (HEADER + ROWS).replace("\n", "\r"),
-        "sep=;\n" + (HEADER + ROWS).replace(",", ";"),
-        HEADER.replace("age", "\u200bage ") + ROWS,
-        (HEADER + ROWS).encode("utf-16"),
-        (HEADER + ROWS).encode("utf-32"),
-        gzip.compress((HEADER + ROWS).encode()),
-    ],
-)
+WRITTEN: dict[str, str | bytes] = {
+    "plain": HEADER + ROWS,
+    "byte order mark": "\ufeff" + HEADER + ROWS,
+    "blank lines first": "\n\n" + HEADER + ROWS,
+    "lines of Windows": (HEADER + ROWS).replace("\n", "\r\n"),
+    "lines of old Macs": (HEADER + ROWS).replace("\n", "\r"),
+    "separator line": "sep=;\n" + (HEADER + ROWS).replace(",", ";"),
+    "unseen characters": HEADER.replace("age", "\u200bage ") + ROWS,
+    "utf-16": (HEADER + ROWS).encode("utf-16"),
+    "utf-32": (HEADER + ROWS).encode("utf-32"),
+    "gzip": gzip.compress((HEADER + ROWS).encode()),
+}
+
+
+@pytest.mark.parametrize("data", WRITTEN.values(), ids=WRITTEN)
 def test_one_table_in_many_files(tmp_path: Path, data: str | bytes) -> None:
     expected = read(tmp_path, HEADER + ROWS, "expected.csv").table
     assert read(tmp_path, data).table.equals(expected)

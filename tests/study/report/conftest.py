@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -11,6 +14,8 @@ from intravar.study.report import write_report
 from intravar.study.simulation.conditions import conditions_of
 from study.report.made_results import make_results
 
+MadeOnce: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
+EVERY_METHOD = [*PAPER_METHODS, "latent-rule"]
 LONG = "Dr. " + "Very" * 49
 SCRIPT = "<script>document.title='hacked'</script>"
 HOSTILE = {
@@ -34,37 +39,28 @@ def score2_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def whole_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole_folder(made_once: MadeOnce) -> Path:
     """The whole study: 94 conditions, the grid, and a ninth method that nothing knows."""
-    folder = make_results(
-        tmp_path_factory.mktemp("whole") / "results",
-        [*conditions_of("paper"), *conditions_of("grid")],
-        methods=[*PAPER_METHODS, "latent-rule"],
-        undefined=True,
+    conditions = [*conditions_of("paper"), *conditions_of("grid")]
+    return made_once(
+        "whole", partial(_reported, conditions=conditions, methods=EVERY_METHOD, undefined=True)
     )
-    write_report(folder)
-    return folder
 
 
 @pytest.fixture(scope="session")
-def several_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def several_folder(made_once: MadeOnce) -> Path:
     """Three conditions of the whole study: a page of every kind of part that opens at once."""
-    folder = make_results(
-        tmp_path_factory.mktemp("several") / "results",
-        ["score2", "copula", "continuous"],
-        methods=[*PAPER_METHODS, "latent-rule"],
-        undefined=True,
+    conditions = ["score2", "copula", "continuous"]
+    return made_once(
+        "several", partial(_reported, conditions=conditions, methods=EVERY_METHOD, undefined=True)
     )
-    write_report(folder)
-    return folder
 
 
 @pytest.fixture(scope="session")
-def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = make_results(
-        tmp_path_factory.mktemp("hostile") / "results",
-        ["score2", "continuous", "pass1-w1-p1"],
-        rename=HOSTILE,
-    )
-    write_report(folder)
-    return folder
+def hostile_folder(made_once: MadeOnce) -> Path:
+    conditions = ["score2", "continuous", "pass1-w1-p1"]
+    return made_once("hostile", partial(_reported, conditions=conditions, rename=HOSTILE))
+
+
+def _reported(folder: Path, **made: Any) -> None:
+    write_report(make_results(folder, **made))
