@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import intravar
+from intravar.learning import personal_rules_kernel as rules_kernel
 from intravar.prediction import compile_ahead
-from intravar.prediction.own import forests, rules_kernel
+from intravar.prediction.own import forests
 
 COMPILED = (
     rules_kernel.fit_panels,
@@ -32,11 +33,15 @@ def test_it_is_done_once(compiled: bool, tmp_path: Path, monkeypatch: pytest.Mon
     started: list[Any] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **_: started.append(given))
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(compile_ahead, "__file__", str(tmp_path / "compile_ahead.py"))
+    monkeypatch.setattr(
+        compile_ahead, "__file__", str(tmp_path / "prediction" / "compile_ahead.py")
+    )
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    (tmp_path / "own" / "__pycache__").mkdir(parents=True)
+    cache.mkdir(parents=True)
     if compiled:
-        (tmp_path / "own" / "__pycache__" / "rules_kernel.fit_panels-83.py311.nbi").touch()
+        (
+            tmp_path / "learning" / "__pycache__" / "personal_rules_kernel.fit_panels-83.py311.nbi"
+        ).touch()
     compile_ahead.compile_beside.cache_clear()
     compile_ahead.compile_beside()
     compile_ahead.compile_beside()

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from intravar.estimators.noise import FoldPredictions, components, level_variance
 from intravar.learning.bins import bin_edges, binned
 from intravar.learning.boosted_trees import Rates
+from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
+from intravar.learning.personal_rules_kernel import _objective
 from intravar.prediction.bound import bound
 from intravar.prediction.own.forests import own_forests
-from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
-from intravar.prediction.own.rules_kernel import _objective
 from intravar.prediction.stacking import fit_blend
 from intravar.prediction.tasks import column_scales, scaled_columns, telling_columns
 from intravar.prediction.trees import grown

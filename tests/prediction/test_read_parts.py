@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from intravar.learning.bins import MISSING_BIN, bin_edges, binned
 from intravar.learning.boosted_trees import Rates
+from intravar.learning.personal_rules import AverageColleague, fit_rules, start_hyper
 from intravar.prediction.bound import Left, bound_of_losses, learn_reader, losses_of
 from intravar.prediction.own.forests import LEAST_LEAF, SEED, own_forests
-from intravar.prediction.own.rules import AverageColleague, fit_rules, start_hyper
 from intravar.prediction.stacking import summed
 from intravar.prediction.tasks import column_scales, scaled_columns
 from intravar.prediction.trees import grown

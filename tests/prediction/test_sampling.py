@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyper
+from intravar.learning.personal_rules_kernel import draw_panels, stretched
 from intravar.observed import Observed
 from intravar.prediction.bound import SHARE_SD, TAKEN_OFF, Left, bound, share_of
 from intravar.prediction.own.fitted import learn_own_rules
-from intravar.prediction.own.rules import fit_rules, learn_hyper, sampled_hyper
-from intravar.prediction.own.rules_kernel import draw_panels, stretched
 from intravar.prediction.tasks import View
 from reference.personal_prediction import log_posterior, turned_once
 

@@ -18,8 +18,7 @@ from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.boosted_trees import Rates
-from intravar.prediction.own.forests import own_forests
-from intravar.prediction.own.rules import (
+from intravar.learning.personal_rules import (
     AverageColleague,
     CampRules,
     Hyper,
@@ -28,6 +27,7 @@ from intravar.prediction.own.rules import (
     learn_camps,
     learn_hyper,
 )
+from intravar.prediction.own.forests import own_forests
 from intravar.prediction.stacking import Level, clipped_logit, personal_axes
 from intravar.prediction.tasks import Task, telling_columns
 from intravar.prediction.trees import CommonTrees, common_trees

@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 #: There is once personal rules have been compiled.
-_COMPILED = "rules_kernel.fit_panels-*.nbi"
+_COMPILED = "personal_rules_kernel.fit_panels-*.nbi"
 
 
 @functools.cache
 def compile_beside() -> None:
     """Start the process once, where nothing is compiled yet and there is a processor for it."""
-    folder = Path(__file__).parent / "own" / "__pycache__"
+    folder = Path(__file__).parents[1] / "learning" / "__pycache__"
     elsewhere = "NUMBA_CACHE_DIR" in os.environ or not os.access(folder.parent, os.W_OK)
     if elsewhere or (os.cpu_count() or 1) < 2 or any(folder.glob(_COMPILED)):
         return
@@ -35,8 +35,8 @@ def compile_now() -> None:
     """Run on a few patients what is compiled when it is first run."""
     import numpy as np
 
+    from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyper
     from intravar.prediction.own.forests import own_forests
-    from intravar.prediction.own.rules import fit_rules, learn_hyper, sampled_hyper
 
     random = np.random.default_rng(0)
     Z = np.column_stack([np.ones(60), random.normal(size=60)])

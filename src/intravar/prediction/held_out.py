@@ -22,11 +22,11 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, bound_of_losses, losses_of
 from intravar.prediction.candidates import BLIND, Candidates, learn_candidates
 from intravar.prediction.own.fitted import learn_own_rules
-from intravar.prediction.own.rules import Hyper, fit_rules, learn_hyper
 from intravar.prediction.stacking import Level, Stack, fit_stack
 from intravar.prediction.tasks import Task, View
 from intravar.prediction.trees import common_trees

@@ -21,7 +21,7 @@ from scipy.special import expit, log_expit, logit
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.bins import bin_edges, binned
 from intravar.learning.boosted_trees import Trees
-from intravar.prediction.own.rules import PersonalRules
+from intravar.learning.personal_rules import PersonalRules
 from intravar.prediction.trees import grown
 
 BLEND = "blend"

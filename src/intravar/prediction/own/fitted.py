@@ -17,14 +17,14 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.bound import Left, panel_means
-from intravar.prediction.own.rules import (
+from intravar.learning.personal_rules import (
     Hyper,
     PersonalRules,
     fit_rules,
     learn_hyper,
     sampled_hyper,
 )
+from intravar.prediction.bound import Left, panel_means
 from intravar.prediction.stacking import clipped_logit
 from intravar.prediction.tasks import Task, telling_columns
 

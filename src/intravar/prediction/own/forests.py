@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.own.rules import sorted_panels
+from intravar.learning.personal_rules import sorted_panels
 
 #: Thresholds tried per covariate and node.
 TRIES = 2

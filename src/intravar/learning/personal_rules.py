@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.prediction.own.rules_kernel import (
+from intravar.learning.personal_rules_kernel import (
     FLATTEN,
     average_rows,
     draw_panels,
