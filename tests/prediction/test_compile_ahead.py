@@ -33,15 +33,12 @@ def test_it_is_done_once(compiled: bool, tmp_path: Path, monkeypatch: pytest.Mon
     started: list[Any] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **_: started.append(given))
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(
-        compile_ahead, "__file__", str(tmp_path / "prediction" / "compile_ahead.py")
-    )
+    here, cache = tmp_path / "prediction" / "compile_ahead.py", tmp_path / "learning/__pycache__"
+    monkeypatch.setattr(compile_ahead, "__file__", str(here))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     cache.mkdir(parents=True)
     if compiled:
-        (
-            tmp_path / "learning" / "__pycache__" / "personal_rules_kernel.fit_panels-83.py311.nbi"
-        ).touch()
+        (cache / "personal_rules_kernel.fit_panels-83.py311.nbi").touch()
     compile_ahead.compile_beside.cache_clear()
     compile_ahead.compile_beside()
     compile_ahead.compile_beside()
