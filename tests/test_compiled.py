@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,7 @@ from numba.core.registry import CPUDispatcher
 
 import intravar
 from intravar.estimators import CommonEstimator, Estimator
-from intravar.latent.personal import own_rules, weights
-from intravar.latent.personal.chain_kernel import Sweeps
-from intravar.latent.personal.weights import ChainSettings
+from intravar.latent.personal import weights
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.learning import boosted_trees
 from intravar.observed import Observed
@@ -81,10 +80,9 @@ def test_scores_do_not_depend_on_the_compiler(
     all_of: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Chains need not be long to be compared; small panels go every way that large ones go.
-    monkeypatch.setattr(own_rules, "SHORT", ChainSettings(8, 4))
-    monkeypatch.setattr(own_rules, "LONG", ChainSettings(8, 8))
-    monkeypatch.setattr(weights, "SWEEPS", Sweeps(warm=2, burn=2, kept=6, small=8))
+    # Chains need not be long to be compared.
+    monkeypatch.setattr(weights, "SAMPLING", replace(weights.SAMPLING, rounds=4))
+    monkeypatch.setattr(weights, "KEPT", 2)
     table = cohort(n_patients, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -6,38 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.latent.calibration import log_score
-from intravar.latent.personal import chain_kernel as kernel
 from intravar.latent.personal.heterogeneity import RIDGE, most_personal, own_rule_evidence
 from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.own_rules import read_own_rules
-from intravar.latent.personal.panel_rows import PanelRows, Standard
-from intravar.latent.personal.weights import ChainSettings, CommonWeights
+from intravar.latent.personal.panel_rows import Standard
+from intravar.latent.personal.weights import CommonWeights
 from intravar.latent.rates import safe_interval
 from intravar.panels import PanelDecisions
 from latent.made import panels_of
 from reference import personal as literal
-
-SHORT = ChainSettings(burn_in=120, sweeps=120, n_camps=2)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    seed=st.integers(0, 10**6),
-    n=st.integers(0, 300),
-    scale=st.sampled_from([0.1, 5.0, 60.0]),
-    high=st.floats(0.3, 1 - 1e-6),
-    low=st.floats(1e-6, 0.29),
-)
-def test_likelihood_of_a_panel(seed, n, scale, high, low):
-    random = np.random.default_rng(seed)
-    eta, y = scale * random.normal(size=n), random.integers(0, 2, n)
-    expected = literal.panel_log_likelihood(eta, y, high, low)
-    assert kernel.panel_log_likelihood(eta, y, high, low) == pytest.approx(expected, rel=1e-9)
-    ellipse = (np.zeros(n), np.zeros(n), eta)
-    found = kernel._along(ellipse, np.pi / 2, y, high, low, -np.inf)
-    assert found == pytest.approx(expected, rel=1e-9)
-    # Below its floor it may end early, but never claims to be above.
-    assert kernel._along(ellipse, np.pi / 2, y, high, low, expected + 1) <= expected + 1
 
 
 @settings(max_examples=15, deadline=None)
@@ -54,40 +31,6 @@ def test_evidence_of_own_slopes(seed, panels, width):
     )
 
 
-def test_moves_leave_the_posterior_as_it_is():
-    """Both kinds of ellipse and the draws of rates, against weighed draws from the prior."""
-    random = np.random.default_rng(3)
-    n, spread, laws = 40, 2.0, ((4.0, 1.5), (1.0, 6.0))
-    x = random.normal(size=n)
-    y = (random.random(n) < np.where(x > 0, 0.8, 0.1)).astype(np.int64)
-    design = np.column_stack([np.ones(n), x])
-    high, low, worth = literal.posterior_of_rates(design, y, spread, *laws, random)
-    assert worth > 1_000
-    rows = PanelRows(design, y, np.array([0, n]))
-    chain = kernel.Chain(
-        weights=np.zeros((1, 2)),
-        eta=np.zeros(n),
-        high=np.array([0.7]),
-        low=np.array([0.2]),
-        camp=np.zeros(1, dtype=np.int64),
-        laws=np.ones((1, 5)),
-    )
-    population = kernel.Population(np.zeros((1, 2)), np.full((1, 2), spread), np.zeros(1))
-    near = np.array([[[1.5, 0.3], [0.0, 1.2]]])
-    cover = near @ np.swapaxes(near, 1, 2)
-    factor = np.linalg.cholesky(cover)
-    reference = kernel.Reference(np.array([[0.0, 2.0]]), factor, np.linalg.inv(cover))
-    found = []
-    for _ in range(12_000):
-        kernel.move_by_prior(rows, chain, population, random)
-        kernel.move_by_reference(rows, chain, population, reference, random)
-        kernel.draw_rates(rows, chain, *laws, random)
-        found.append((chain.high[0], chain.low[0]))
-        np.testing.assert_allclose(chain.eta, rows.design @ chain.weights[0], atol=1e-6)
-    mean = np.mean(found, axis=0)
-    assert mean == pytest.approx([high, low], abs=0.012)
-
-
 def two_camps(random, n_physicians=8, panel=250):
     n = n_physicians * panel
     x, who = random.normal(size=(n, 4)), np.repeat(np.arange(n_physicians), panel)
@@ -97,12 +40,10 @@ def two_camps(random, n_physicians=8, panel=250):
     return x, y, who, p
 
 
-def learned_weights(x, panels, settings, random):
+def learned_weights(x, panels, random):
     everybody = np.ones(len(x), dtype=np.bool_)
     nothing = np.zeros(len(x))
-    own = CommonWeights.learn(
-        x, np.arange(x.shape[1]), panels, everybody, random, nothing, settings
-    )
+    own = CommonWeights.learn(x, np.arange(x.shape[1]), panels, everybody, random, nothing)
     return read_own_rules(own, x, nothing, panels, 0)[0]
 
 
@@ -115,7 +56,7 @@ def learned_limits(x, panels, random):
 def test_camps_are_found():
     random = np.random.default_rng(5)
     x, y, who, p = two_camps(random)
-    found = learned_weights(x, panels_of(x, y, who), ChainSettings(160, 120, n_camps=3), random)
+    found = learned_weights(x, panels_of(x, y, who), random)
     assert len({*found.camp[::2]} & {*found.camp[1::2]}) == 0
     assert np.abs(found.p_high - p).mean() < 0.03
     assert np.abs(found.p_low - 0.03).mean() < 0.02
@@ -152,7 +93,7 @@ def test_designs_of_all_sorts(settle):
     z = Standard.of(x)(x)
     assert np.isfinite(z).all()
     panels = panels_of(x, random.integers(0, 2, 60), np.repeat(np.arange(3), 20))
-    assert np.isfinite(learned_weights(z, panels, SHORT, random).q).all()
+    assert np.isfinite(learned_weights(z, panels, random).q).all()
 
 
 @pytest.mark.parametrize("y", [np.zeros(9), np.ones(9), np.array([0, 1, 0, 1, 0, 1, 0, 1, 0])])
@@ -160,7 +101,7 @@ def test_panels_of_one_patient(y):
     random = np.random.default_rng(8)
     z = random.normal(size=(9, 2))
     panels = panels_of(z, y.astype(np.int64), np.arange(9))
-    for found in (learned_weights(z, panels, SHORT, random), learned_limits(z, panels, random)):
+    for found in (learned_weights(z, panels, random), learned_limits(z, panels, random)):
         low, high, _ = found.interval(0.95)
         assert (low <= high).all()
         assert (high - low > 0.2).all()

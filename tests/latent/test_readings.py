@@ -11,13 +11,14 @@ from scipy.stats import beta
 
 from intravar.latent.anchors import find_anchors
 from intravar.latent.calibration import SHIFT_POINTS, count, log_score
-from intravar.latent.personal.chain_kernel import PopulationDraws, Sweeps, run_panel
+from intravar.latent.personal import weights
 from intravar.latent.personal.limits import CommonLimits, law_table, weigh_panel
 from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
-from intravar.latent.personal.weights import ChainSettings, CommonWeights
+from intravar.latent.personal.weights import Camp, CommonWeights, read_panel
 from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit, Task
 from intravar.latent.shared_rule import Given, learn_shared, read_panels
 from intravar.learning.boosted_trees import LARGEST_SCORE, Rates, binned
+from intravar.learning.personal_rules import Hyper
 from intravar.panels import PanelDecisions
 from latent.made import panels_of
 from reference import personal
@@ -179,42 +180,37 @@ def test_a_panel_too_large_for_a_table():
     assert mean_rates(found.laws) == pytest.approx((0.8, 0.1), abs=0.04)
 
 
-def test_weights_of_a_panel():
+def camp_of(mean, spread, share=1.0):
+    hyper = Hyper(np.array(mean), np.diag(np.array(spread) ** 2))
+    return Camp(share, (hyper,), hyper)
+
+
+def test_weights_of_a_panel(monkeypatch):
+    monkeypatch.setattr(weights, "KEPT", 600)
     random = np.random.default_rng(3)
-    n, spread, laws = 40, 2.0, ((4.0, 1.5), (1.0, 6.0))
+    n, mean, spread = 40, [0.0, 0.0, -2.0, 1.0], [2.0, 2.0, 0.7, 0.8]
     x = random.normal(size=n)
     y = (random.random(n) < np.where(x > 0, 0.8, 0.1)).astype(np.int64)
-    design = np.column_stack([np.ones(n), x])
-    high, low, _ = personal.posterior_of_rates(design, y, spread, *laws, random)
-    draws = PopulationDraws(
-        np.zeros((1, 1, 2)),
-        np.full((1, 1, 2), spread),
-        np.zeros((1, 1)),
-        np.array([[*laws[0], *laws[1]]]),
-    )
-    everybody = np.arange(n)
-    for small in (0, 100):
-        found = run_panel(design, y, everybody, draws, Sweeps(kept=12_000, small=small), 0, random)
-        assert mean_rates(found.laws) == pytest.approx([high, low], abs=0.012)
+    design, everybody = np.column_stack([np.ones(n), x]), np.ones(n, dtype=np.bool_)
+    found = read_panel(design, y, everybody, (camp_of(mean, spread),), 0, random)
+    high, low, worth = personal.posterior_of_rates(design, y, mean, spread, random)
+    assert worth > 1_000
+    assert mean_rates(found.laws) == pytest.approx([high, low], abs=0.015)
     for i in (0, int(np.argmax(np.abs(found.q - y)))):
-        g, q = literal.weights_without(design, y, i, spread, *laws, random)
+        g, q = literal.weights_without(design, y, i, mean, spread, random)
         assert (found.g[i], found.q[i]) == pytest.approx((g, q), abs=0.02)
 
 
 def test_a_camp_is_found():
     random = np.random.default_rng(5)
-    centre = np.array([[[0.0, 6.0, 0.0], [0.0, 0.0, 6.0]]])
-    draws = PopulationDraws(
-        centre,
-        np.full((1, 2, 3), 0.3),
-        np.log(np.full((1, 2), 0.5)),
-        np.array([[8.0, 1.0, 1.0, 9.0]]),
-    )
-    design = np.column_stack([np.ones(60), random.normal(size=(60, 2))])
+    spread = [0.3, 0.3, 0.3, 0.5, 0.5]
+    camps = tuple(camp_of([0.0, *slopes, -3.0, 2.0], spread, 0.5) for slopes in ((6, 0), (0, 6)))
+    design, everybody = np.column_stack([np.ones(60), random.normal(size=(60, 2))]), np.ones(60) > 0
     for camp in (0, 1):
         y = (design[:, 1 + camp] > 0).astype(np.int64)
-        found = run_panel(design, y, np.arange(60), draws, Sweeps(), 10, random)
+        found = read_panel(design, y, everybody, camps, 10, random)
         assert found.camp == camp
+        assert found.drawn.shape == (10, 60)
         assert ((found.drawn > 0) & (found.drawn < 1)).all()
 
 
@@ -257,9 +253,7 @@ def test_decisions_that_do_not_count_are_predicted():
     known = np.arange(200) % 2 == 0
     turned = replace(panels, y=np.where(known, panels.y, 1 - panels.y))
     everybody = np.ones(200, dtype=np.bool_)
-    weights = CommonWeights.learn(
-        panels.X, np.arange(2), panels, everybody, random, np.zeros(200), ChainSettings(60, 60)
-    )
+    weights = CommonWeights.learn(panels.X, np.arange(2), panels, everybody, random, np.zeros(200))
     limits = CommonLimits.learn(panels.X, np.arange(2), panels, everybody, random)
     for own in (weights, limits):
         one, other = (

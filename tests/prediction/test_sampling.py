@@ -39,7 +39,8 @@ def test_a_move_equals_the_literal_twin(seed):
     twin = theta[0].tolist()
     for move, chance in zip(moves[0], chances[0], strict=True):
         twin = turned_once(Z.tolist(), y.tolist(), twin, mean, move, chance)
-    draw_panels(Z, y, np.arange(15), np.array([0, 15]), theta, mean, moves, chances)
+    flat = np.zeros((1, 5)), np.zeros((1, 5, 5))
+    draw_panels(Z, y, np.arange(15), np.array([0, 15]), theta, mean[None], *flat, moves, chances)
     np.testing.assert_allclose(theta[0], twin, rtol=0, atol=1e-9)
     factors = np.array([0.5, 2.0])
     found = stretched(Z, y, np.arange(15), np.array([0, 15]), theta, factors)
@@ -48,15 +49,24 @@ def test_a_move_equals_the_literal_twin(seed):
         assert value == pytest.approx(log_posterior(Z, y, there, there, np.zeros((5, 5))))
 
 
-def test_draws_have_the_distribution_of_the_posterior():
+@pytest.mark.parametrize("near", [False, True])
+def test_draws_have_the_distribution_of_the_posterior(near):
     random = np.random.default_rng(2)
     Z, y = np.ones((6, 1)), np.array([1, 1, 1, 1, 1, 0])
     mean, sd = np.array([0.0, -9.0, 9.0]), np.array([1.5, 0.01, 0.01])
     theta = np.tile(mean, (2000, 1))
     order, start = np.tile(np.arange(6), 2000), 6 * np.arange(2001)
+    middle = np.tile(mean, (2000, 1))
+    if near:
+        # A Gaussian with another centre and spread, and by how much the prior differs from it.
+        middle, other = middle + np.array([1.0, 0.0, 0.0]), sd * [0.8, 1.0, 1.0]
+        pull, bend = (middle - mean) / sd**2, np.diag(1 / other**2 - 1 / sd**2)
+    else:
+        other, pull, bend = sd, np.zeros((2000, 3)), np.zeros((3, 3))
     for _ in range(2):
-        moves, chances = random.normal(0, sd, (2000, 5, 3)), random.random((2000, 5, 30))
-        draw_panels(Z, y, order, start, theta, mean, moves, chances)
+        moves, chances = random.normal(0, other, (2000, 5, 3)), random.random((2000, 5, 30))
+        tilt = pull, np.tile(bend, (2000, 1, 1))
+        draw_panels(Z, y, order, start, theta, middle, *tilt, moves, chances)
     drawn = theta[:, 0]
     grid = np.linspace(-8, 8, 4001)
     g = 1 / (1 + np.exp(-grid))

@@ -35,22 +35,12 @@ def rule_log_evidence(bins, y, pairs, levels, law_high, law_low):
     return np.array(found)
 
 
-def panel_log_likelihood(eta, y, high, low):
-    """Sum over the patients of one physician."""
-    total = 0.0
-    for logit, decision in zip(eta, y, strict=True):
-        q = low + (high - low) * expit(logit)
-        total += np.log(q if decision else 1 - q)
-    return total
-
-
-def posterior_of_rates(design, y, spread, law_high, law_low, random, draws=400_000):
-    """Posterior means of p_high and p_low by weighing draws from the prior; p_high is above."""
-    weights = random.normal(size=(draws, design.shape[1])) * spread
-    high, low = random.beta(*law_high, draws), random.beta(*law_low, draws)
-    log_weight = np.where(high > low, 0.0, -np.inf)
+def posterior_of_rates(design, y, mean, spread, random, draws=400_000):
+    """Posterior means of p_high and p_low by weighing draws from the prior, a diagonal Gaussian."""
+    *weights, low, high = (random.normal(size=(draws, len(mean))) * spread + mean).T
+    low, high, log_weight = expit(low), expit(high), np.zeros(draws)
     for row, decision in zip(design, y, strict=True):
-        q = low + (high - low) * expit(weights @ row)
+        q = low + (high - low) * expit(row @ np.array(weights))
         log_weight += np.log(q if decision else 1 - q)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()

@@ -80,16 +80,15 @@ def limits_by_all(bins, y, pairs, levels, high, low):
     return p_high, g, q
 
 
-def weights_without(design, y, i, spread, law_high, law_low, random, draws=400_000):
+def weights_without(design, y, i, mean, spread, random, draws=400_000):
     """Return g and q of one patient, by draws from the prior weighed by all other decisions."""
-    weights = random.normal(size=(draws, design.shape[1])) * spread
-    high, low = random.beta(*law_high, draws), random.beta(*law_low, draws)
-    log_weight = np.where(high > low, 0.0, -np.inf)
+    *weights, low, high = (random.normal(size=(draws, len(mean))) * spread + mean).T
+    weights, low, high, log_weight = np.array(weights), expit(low), expit(high), np.zeros(draws)
     for at, (row, decision) in enumerate(zip(design, y, strict=True)):
         if at != i:
-            q = low + (high - low) * expit(weights @ row)
+            q = low + (high - low) * expit(row @ weights)
             log_weight += np.log(q if decision else 1 - q)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
-    g = expit(weights @ design[i])
+    g = expit(design[i] @ weights)
     return weight @ g, weight @ (low + (high - low) * g)

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.latent.personal.panel_rows import Standard
 from intravar.learning.boosted_trees import (
     MOST_SEEN,
     Bins,
@@ -30,30 +31,21 @@ from intravar.learning.boosted_trees import (
 )
 from intravar.panels import PanelDecisions
 
-#: Standardised values are held within this many standard deviations.
-FURTHEST = 4.0
-
 #: What a column of the basis is: a value, a hinge, a product, the mark of a missing value.
 VALUE, HINGE, PRODUCT, MARK = range(4)
 
 
 class SplineTerms(NamedTuple):
-    """How the basis is made of covariates that are centred and scaled; missing ones are 0.
+    """How the basis is made of standardised covariates.
 
     Every column of the basis has a kind, the two covariates it is made of and where a hinge bends,
     and beside that a mean and a spread.
     """
 
-    centre: FloatArray
-    scale: FloatArray
+    standard: Standard
     columns: tuple[tuple[int, int, int, float], ...]
     mean: FloatArray
     spread: FloatArray
-
-
-def _scaled(X: FloatArray, centre: FloatArray, scale: FloatArray) -> FloatArray:
-    filled = np.where(np.isfinite(X), X, centre)
-    return np.asarray(np.clip((filled - centre) / scale, -FURTHEST, FURTHEST))
 
 
 def _column(
@@ -71,11 +63,8 @@ def spline_basis(
     X: FloatArray, knots: tuple[float, ...], max_products: int
 ) -> tuple[FloatArray, SplineTerms]:
     """Return the standardised basis, values, hinges, products and marks, and its terms."""
-    known = np.isfinite(X)
-    centre = np.array([X[k, c].mean() if k.any() else 0.0 for c, k in enumerate(known.T)])
-    scale = np.where(known, X, centre).std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    z = _scaled(X, centre, scale)
+    known, standard = np.isfinite(X), Standard.of(X)
+    z = standard.scaled(X)
     terms: list[tuple[int, int, int, float]] = [(VALUE, c, c, 0.0) for c in range(z.shape[1])]
     distinct = np.array([np.unique(z[:, c]).size for c in range(z.shape[1])])
     for c in np.flatnonzero(distinct > 10).tolist():
@@ -88,13 +77,13 @@ def spline_basis(
     keep = np.flatnonzero(spread > 1e-9)
     basis, spread = basis[:, keep], spread[keep]
     mean = basis.mean(axis=0)
-    made = SplineTerms(centre, scale, tuple(terms[at] for at in keep), mean, spread)
+    made = SplineTerms(standard, tuple(terms[at] for at in keep), mean, spread)
     return np.asarray((basis - mean) / spread), made
 
 
 def spline_scores(X: FloatArray, terms: SplineTerms, coefficients: FloatArray) -> FloatArray:
     """Return the logit of any rows, column by column: no row's sum depends on its neighbours."""
-    z = _scaled(X, terms.centre, terms.scale)
+    z = terms.standard.scaled(X)
     total = np.full(len(X), coefficients[0])
     columns = zip(terms.columns, coefficients[1:], terms.mean, terms.spread, strict=True)
     for term, weight, mean, spread in columns:
@@ -345,8 +334,7 @@ class SplineLogit:
         """Build the basis; of very many covariates, not before it is known which ones tell."""
         if X.shape[1] > MOST_SEEN:
             return _PreparedOfMany(self, X, coarse_bins(X))
-        basis, terms = spline_basis(X, self.knots, self.max_products)
-        return _PreparedSplines(self, basis, terms)
+        return _PreparedSplines(self, *spline_basis(X, self.knots, self.max_products))
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ Liu, Rubin and Wu, Biometrika 1998;85:755-770 (parameter expansion: the stretchi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,16 +46,14 @@ RATE_SD = 1.0
 #: Common rates from which the search starts: logits of 0.05 and 0.9.
 START_LOW, START_HIGH = -3.0, 2.0
 LARGEST_LOGIT = 8.0
-#: The prior of the covariance is worth so many physicians, whose slopes differ by so much.
+#: The prior of the covariance is worth so many physicians.
 PRIOR_PHYSICIANS = 2.0
-PRIOR_SD = 0.2
 #: Small ridge for invertibility.
 LEAST_VARIANCE = 1e-5
 ROUNDS = 40
 SETTLED = 0.03
-#: Rounds, of which the later half is averaged; moves of every physician in each.
-DRAWN_ROUNDS = 40
-MOVES = 4
+#: By how much ellipses near posteriors are wider, and rounds after which these are found anew.
+WIDER, LOOK_AGAIN = 4.0, 25
 #: Random numbers per move: a level, an angle, and for how often an arc may be narrowed.
 CHANCES = 32
 #: Logits of common rates from which the search starts lie within these limits.
@@ -62,8 +61,30 @@ START_LIMIT = 4.0
 #: Factors at which stretching is tried, on the log scale, and the largest step of a round.
 TRIED = 0.1
 LARGEST_STRETCH = 0.2
-#: Weights are not stretched beyond this standard deviation, or this mean.
-LARGEST_WEIGHT = 8.0
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How mean and covariance of the physicians' parameters are sampled.
+
+    Rounds, of which the later half is kept; moves of every physician in each, by the prior and near
+    the posterior (with these the mean is drawn, otherwise estimated, and parameters are
+    uncorrelated); the standard deviation by which parameters differ beforehand; a limit of the
+    weights' means and standard deviations, beyond which they are not stretched.
+    """
+
+    rounds: int = 40
+    moves: int = 4
+    near: int = 0
+    sd: float = 0.2
+    largest: float = 8.0
+
+
+ESTIMATED = Sampling()
+
+
+#: Gaussians to move by: roots of their covariances, middles, and how they differ from the prior.
+Ellipse = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +94,27 @@ class Hyper:
     mean: FloatArray
     covariance: FloatArray
 
+    @classmethod
+    def average(cls, some: Sequence[Hyper]) -> Hyper:
+        """Return the mean of some draws or estimates."""
+        means, covariances = zip(*((each.mean, each.covariance) for each in some), strict=True)
+        return cls(np.mean(means, axis=0), np.mean(covariances, axis=0))
+
 
 @dataclass(frozen=True, eq=False)
 class PersonalRules:
-    """Every physician's parameters: posterior modes and covariances."""
+    """Every physician's parameters: posterior modes and covariances, and log densities there."""
 
     hyper: Hyper
     theta: FloatArray
     covariance: FloatArray
+    reached: FloatArray
+
+    @property
+    def evidence(self) -> FloatArray:
+        """Log marginal likelihood of every physician's decisions, by Laplace's approximation."""
+        spread = np.linalg.slogdet(self.covariance)[1] - np.linalg.slogdet(self.hyper.covariance)[1]
+        return np.asarray(self.reached + 0.5 * spread)
 
     def predict(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return P(yes) of some rows with their physicians."""
@@ -166,7 +200,7 @@ def learn_hyper(
     theta = np.tile(hyper.mean, (len(begin) - 1, 1))
     for _ in range(ROUNDS):
         precision = np.linalg.inv(hyper.covariance)
-        covariance, gradient, information = fit_panels(
+        covariance, _, gradient, information = fit_panels(
             Z, y, order, begin, theta, hyper.mean, precision, 3
         )
         away = theta - hyper.mean
@@ -195,29 +229,92 @@ def sampled_hyper(
     seed: int,
 ) -> Hyper:
     """Estimate the same from draws of the parameters, which `seed` names."""
-    random, Z = stream(seed, "prediction", "draws"), np.ascontiguousarray(Z)
+    random = stream(seed, "prediction", "draws")
+    return Hyper.average(hyper_rounds(Z, y, code, rows, n_physicians, start, random))
+
+
+def hyper_rounds(
+    Z: FloatArray,
+    y: IntArray,
+    code: IntArray,
+    rows: IntArray,
+    n_physicians: int,
+    start: Hyper,
+    random: np.random.Generator,
+    how: Sampling = ESTIMATED,
+) -> list[Hyper]:
+    """Return mean and covariance of the physicians' parameters as drawn in the later rounds."""
+    Z = np.ascontiguousarray(Z)
     order, begin = sorted_panels(code, rows, n_physicians)
     begin = np.unique(begin)
     J, m = len(begin) - 1, len(start.mean)
-    mean, covariance = start.mean.copy(), start.covariance
-    mean[-2:] = np.clip(mean[-2:], -START_LIMIT, START_LIMIT)
-    theta = np.tile(mean, (J, 1))
+    hyper = Hyper(start.mean.copy(), start.covariance)
+    hyper.mean[-2:] = np.clip(hyper.mean[-2:], -START_LIMIT, START_LIMIT)
+    theta, mode = (np.tile(hyper.mean, (J, 1)) for _ in range(2))
     kept = []
-    for number in range(DRAWN_ROUNDS):
-        root = np.linalg.cholesky(covariance)
-        moves = random.standard_normal((J, MOVES, m)) @ root.T
-        draw_panels(Z, y, order, begin, theta, mean, moves, random.random((J, MOVES, CHANCES)))
-        theta[:, :-2] *= _stretch(Z, y, order, begin, theta)
+    for number in range(how.rounds):
+        ellipses = [prior_ellipse(hyper.mean, hyper.covariance, J)]
+        if how.near and number % LOOK_AGAIN == 0:
+            precision = np.linalg.inv(hyper.covariance)
+            spread = fit_panels(Z, y, order, begin, mode, hyper.mean, precision, 5)[0]
+        if how.near:
+            ellipses.append(near_ellipse(hyper.mean, hyper.covariance, mode, spread))
+        for ellipse, moves in zip(ellipses, (how.moves, how.near), strict=False):
+            move_along(ellipse, moves, theta, (Z, y, order, begin), random)
+        theta[:, :-2] *= _stretch(Z, y, order, begin, theta, how.largest)
         mean = theta.mean(axis=0)
-        covariance = held_back_covariance(theta - mean, np.zeros((m, m)))
-        if number >= DRAWN_ROUNDS // 2:
-            kept.append((mean, covariance))
-    means, covariances = zip(*kept, strict=True)
-    return Hyper(np.mean(means, axis=0), np.mean(covariances, axis=0))
+        covariance = held_back_covariance(theta - mean, np.zeros((m, m)), how.sd)
+        if how.near:
+            covariance = np.diag(np.diag(covariance))
+            mean += np.sqrt(np.diag(covariance) / J) * random.standard_normal(m)
+            # Where everybody decides for everybody, nothing else would end the rates' climb.
+            mean[-2:] += (start.mean[-2:] - mean[-2:]) * PRIOR_PHYSICIANS / (J + PRIOR_PHYSICIANS)
+        hyper = Hyper(mean, covariance)
+        if number >= how.rounds // 2:
+            kept.append(hyper)
+    return kept
+
+
+def prior_ellipse(mean: FloatArray, covariance: FloatArray, n: int) -> Ellipse:
+    """Return how to move by the prior, one for all or one for each of `n` chains."""
+    middle = np.broadcast_to(mean, (n, mean.shape[-1])).copy()
+    nothing = np.zeros((*middle.shape, middle.shape[1]))
+    return np.linalg.cholesky(covariance), middle, nothing[..., 0].copy(), nothing
+
+
+def near_ellipse(
+    mean: FloatArray, covariance: FloatArray, mode: FloatArray, spread: FloatArray
+) -> Ellipse:
+    """Return how to move near posteriors, by modes and covariances, given the prior.
+
+    The Gaussian is wider than the posterior, so that no chain stays far out.
+    """
+    precision, near = np.linalg.inv(covariance), WIDER * spread
+    pull = (precision @ (mode - mean)[:, :, None])[:, :, 0]
+    return np.linalg.cholesky(near), mode, pull, np.linalg.inv(near) - precision
+
+
+def move_along(
+    ellipse: Ellipse,
+    moves: int,
+    theta: FloatArray,
+    table: tuple[FloatArray, IntArray, IntArray, IntArray],
+    random: np.random.Generator,
+) -> None:
+    """Move the parameters of every physician so often, in place; see :func:`draw_panels`."""
+    root, *gaussian = ellipse
+    steps = random.standard_normal((len(theta), moves, theta.shape[1])) @ np.swapaxes(root, -1, -2)
+    chances = random.random((len(theta), moves, CHANCES))
+    draw_panels(*table, theta, *gaussian, steps, chances)
 
 
 def _stretch(
-    Z: FloatArray, y: IntArray, order: IntArray, begin: IntArray, theta: FloatArray
+    Z: FloatArray,
+    y: IntArray,
+    order: IntArray,
+    begin: IntArray,
+    theta: FloatArray,
+    most: float,
 ) -> float:
     """Return the factor of everybody's weights under which the decisions are likeliest, nearly."""
     below, here, above = stretched(Z, y, order, begin, theta, np.exp([-TRIED, 0.0, TRIED]))
@@ -228,7 +325,7 @@ def _stretch(
     return float(
         min(
             np.exp(np.clip(step, -LARGEST_STRETCH, LARGEST_STRETCH)),
-            max(LARGEST_WEIGHT / largest, 1.0 - LARGEST_STRETCH),
+            max(most / largest, 1.0 - LARGEST_STRETCH),
         )
     )
 
@@ -241,11 +338,13 @@ def fit_rules(
     theta = np.tile(hyper.mean, (n_physicians, 1))
     precision = np.linalg.inv(hyper.covariance)
     Z = np.ascontiguousarray(Z)
-    covariance, _, _ = fit_panels(Z, y, order, begin, theta, hyper.mean, precision, 25)
-    return PersonalRules(hyper, theta, covariance)
+    covariance, reached, _, _ = fit_panels(Z, y, order, begin, theta, hyper.mean, precision, 25)
+    return PersonalRules(hyper, theta, covariance, reached)
 
 
-def held_back_covariance(away: FloatArray, unsure: FloatArray) -> FloatArray:
+def held_back_covariance(
+    away: FloatArray, unsure: FloatArray, sd: float = ESTIMATED.sd
+) -> FloatArray:
     """Return the covariance that expects what the posteriors show, held back where data are few.
 
     `away` are parameters of every physician, less their mean; `unsure` is the sum of the
@@ -256,7 +355,7 @@ def held_back_covariance(away: FloatArray, unsure: FloatArray) -> FloatArray:
     # Correlations of many parameters take many physicians: m of them count as uncorrelated.
     independent = np.diag(np.diag(found) / J)
     found = (found + m * independent) / (J + m)
-    prior = PRIOR_SD**2 * np.eye(m)
+    prior = sd**2 * np.eye(m)
     found = (J * found + PRIOR_PHYSICIANS * prior) / (J + PRIOR_PHYSICIANS)
     return np.asarray(found + LEAST_VARIANCE * np.eye(m))
 

@@ -20,6 +20,8 @@ from numba import njit
 
 #: A probability closer to 0 or 1 than this says nothing more.
 EDGE = 1e-9
+#: Products are turned into logarithms below this.
+FLUSH = 1e-12
 LARGEST_STEP = 2.0
 SMALL_GAIN = 1e-3
 #: Variance of a logit by which the mean of a logistic function is flattened (MacKay 1992).
@@ -133,11 +135,11 @@ def _newton_step(theta, mean, precision, gradient, inverse, step):  # type: igno
 def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: ignore[no-untyped-def]
     """Bring the parameters of every physician to their posterior mode, in place.
 
-    Returns the covariance of every posterior, and the summed gradient and information of the
-    likelihood.
+    Returns the covariance of every posterior, the log of its density there, up to what the prior's
+    covariance adds, and the summed gradient and information of the likelihood.
     """
     J, m = theta.shape
-    covariance = np.zeros((J, m, m))
+    covariance, reached_by = np.zeros((J, m, m)), np.zeros(J)
     all_gradient, all_information = np.zeros(m), np.zeros((m, m))
     gradient, information, step, there = np.zeros(m), np.zeros((m, m)), np.zeros(m), np.zeros(m)
     for j in range(J):
@@ -166,11 +168,12 @@ def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: igno
             if gain < SMALL_GAIN:
                 break
         _invert(information, precision, inverse)
+        reached_by[j] = value
         for k in range(m):
             all_gradient[k] += gradient[k]
             for h in range(m):
                 all_information[k, h] += information[k, h]
-    return covariance, all_gradient, all_information
+    return covariance, reached_by, all_gradient, all_information
 
 
 @njit(cache=True, nogil=True)
@@ -238,13 +241,23 @@ def _log_chance(eta, low, high, yes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _turned(y, rows, centre, along, across, cosine, sine, low, high):  # type: ignore[no-untyped-def]
-    """Return the log-likelihood of one physician at a point of the ellipse."""
-    total = 0.0
+def _turned(y, rows, ellipse, cosine, sine, low, high, floor):  # type: ignore[no-untyped-def]
+    """Return the log-likelihood of one physician at a point of the ellipse.
+
+    Logarithms are taken of products. No term is positive, so what has fallen below the floor stays
+    there: most proposals end early.
+    """
+    centre, along, across = ellipse
+    total, product = 0.0, 1.0
     for t in range(rows.size):
-        eta = centre[t] + cosine * along[t] + sine * across[t]
-        total += _log_chance(eta, low, high, y[rows[t]])
-    return total
+        q = low + (high - low) / (1 + np.exp(-(centre[t] + cosine * along[t] + sine * across[t])))
+        product *= min(max(q if y[rows[t]] == 1 else 1 - q, EDGE), 1 - EDGE)
+        if product < FLUSH:
+            total += np.log(product)
+            product = 1.0
+            if total < floor:
+                return -np.inf
+    return total + np.log(product)
 
 
 @njit(cache=True, nogil=True)
@@ -256,23 +269,40 @@ def _product(Z, rows, weights, found):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def draw_panels(Z, y, order, start, theta, mean, moves, chances):  # type: ignore[no-untyped-def]
+def _tilt(away, move, cosine, sine, pull, bend):  # type: ignore[no-untyped-def]
+    """Return the log of prior over Gaussian at a point of the ellipse, up to a constant."""
+    total = 0.0
+    for k in range(away.size):
+        here = cosine * away[k] + sine * move[k]
+        total -= here * pull[k]
+        for h in range(away.size):
+            total += 0.5 * here * bend[k, h] * (cosine * away[h] + sine * move[h])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def draw_panels(  # type: ignore[no-untyped-def]
+    Z, y, order, start, theta, middle, pull, bend, moves, chances
+):
     """Move the parameters of every physician, in place, as often as there are moves.
 
-    `moves` holds draws of the prior around zero, by physician and move; `chances` numbers between 0
-    and 1: the level first, then the angles. Where these run out a physician stays.
+    `moves` holds draws of a Gaussian, less its `middle`, by physician and move; `chances` numbers
+    between 0 and 1: the level first, then the angles. Where these run out a physician stays. The
+    log of the prior over the Gaussian is -pull.x + x.bend.x / 2, x the parameters less the middle;
+    both are zero where the Gaussian is the prior.
     """
     d, m = Z.shape[1], theta.shape[1]
     centres, alongs, acrosses = np.zeros(len(Z)), np.zeros(len(Z)), np.zeros(len(Z))
     for j in range(theta.shape[0]):
-        rows, away = order[start[j] : start[j + 1]], theta[j]
+        rows, away, mean = order[start[j] : start[j + 1]], theta[j], middle[j]
         centre, along, across = centres[: rows.size], alongs[: rows.size], acrosses[: rows.size]
         low, high = 1 / (1 + np.exp(-away[d])), 1 / (1 + np.exp(-away[d + 1]))
         for k in range(m):
             away[k] -= mean[k]
         _product(Z, rows, mean, centre)
         _product(Z, rows, away, along)
-        value = _turned(y, rows, centre, along, along, 1.0, 0.0, low, high)
+        value = _turned(y, rows, (centre, along, across), 1.0, 0.0, low, high, -np.inf)
+        value += _tilt(away, away, 1.0, 0.0, pull[j], bend[j])
         for step in range(moves.shape[1]):
             move = moves[j, step]
             _product(Z, rows, move, across)
@@ -284,7 +314,9 @@ def draw_panels(Z, y, order, start, theta, mean, moves, chances):  # type: ignor
                 low = 1 / (1 + np.exp(-(mean[d] + cosine * away[d] + sine * move[d])))
                 e = d + 1
                 high = 1 / (1 + np.exp(-(mean[e] + cosine * away[e] + sine * move[e])))
-                reached = _turned(y, rows, centre, along, across, cosine, sine, low, high)
+                tilt = _tilt(away, move, cosine, sine, pull[j], bend[j])
+                ellipse, floor = (centre, along, across), level - tilt
+                reached = _turned(y, rows, ellipse, cosine, sine, low, high, floor) + tilt
                 if reached > level:
                     for k in range(m):
                         away[k] = cosine * away[k] + sine * move[k]

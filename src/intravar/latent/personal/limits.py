@@ -356,11 +356,10 @@ class CommonLimits:
         known: BoolArray,
         random: np.random.Generator,
         shared: FloatArray | None = None,
-        settings: object = None,
     ) -> CommonLimits:
         """Learn the laws of the rates from the decisions on `known`; limits are on `columns`.
 
-        The shared rule's logit and a chain's length, of other families, are not looked at.
+        The shared rule's logit, of the other family, is not looked at.
         """
         found = cls(columns, Levels.of(z[:, columns]), (3.0, 1.0), (1.0, 9.0))
         for _ in range(ROUNDS):

@@ -26,7 +26,7 @@ from intravar.latent.personal.heterogeneity import (
 )
 from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.panel_rows import PanelDraws
-from intravar.latent.personal.weights import ChainSettings, CommonWeights
+from intravar.latent.personal.weights import CommonWeights
 from intravar.latent.rates import EligibleDiscordance, LatentReading, PanelDiscordance, Within
 from intravar.panels import Panels
 from intravar.processes import in_threads
@@ -47,8 +47,6 @@ MARGIN = 10.0
 MOST_WEIGHED, MOST_LIMITED = 20, 16
 #: Draws of the rules that the test of what is left is averaged over.
 TESTED_DRAWS = 10
-#: A chain for a contest need not be as long as the one that physicians are read by.
-SHORT, LONG = ChainSettings(burn_in=240, sweeps=200), ChainSettings()
 
 
 def read_own_rules(
@@ -164,13 +162,13 @@ def hold_contest(field: Field, to_beat: float) -> tuple[OwnRules | None, dict[st
         return None, found
     everybody = np.ones(len(own), dtype=np.bool_)
     random = stream(field.seed, "latent-rule", best, "everybody")
-    return families[best](everybody, random, field.logit, LONG), found
+    return families[best](everybody, random, field.logit), found
 
 
 def _families(field: Field) -> dict[str, Callable[..., OwnRules]]:
     """Return what learns each family of own rules that these covariates allow.
 
-    It takes the patients whose decisions count, a stream, the shared rule's logit, and a length.
+    It takes the patients whose decisions count, a stream, and the shared rule's logit.
     """
     found: dict[str, Callable[..., OwnRules]] = {}
     for family, most in ((CommonWeights, MOST_WEIGHED), (CommonLimits, MOST_LIMITED)):
@@ -184,7 +182,7 @@ def _held_out(field: Field, name: str, learn: Callable[..., OwnRules]) -> FloatA
     """Predict the first fold by what all others teach."""
     random = stream(field.seed, "latent-rule", name, "without fold 0")
     known = field.fold != 0
-    common = learn(known, random, field.nested, SHORT)
+    common = learn(known, random, field.nested)
     return read_own_rules(common, field.z, field.nested, field.panels, field.seed, known=known)[0].q
 
 

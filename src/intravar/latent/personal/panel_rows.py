@@ -1,4 +1,4 @@
-"""Patients in the order of their physicians, with what personal rules look at and say."""
+"""What personal rules look at, and what they say of a panel."""
 
 from __future__ import annotations
 
@@ -7,27 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray
 
 #: Standardised values are held within this many standard deviations.
 FURTHEST = 4.0
-
-
-class PanelRows(NamedTuple):
-    """Design and decisions, physician by physician; a tuple, because compiled code takes it.
-
-    The first column of the design is 1; `first` says where every physician's rows begin, and where
-    the last one's end.
-    """
-
-    design: FloatArray
-    y: IntArray
-    first: IntArray
-
-    @property
-    def n_physicians(self) -> int:
-        """Number of physicians."""
-        return len(self.first) - 1
 
 
 class PanelDraws(NamedTuple):
@@ -50,7 +33,7 @@ class PanelDraws(NamedTuple):
 class Standard:
     """How columns are brought to mean 0 and spread 1: missing values take the centre.
 
-    Constant columns are not kept.
+    `keep` says which columns are not constant.
     """
 
     centre: FloatArray
@@ -65,14 +48,17 @@ class Standard:
         filled = np.where(known, X, centre)
         scale = filled.std(axis=0)
         # A constant column has a rounding error for a spread, not zero.
-        return cls(centre, scale, (np.ptp(filled, axis=0) > 0) & (scale > 0))
+        keep = (np.ptp(filled, axis=0) > 0) & (scale > 0)
+        return cls(centre, np.where(scale > 0, scale, 1.0), keep)
+
+    def scaled(self, X: FloatArray) -> FloatArray:
+        """Return all columns standardised."""
+        filled = np.where(np.isfinite(X), X, self.centre)
+        return np.asarray(np.clip((filled - self.centre) / self.scale, -FURTHEST, FURTHEST))
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """Return the columns standardised, means for missing values."""
-        keep = self.keep
-        filled = np.where(np.isfinite(X), X, self.centre)
-        z = (filled[:, keep] - self.centre[keep]) / self.scale[keep]
-        return np.asarray(np.clip(z, -FURTHEST, FURTHEST))
+        """Return the columns that are not constant, standardised."""
+        return np.ascontiguousarray(self.scaled(X)[:, self.keep])
 
 
 def design_of(z: FloatArray, shared: FloatArray, standard: Standard) -> FloatArray:

@@ -1,19 +1,11 @@
 """Weighted sums with personal weights: the posterior of every physician's rule and rates.
 
-y ~ p_low_j + (p_high_j - p_low_j) sigma(v_j . x), v_j Gaussian around the centre of one of a few
-camps. One camp that agrees on everything is the rule that all share; that differs in the intercept
-alone, personal thresholds; one wide camp, a rule of one's own each. Nothing is plugged in: weights,
-camps and the laws of the rates are drawn together, so that the rates are not read from a rule that
-was fitted to the same decisions as if it were known.
-
-How widely weights spread around a camp's centre, covariate by covariate, has a half-Cauchy prior,
-so that a camp may agree on some covariates and differ on others. Rates have Beta laws with a mean
-and a strength to be learned.
-
-References
-----------
-Wand et al., Mean field variational Bayes for elaborate distributions, Bayesian Analysis
-2011;6:847-900, for the half-Cauchy law as a mixture.
+y ~ p_low_j + (p_high_j - p_low_j) sigma(v_j . x); weights v_j and logits of the rates are Gaussian
+around those of one of a few camps (:mod:`~intravar.learning.personal_rules`). One camp that agrees
+on everything is the rule that all share; that differs in the intercept alone, personal thresholds;
+one wide camp, a rule of one's own each. A physician's rule and rates are drawn together, so that
+the rates are not read from a rule that was fitted to the same decisions as if it were known. What
+is common to a camp is drawn as well, and each of a panel's chains takes another draw of it.
 """
 
 from __future__ import annotations
@@ -22,165 +14,71 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaln, expit
-from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
+from scipy.special import expit, softmax
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.personal.chain_kernel import (
-    Chain,
-    Population,
-    PopulationDraws,
-    Reference,
-    Sweeps,
-    change_camps,
-    draw_rates,
-    move_by_prior,
-    move_by_reference,
-    near_posterior,
-    run_panel,
-    shift_camp,
-)
-from intravar.latent.personal.panel_rows import PanelDraws, PanelRows, Standard, design_of
+from intravar.latent.personal.panel_rows import PanelDraws, Standard, design_of
 from intravar.latent.rates import Law
+from intravar.learning.personal_rules import (
+    Hyper,
+    PersonalRules,
+    Sampling,
+    find_camps,
+    fit_rules,
+    hyper_rounds,
+    learn_hyper,
+    move_along,
+    near_ellipse,
+    prior_ellipse,
+)
 from intravar.panels import Panels
 from intravar.processes import interrupts_wait
 
-#: Standard deviation of a camp's centre; the weights of a sharp rule are large.
-CENTRE_WIDTH = 15.0
-#: Scale of the half-Cauchy prior of the spreads, and the range they are held in.
-SPREAD_SCALE = 3.0
-SPREAD_RANGE = (0.02, 30.0)
-#: Dirichlet weight of a camp: below 1, so that camps that are not needed empty.
-CAMP_WEIGHT = 0.5
-#: Centre and width of the normal prior of the log strength of a Beta law, and the walk's steps.
-LOG_STRENGTH = (np.log(8.0), 1.2)
-WALK, WALK_STEPS = 0.3, 5
+#: Design, decisions and physicians of all patients.
+Table = tuple[FloatArray, IntArray, IntArray]
+
+#: At most so many camps, and how often physicians are put into them anew.
+MOST_CAMPS, CAMP_ROUNDS = 4, 2
+#: What another camp must gain in log-likelihood, beside what Schwarz's criterion asks for.
+CAMP_PRICE = 2.0
+#: The weights of a sharp rule are large.
+SAMPLING = Sampling(rounds=160, moves=1, near=3, sd=1.0, largest=30.0)
+#: Sampling begins with weights that are so many times the modes', and with these logits of rates:
+#: from flat rules and rates near 0 and 1 it would take long to find sharp rules loosely followed.
+SHARPER, START_RATES, START_VARIANCE = 5.0, (-3.0, 1.1), 0.7
+#: Chains of a panel, their sweeps that are thrown away, and that are kept.
+CHAINS, WARM, KEPT = 8, 10, 30
+#: Points at which a Gaussian is integrated over.
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 
 
-def wide_population(width: int) -> Population:
-    """Return one camp that everybody fits into."""
-    return Population(np.zeros((1, width)), np.full((1, width), 3.0), np.zeros(1))
+@dataclass(frozen=True, eq=False)
+class Camp:
+    """What is common to a camp: its share of the physicians, and mean and covariance of theirs."""
 
-
-def found_camps(weights: FloatArray, n_camps: int, seed: int) -> tuple[Population, IntArray]:
-    """Return camps to begin with, by directions of the weights, and everybody's camp.
-
-    Examples
-    --------
-    >>> population, camp = found_camps(np.array([[3.0, 0], [2, 0], [0, 4], [0, 3]]), 2, 0)
-    >>> bool(camp[0] == camp[1] != camp[2] == camp[3])
-    True
-    """
-    n_camps = min(n_camps, len(weights))
-    length = np.linalg.norm(weights, axis=1, keepdims=True)
-    direction = weights / np.maximum(length, 1.0)
-    # As many different directions as camps: k-means would complain of copies.
-    n_camps = min(n_camps, len(np.unique(direction, axis=0)))
-    # Threads would only wait for each other, and add up in another order.
-    with threadpool_limits(limits=1, user_api="openmp"):
-        camp = KMeans(n_camps, n_init=5, random_state=seed).fit(direction).labels_.astype(np.int64)
-    members = [weights[camp == k] for k in range(n_camps)]
-    centre = np.array([own.mean(axis=0) for own in members])
-    spread = np.array([np.maximum(own.std(axis=0), 0.3) for own in members])
-    return Population(centre, spread, np.full(n_camps, -np.log(n_camps))), camp
-
-
-def draw_population(
-    population: Population, weights: FloatArray, camp: IntArray, random: np.random.Generator
-) -> Population:
-    """Draw shares, centres and spreads of the camps given their members."""
-    n_camps, width = population.centre.shape
-    share = random.dirichlet(CAMP_WEIGHT + np.bincount(camp, minlength=n_camps))
-    centre, spread = np.empty_like(population.centre), np.empty_like(population.spread)
-    for k in range(n_camps):
-        own = weights[camp == k]
-        variance = population.spread[k] ** 2
-        precision = len(own) / variance + CENTRE_WIDTH**-2
-        centre[k] = own.sum(axis=0) / variance / precision
-        centre[k] += random.standard_normal(width) / np.sqrt(precision)
-        mixing = (SPREAD_SCALE**-2 + 1 / variance) / random.gamma(1.0, 1.0, width)
-        squares = ((own - centre[k]) ** 2).sum(axis=0)
-        variance = (1 / mixing + squares / 2) / random.gamma((len(own) + 1) / 2, 1.0, width)
-        spread[k] = np.clip(np.sqrt(variance), *SPREAD_RANGE)
-    return Population(centre, spread, np.log(share + 1e-300))
-
-
-def draw_beta_law(
-    rates: FloatArray, law: tuple[float, float], random: np.random.Generator
-) -> tuple[float, float]:
-    """Walk a few steps through the Beta laws that such rates may come from.
-
-    Examples
-    --------
-    >>> law, random = (1.0, 1.0), np.random.default_rng(0)
-    >>> for _ in range(50):
-    ...     law = draw_beta_law(np.full(200, 0.9), law, random)
-    >>> abs(law[0] / sum(law) - 0.9) < 0.02
-    True
-    """
-    log_p, log_q = np.log(rates).sum(), np.log1p(-rates).sum()
-
-    def density(mean: float, strength: float) -> float:
-        m, s = float(expit(mean)), float(np.exp(strength))
-        a, b = m * s, (1 - m) * s
-        value = (a - 1) * log_p + (b - 1) * log_q - rates.size * betaln(a, b)
-        value -= 0.5 * ((strength - LOG_STRENGTH[0]) / LOG_STRENGTH[1]) ** 2
-        return float(value + np.log(m * (1 - m)))
-
-    at = np.array([np.log(law[0] / law[1]), np.log(law[0] + law[1])])
-    value = density(*at)
-    for _ in range(WALK_STEPS):
-        new = at + WALK * random.standard_normal(2)
-        new_value = density(*new)
-        if new_value - value > np.log(random.random() + 1e-300):
-            at, value = new, new_value
-    m, s = float(expit(at[0])), float(np.exp(at[1]))
-    return m * s, (1 - m) * s
-
-
-#: Sweeps before the laws of the rates, and before the camps, are learned.
-HOLD_LAWS, HOLD_CAMPS = 20, 40
-#: Sweeps from one look at a camp's information to the next, while burning in.
-LOOK_AGAIN = 50
-#: Moves of each camp's centre in a sweep.
-CAMP_MOVES = 2
-SWEEPS = Sweeps()
-
-
-@dataclass(frozen=True)
-class ChainSettings:
-    """How long a chain runs, and how many camps it begins with; those that are not needed empty.
-
-    Sweeps of the burn-in are thrown away: in their first half everybody is in one wide camp. Of the
-    others every `thin`-th is kept.
-    """
-
-    burn_in: int = 400
-    sweeps: int = 600
-    thin: int = 4
-    n_camps: int = 4
+    share: float
+    drawn: tuple[Hyper, ...]
+    middle: Hyper
 
 
 @dataclass(frozen=True)
 class CommonWeights:
-    """What personal weights have in common.
+    """What personal weights have in common: the columns that they look at, and camps.
 
-    The columns of the covariates they look at, how the shared rule's logit is standardised, and
-    draws of the camps and of the laws of the rates.
+    `logit` says how the shared rule's logit is standardised.
     """
 
     columns: IntArray
     logit: Standard
-    population: PopulationDraws
+    camps: tuple[Camp, ...]
 
     name = "personal weights"
 
     @property
     def laws(self) -> tuple[Law, Law]:
-        """Beta laws of p_high and p_low, as they were drawn last."""
-        a, b, c, d = (float(part) for part in self.population.laws[-1])
-        return (a, b), (c, d)
+        """Beta laws of p_high and p_low in the largest camp."""
+        largest = max(self.camps, key=lambda camp: camp.share)
+        return beta_law(largest.middle, -1), beta_law(largest.middle, -2)
 
     @classmethod
     def learn(
@@ -191,132 +89,164 @@ class CommonWeights:
         known: BoolArray,
         random: np.random.Generator,
         shared: FloatArray,
-        settings: ChainSettings,
     ) -> CommonWeights:
-        """Learn camps and laws from the decisions on `known`; `columns` of z are weighed.
+        """Learn camps from the decisions on `known`; `columns` of z are weighed.
 
         `shared` is the shared rule's logit, as known without the decisions of the others.
         """
         logit = Standard.of(shared[:, None])
-        design = design_of(z[known][:, columns], shared[known], logit)
-        sizes = np.bincount(panels.code[known], minlength=len(panels))
-        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        rows = PanelRows(np.ascontiguousarray(design), panels.y[known], first)
-        return cls(columns, logit, learn_population(rows, settings, random))
+        table = design_of(z[:, columns], shared, logit), panels.y, panels.code
+        rows, J = np.flatnonzero(known), len(panels)
+        camps = []
+        with interrupts_wait():
+            member, starts = divide_into_camps(table, rows, J)
+            for number, start in enumerate(starts):
+                own = rows[member[panels.code[rows]] == number]
+                drawn = hyper_rounds(*table, own, J, _sharper(start), random, SAMPLING)
+                some = tuple(drawn[:: max(1, len(drawn) // CHAINS)][:CHAINS])
+                share = float(np.mean(member == number))
+                camps.append(Camp(share, some, Hyper.average(drawn)))
+        return cls(columns, logit, tuple(camps))
 
     def reader(
         self, z: FloatArray, shared: FloatArray, panels: Panels, known: BoolArray, tested: int
     ) -> Callable[[int, np.random.Generator], PanelDraws]:
-        """Return what reads a panel by its number; see :func:`run_panel`."""
-        design = np.ascontiguousarray(design_of(z[:, self.columns], shared, self.logit))
+        """Return what reads a panel by its number; see :func:`read_panel`."""
+        design = design_of(z[:, self.columns], shared, self.logit)
 
         def read(j: int, random: np.random.Generator) -> PanelDraws:
             part = panels.part(j)
-            own = np.flatnonzero(known[part])
             with interrupts_wait():
-                found: PanelDraws = run_panel(
-                    design[part], panels.y[part], own, self.population, SWEEPS, tested, random
+                return read_panel(
+                    design[part], panels.y[part], known[part], self.camps, tested, random
                 )
-            return found
 
         return read
 
 
-def learn_population(
-    rows: PanelRows, settings: ChainSettings, random: np.random.Generator
-) -> PopulationDraws:
-    """Draw camps and laws, with all weights and rates, by Gibbs and slice sampling.
+def divide_into_camps(
+    table: Table, rows: IntArray, n_physicians: int
+) -> tuple[IntArray, list[Hyper]]:
+    """Return every physician's camp, and what is common to each; as many as are worth it.
 
-    Examples
-    --------
-    >>> random = np.random.default_rng(0)
-    >>> x, who = random.normal(size=800), np.repeat([0, 1], 400)
-    >>> eligible = np.where(who == 0, x > 0, x < 0)
-    >>> y = (random.random(800) < np.where(eligible, 0.9, 0.05)).astype(np.int64)
-    >>> rows = PanelRows(np.column_stack([np.ones(800), x]), y, np.array([0, 400, 800]))
-    >>> found = learn_population(rows, ChainSettings(100, 100), random)
-    >>> bool(abs(found.laws[:, 0] / found.laws[:, :2].sum(axis=1)).mean() > 0.7)
-    True
+    Physicians are put into camps by the directions of their weights, then, again and again, into
+    the camp under which their decisions are likeliest. Another camp is worth it if it makes
+    everybody's decisions likelier by more than a mean and a variance of every parameter are worth
+    by Schwarz's criterion (Annals of Statistics 1978;6:461-464), doubled.
     """
-    chain = _beginning(rows)
-    population = wide_population(rows.design.shape[1])
-    prior_high, prior_low = (3.0, 1.0), (1.0, 9.0)
-    reference: Reference | None = None
-    steps: list[FloatArray] = []
-    recent: list[FloatArray] = []
-    kept: list[tuple[FloatArray, ...]] = []
-    half = settings.burn_in // 2
-    looks = {half // 2, half + half // 2, settings.burn_in - 1}
-    for sweep in range(settings.burn_in + settings.sweeps):
-        if sweep == half:
-            mean = np.mean(recent[-max(half // 2, 1) :], axis=0)
-            population, camp = found_camps(mean, settings.n_camps, 0)
-            chain.camp[:] = camp
-        with interrupts_wait():
-            move_by_prior(rows, chain, population, random)
-            if reference is not None:
-                move_by_reference(rows, chain, population, reference, random)
-            draw_rates(rows, chain, prior_high, prior_low, random)
-        if sweep > HOLD_LAWS:
-            prior_high = draw_beta_law(chain.high, prior_high, random)
-            prior_low = draw_beta_law(chain.low, prior_low, random)
-        if sweep > HOLD_CAMPS:
-            population = draw_population(population, chain.weights, chain.camp, random)
-        if sweep > half:
-            if not steps or (sweep < settings.burn_in and sweep % LOOK_AGAIN == 1):
-                steps = [_step(rows, chain, k) for k in range(len(population.log_share))]
-            with interrupts_wait():
-                _move_camps(rows, chain, population, steps, random)
-        if sweep < settings.burn_in:
-            recent.append(chain.weights.copy())
-            del recent[: -max(30, half // 2)]
-            if sweep in looks:
-                reference = near_posterior(np.array(recent[-max(30, half // 3) :]))
-        elif (sweep - settings.burn_in) % settings.thin == 0:
-            # A camp that moves writes into its centre.
-            camps = (part.copy() for part in population)
-            kept.append((*camps, np.array(prior_high + prior_low)))
-    return PopulationDraws(*(np.array(part) for part in zip(*kept, strict=True)))
+    everybody = learn_hyper(*table, rows, n_physicians)
+    rules = fit_rules(*table, rows, n_physicians, everybody)
+    price = CAMP_PRICE * len(everybody.mean) * np.log(n_physicians)
+    best = np.zeros(n_physicians, dtype=np.int64), [everybody]
+    most = rules.evidence.sum()
+    for n_camps in range(2, min(MOST_CAMPS, n_physicians) + 1):
+        camp = find_camps(rules.theta, n_camps)[0]
+        for _ in range(CAMP_ROUNDS):
+            _, camp, size = np.unique(camp, return_inverse=True, return_counts=True)
+            by_patient = camp[table[2][rows]]
+            hypers = [
+                learn_hyper(*table, rows[by_patient == k], n_physicians, everybody)
+                for k in range(len(size))
+            ]
+            fits = [fit_rules(*table, rows, n_physicians, hyper) for hyper in hypers]
+            evidence = np.array([each.evidence for each in fits]).T + np.log(size / n_physicians)
+            camp = np.argmax(evidence, axis=1)
+        kept, camp = np.unique(camp, return_inverse=True)
+        value = np.logaddexp.reduce(evidence, axis=1).sum() - price * (len(kept) - 1)
+        if value > most:
+            most, best = value, (camp, [hypers[k] for k in kept])
+    return best
 
 
-def _beginning(rows: PanelRows) -> Chain:
-    """Return flat rules and rates to either side of every physician's share."""
-    n_physicians = rows.n_physicians
-    size = np.diff(rows.first)
-    given = np.add.reduceat(np.append(rows.y, 0), rows.first[:-1]) * (size > 0)
-    share = (given + 1) / (size + 2)
-    return Chain(
-        weights=np.zeros((n_physicians, rows.design.shape[1])),
-        eta=np.zeros(rows.y.size),
-        high=np.clip(share + 0.3, 0.5, 0.95),
-        low=np.clip(share - 0.3, 0.02, 0.3),
-        camp=np.zeros(n_physicians, dtype=np.int64),
-        laws=np.ones((n_physicians, 5)),
+def _sharper(start: Hyper) -> Hyper:
+    """Return where sampling begins: sharp rules, loosely followed."""
+    mean, covariance = SHARPER * start.mean, SHARPER**2 * start.covariance
+    mean[-2:], covariance[-2:], covariance[:, -2:] = START_RATES, 0.0, 0.0
+    covariance[[-2, -1], [-2, -1]] = START_VARIANCE
+    return Hyper(mean, covariance)
+
+
+def read_panel(
+    Z: FloatArray,
+    y: IntArray,
+    known: BoolArray,
+    camps: tuple[Camp, ...],
+    tested: int,
+    random: np.random.Generator,
+) -> PanelDraws:
+    """Draw one panel's rule and rates, given draws of what is common to camps.
+
+    Decisions on `known` patients count, the others are predicted. Chains are dealt to camps by how
+    likely the decisions are in each. Of so many draws as are `tested`, P(yes) is kept.
+    """
+    own, nobody = np.flatnonzero(known), np.zeros(len(y), dtype=np.int64)
+    rules = [fit_rules(Z, y, nobody, own, 1, camp.middle) for camp in camps]
+    chance = softmax(
+        [each.evidence[0] + np.log(c.share) for each, c in zip(rules, camps, strict=True)]
+    )
+    points = (np.arange(CHAINS) + random.random()) / CHAINS
+    dealt = np.minimum(np.searchsorted(np.cumsum(chance), points), len(camps) - 1)
+    hypers = [camps[k].drawn[t % len(camps[k].drawn)] for t, k in enumerate(dealt)]
+    theta = draw_chains(Z, y, own, [rules[k] for k in dealt], hypers, random)
+    low, high = expit(theta[:, [-2]]), expit(theta[:, [-1]])
+    g = expit(theta[:, :-2] @ Z.T)
+    q = np.clip(low + (high - low) * g, 1e-9, 1 - 1e-9)
+    yes = y == 1
+    likely = np.where(yes, q, 1 - q)
+    eligible = random.random(g.shape) < g * np.where(yes, high, 1 - high) / likely
+    laws = np.tile([[*beta_law(each, -1), *beta_law(each, -2)] for each in hypers], (KEPT, 1))
+    for at, who in enumerate((eligible & yes, eligible & ~yes, ~eligible & yes, ~(eligible | yes))):
+        laws[:, at] += (who & known).sum(axis=1)
+    share = (eligible & known).sum(axis=1) / max(own.size, 1)
+    # A draw that the own decision made likely weighs the less.
+    weight = np.where(known, 1 / likely, 1.0)
+    weight /= weight.sum(axis=0)
+    return PanelDraws(
+        np.column_stack([laws, share]),
+        int(np.argmax(chance)),
+        (weight * g).sum(axis=0),
+        (weight * q).sum(axis=0),
+        q[np.arange(tested) * len(q) // max(tested, 1)],
     )
 
 
-def _move_camps(
-    rows: PanelRows,
-    chain: Chain,
-    population: Population,
-    steps: list[FloatArray],
+def draw_chains(
+    Z: FloatArray,
+    y: IntArray,
+    own: IntArray,
+    rules: list[PersonalRules],
+    hypers: list[Hyper],
     random: np.random.Generator,
-) -> None:
-    change_camps(rows, chain, population, random)
-    for k in np.flatnonzero(np.bincount(chain.camp, minlength=len(steps))):
-        for _ in range(CAMP_MOVES):
-            delta = steps[k] @ random.standard_normal(len(steps[k]))
-            shift_camp(rows, chain, population, k, delta, CENTRE_WIDTH, random)
+) -> FloatArray:
+    """Draw one physician's parameters, a chain for every Hyper; return draws x parameters.
+
+    A chain moves along ellipses of the prior, and of a Gaussian around the mode that is wider than
+    the posterior (Nishihara, Murray and Adams, JMLR 2014;15:2087-2112), where it begins.
+    """
+    mean, covariance = (
+        np.array([getattr(each, name) for each in hypers]) for name in ("mean", "covariance")
+    )
+    mode, spread = (
+        np.array([getattr(each, name)[0] for each in rules]) for name in ("theta", "covariance")
+    )
+    n = len(mean)
+    by_prior, near = (
+        prior_ellipse(mean, covariance, n),
+        near_ellipse(mean, covariance, mode, spread),
+    )
+    theta = mode + (near[0] @ random.standard_normal((*mean.shape, 1)))[:, :, 0]
+    table = Z, y, np.tile(own, n), own.size * np.arange(n + 1)
+    kept = []
+    for _ in range(WARM + KEPT):
+        move_along(by_prior, SAMPLING.moves, theta, table, random)
+        move_along(near, SAMPLING.near, theta, table, random)
+        kept.append(theta.copy())
+    return np.concatenate(kept[WARM:])
 
 
-def _step(rows: PanelRows, chain: Chain, camp: int) -> FloatArray:
-    """Return a factor of the covariance by which a camp's centre is known, shrunk to a step."""
-    who = np.repeat(np.arange(rows.n_physicians), np.diff(rows.first))
-    at = np.flatnonzero(chain.camp[who] == camp)
-    who, design, g = who[at], rows.design[at], expit(chain.eta[at])
-    contrast = (chain.high - chain.low)[who]
-    q = chain.low[who] + contrast * g
-    weight = (contrast * g * (1 - g)) ** 2 / (q * (1 - q))
-    width = design.shape[1]
-    information = (design * weight[:, None]).T @ design + np.eye(width) / CENTRE_WIDTH**2
-    return np.asarray(np.linalg.cholesky(np.linalg.inv(information)) * 2 / np.sqrt(width))
+def beta_law(hyper: Hyper, rate: int) -> Law:
+    """Return the Beta law with mean and variance of a rate whose logit is Gaussian."""
+    p = expit(hyper.mean[rate] + np.sqrt(hyper.covariance[rate, rate]) * NODES)
+    mean, square = (float(NODE_WEIGHTS @ each / NODE_WEIGHTS.sum()) for each in (p, p**2))
+    strength = mean * (1 - mean) / max(square - mean**2, 1e-9) - 1
+    return mean * strength, (1 - mean) * strength
