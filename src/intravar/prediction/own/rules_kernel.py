@@ -64,13 +64,15 @@ def _slope(Z, y, rows, theta, chances, gradient, information, jacobian, share): 
     """
     d = Z.shape[1]
     m = d + 2
-    gradient[:] = 0.0
-    information[:] = 0.0
+    for k in range(m):
+        gradient[k] = 0.0
+        for h in range(m):
+            information[k, h] = 0.0
     low, high = _logistic(theta[d]), _logistic(theta[d + 1])
     for begin in range(0, rows.size, 4):
-        if begin + 4 > rows.size:
-            jacobian[:] = 0.0
-            share[:] = 0.0
+        for u in range(max(0, rows.size - begin), 4):
+            for k in range(m):
+                jacobian[u, k] = share[u, k] = 0.0
         for u in range(min(4, rows.size - begin)):
             i, g = rows[begin + u], chances[begin + u]
             q = low + (high - low) * g
