@@ -19,6 +19,8 @@ from intravar.prediction.common import Predicted, PredictionCommon, learn_predic
 from intravar.prediction.held_out import HalfBound, deal_bound, half_bounds, losses_without
 from intravar.prediction.own.fitted import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
+from intravar.prediction.trees import MOST as MOST_TREES
+from intravar.prediction.trees import ROWS_PER_TREE
 from intravar.wording import Sentence
 
 #: What measurement and publication ask of predictions, beside the scores of the method.
@@ -30,7 +32,7 @@ REPETITIONS = 3
 TOO_FEW = "fewer than two decisions"
 
 
-def _n_deals(n_patients: int) -> int:
+def n_deals(n_patients: int) -> int:
     """Return how many deals are averaged: of few patients it matters into which fold they fall."""
     return REPETITIONS if n_patients <= SMALL_COHORT else 1
 
@@ -107,7 +109,7 @@ class Predictability(CommonEstimator):
     def _learn(self, observed: Observed) -> tuple[PredictionCommon, Predicted]:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
-        seeds = [self._seed_of(deal) for deal in range(_n_deals(observed.n_patients))]
+        seeds = [self._seed_of(deal) for deal in range(n_deals(observed.n_patients))]
         return learn_predictions(observed, self.n_folds, seeds, self.n_jobs or 1)
 
     def _seed_of(self, deal: int) -> int:
@@ -137,7 +139,7 @@ class Predictability(CommonEstimator):
         if not halves:
             return None
         # Where there is one deal, its whole is what was measured.
-        measured = deal == 0 and _n_deals(observed.n_patients) == 1
+        measured = deal == 0 and n_deals(observed.n_patients) == 1
         whole = self.score_ if measured else self._placed(deal_bound(*how)).score
         return TwoHalves(*(self._placed(each) for each in halves), whole)
 
@@ -166,15 +168,16 @@ class Predictability(CommonEstimator):
     def work(cls, size: Size) -> Work:
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
-        deals = _n_deals(n)
         # Very many columns are passed over, few of them looked at closely.
         seen, passed = min(p, MOST_SEEN), 1e-7 * p
-        common = min(n, MOST_COMMON) * (2.7e-4 + 1.55e-5 * seen + passed)
-        personal = n * (7e-5 + 2.2e-6 * seen + passed)
+        # The more patients, the more trees, up to a limit.
+        trees = min(n, MOST_TREES * ROWS_PER_TREE * 5 // 2) * (5e-8 + 2.9e-9 * seen)
+        common = min(n, MOST_COMMON) * (trees + passed)
+        personal = n * (4.5e-5 + 1.9e-6 * seen + passed)
         other = 3.2e-5 + 1.25e-6 * seen + passed
-        folds = deals * (0.45 + common + personal + 4e-3 * len(size.panels))
+        folds = n_deals(n) * (0.4 + common + personal + 4e-3 * len(size.panels))
         # Folds are learned in threads, which wait for each other a little.
-        return Work(0.6 + 0.15 * folds, 0.85 * folds, copies=10.0, held=1_500, other=other)
+        return Work(0.3 + 0.1 * folds, 0.9 * folds, copies=10.0, held=1_500, other=other)
 
     def _interval(self, level: float) -> Interval:
         return self._bound.interval(level)

@@ -21,7 +21,7 @@ from intravar.estimators.base import CommonEstimator, Size
 from intravar.estimators.repeats import Repeats
 from intravar.preparation.columns.kinds import understand_as
 from intravar.preparation.columns.roles import missing_column
-from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
+from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.periods import Strata, check_period
 from intravar.preparation.physicians import Panels, panel_sizes
@@ -367,10 +367,10 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
         found,
         notes=(*found.notes, *_notes_on_sample(beyond, prepared, request)),
         panels=Panels.of(census.named, counts.n_patients, counts.n_for, request.min_panel),
-        cost=cost_of_many(
+        cost=estimate_cost(
             size,
-            beyond.n_read(size.n_covariates),
             METHODS[method],
+            n_patients=beyond.n_read(size.n_covariates),
             periods=_periods(prepared),
         ),
         beyond=beyond,
