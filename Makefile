@@ -11,6 +11,8 @@ PIP := $$([ -e $(VENV)/bin/pip ] && echo $(PY) -m pip || echo '$(PYTHON)' -m pip
   --disable-pip-version-check --quiet
 PYTEST := --numprocesses auto --dist worksteal --durations 15
 OUT ?= results
+# Modules of libraries are compiled once, whatever the environment says: else every command takes seconds more.
+export PYTHONDONTWRITEBYTECODE :=
 GRID_METHODS := euclidean,mahalanobis,learned-weights,mutual-information,rf-proximity,lpa-guided
 
 .DEFAULT_GOAL := help

@@ -67,10 +67,15 @@ def timed(arguments: Sequence[str], *, kill_after: float | None = None) -> Run:
 
 
 def forecast(arguments: Sequence[str]) -> tuple[float, float]:
-    """Return the seconds, and the MB, that `check` says a measurement will take."""
+    """Return the seconds, and the MB, that `check` says a measurement will take.
+
+    Seconds of several decisions add up.
+    """
     command = [sys.executable, "-m", "intravar", "check", *arguments, "--json"]
     found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    return float(found["estimated_seconds"]), float(found["estimated_memory_mb"])
+    each = [found] if "estimated_seconds" in found else list(found.values())
+    seconds = sum(float(one["estimated_seconds"]) for one in each)
+    return seconds, max(float(one["estimated_memory_mb"]) for one in each)
 
 
 class _Watched:

@@ -10,7 +10,7 @@ from intravar.estimators.base import Size
 from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.measurement.rule import suggest_rule
 from intravar.preparation.check import Check, checked
-from intravar.preparation.cost import cost_of_many, estimate_cost, memory_of_learning
+from intravar.preparation.cost import estimate_cost, memory_of_learning
 from intravar.request import Request
 
 
@@ -44,7 +44,7 @@ def test_time_grows_less_than_columns_where_they_are_very_many(name: str):
 
     def seconds(p: int) -> float:
         size = Size(40_000, p, np.full(80, 500.0))
-        return cost_of_many(size, 150_000, method).seconds
+        return estimate_cost(size, method, n_patients=150_000).seconds
 
     assert seconds(64) > 2 * seconds(16)
     assert seconds(64) < seconds(580) < 4 * seconds(64)

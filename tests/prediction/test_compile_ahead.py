@@ -40,6 +40,6 @@ def test_it_is_done_once(compiled: bool, tmp_path: Path, monkeypatch: pytest.Mon
     if compiled:
         (cache / "personal_rules_kernel.fit_panels-83.py311.nbi").touch()
     compile_ahead.compile_beside.cache_clear()
-    compile_ahead.compile_beside()
+    assert compile_ahead.compile_beside() is not compiled
     compile_ahead.compile_beside()
     assert len(started) == (not compiled)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from intravar.tables import Table
     from intravar.wording import Words
 
+COMPILING = "the first measurement after installation compiles: about 10 s more, once"
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
 NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict."
 
@@ -60,8 +61,9 @@ def measure(
     publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
         publication.read_key(key)
-    compile_beside()
     with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
+        if compile_beside():
+            progress.note(COMPILING)
         settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
         try:
             found = intravar.measure(source, request, progress=progress, settings=settings)

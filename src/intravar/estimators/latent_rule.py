@@ -268,7 +268,7 @@ class LatentRule(CommonEstimator):
         other = 1.1e-5 + 3e-7 * seen + 1e-7 * (p - seen)
         # Rules of their own are drawn physician by physician, where it comes to that.
         drawn = 0.02 * len(size.panels)
-        return Work(2.0 + drawn, shared=learned, copies=8.0, held=3_000, other=other)
+        return Work(0.8 + drawn, shared=learned, copies=8.0, held=3_000, other=other)
 
     def _interval(self, level: float) -> Interval:
         low, high, error = self._reading.interval(level)

@@ -16,9 +16,11 @@ from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.bound import cell_bound
 from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions
-from intravar.prediction.held_out import half_bounds, losses_without
+from intravar.prediction.held_out import HalfBound, deal_bound, half_bounds, losses_without
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
+from intravar.prediction.trees import MOST as MOST_TREES
+from intravar.prediction.trees import ROWS_PER_TREE
 from intravar.wording import Sentence
 
 #: What measurement and publication ask of predictions, beside the scores of the method.
@@ -28,6 +30,11 @@ __all__ = ["MOST_WORDS", "Predictability", "cell_bound", "losses_without"]
 SMALL_COHORT = 4_000
 REPETITIONS = 3
 TOO_FEW = "fewer than two decisions"
+
+
+def n_deals(n_patients: int) -> int:
+    """Return how many deals are averaged: of few patients it matters into which fold they fall."""
+    return REPETITIONS if n_patients <= SMALL_COHORT else 1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -102,9 +109,7 @@ class Predictability(CommonEstimator):
     def _learn(self, observed: Observed) -> tuple[PredictionCommon, Predicted]:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
-        # Few patients: which fold they fall into matters, so that several deals are averaged.
-        deals = REPETITIONS if observed.n_patients <= SMALL_COHORT else 1
-        seeds = [self._seed_of(deal) for deal in range(deals)]
+        seeds = [self._seed_of(deal) for deal in range(n_deals(observed.n_patients))]
         return learn_predictions(observed, self.n_folds, seeds, self.n_jobs or 1)
 
     def _seed_of(self, deal: int) -> int:
@@ -129,20 +134,24 @@ class Predictability(CommonEstimator):
 
     def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
         """See :class:`intravar.estimators.base.Estimator`."""
-        bounds = half_bounds(observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1)
-        if bounds is None:
+        how = observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1
+        halves = half_bounds(*how)
+        if not halves:
             return None
-        whole, first, second = (
-            Half.placed(
-                np.where(each.n_patients >= 2, each.bound.score, np.nan),
-                each.bound.interval(LEVEL),
-                each.physician,
-                len(self.physicians_),
-                is_bound=True,
-            )
-            for each in bounds
+        # Where there is one deal, its whole is what was measured.
+        measured = deal == 0 and n_deals(observed.n_patients) == 1
+        whole = self.score_ if measured else self._placed(deal_bound(*how)).score
+        return TwoHalves(*(self._placed(each) for each in halves), whole)
+
+    def _placed(self, bound: HalfBound) -> Half:
+        """Return bounds of some patients in the places of all physicians."""
+        return Half.placed(
+            np.where(bound.n_patients >= 2, bound.bound.score, np.nan),
+            bound.bound.interval(LEVEL),
+            bound.physician,
+            len(self.physicians_),
+            is_bound=True,
         )
-        return TwoHalves(first, second, whole.score)
 
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""
@@ -159,15 +168,16 @@ class Predictability(CommonEstimator):
     def work(cls, size: Size) -> Work:
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
-        deals = REPETITIONS if n <= SMALL_COHORT else 1
         # Very many columns are passed over, few of them looked at closely.
         seen, passed = min(p, MOST_SEEN), 1e-7 * p
-        common = min(n, MOST_COMMON) * (2.7e-4 + 1.55e-5 * seen + passed)
-        personal = n * (7e-5 + 2.2e-6 * seen + passed)
+        # The more patients, the more trees, up to a limit.
+        trees = min(n, MOST_TREES * ROWS_PER_TREE * 5 // 2) * (5e-8 + 2.9e-9 * seen)
+        common = min(n, MOST_COMMON) * (trees + passed)
+        personal = n * (4.5e-5 + 1.9e-6 * seen + passed)
         other = 3.2e-5 + 1.25e-6 * seen + passed
-        folds = deals * (0.45 + common + personal + 4e-3 * len(size.panels))
+        folds = n_deals(n) * (0.4 + common + personal + 4e-3 * len(size.panels))
         # Folds are learned in threads, which wait for each other a little.
-        return Work(0.6 + 0.15 * folds, 0.85 * folds, copies=10.0, held=1_500, other=other)
+        return Work(0.3 + 0.1 * folds, 0.9 * folds, copies=10.0, held=1_500, other=other)
 
     def _interval(self, level: float) -> Interval:
         return self._bound.interval(level)

@@ -37,19 +37,20 @@ def _logistic(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _objective(Z, y, rows, theta, mean, precision):  # type: ignore[no-untyped-def]
-    """Return the log posterior, up to a constant."""
+def _objective(Z, y, rows, theta, mean, precision, chances):  # type: ignore[no-untyped-def]
+    """Return the log posterior, up to a constant; fill in g of every row, which slopes use."""
     d = Z.shape[1]
     low, high = _logistic(theta[d]), _logistic(theta[d + 1])
-    total = 0.0
     for t in range(rows.size):
-        i = rows[t]
         eta = 0.0
         for k in range(d):
-            eta += Z[i, k] * theta[k]
-        q = low + (high - low) * _logistic(eta)
+            eta += Z[rows[t], k] * theta[k]
+        chances[t] = _logistic(eta)
+    total = 0.0
+    for t in range(rows.size):
+        q = low + (high - low) * chances[t]
         q = min(max(q, EDGE), 1 - EDGE)
-        total += np.log(q) if y[i] == 1 else np.log(1 - q)
+        total += np.log(q if y[rows[t]] == 1 else 1 - q)
     for k in range(d + 2):
         for h in range(d + 2):
             total -= 0.5 * (theta[k] - mean[k]) * precision[k, h] * (theta[h] - mean[h])
@@ -57,33 +58,42 @@ def _objective(Z, y, rows, theta, mean, precision):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _slope(Z, y, rows, theta, gradient, information, jacobian):  # type: ignore[no-untyped-def]
-    """Fill in the gradient of the log-likelihood and its Fisher information."""
+def _slope(Z, y, rows, theta, chances, gradient, information, jacobian, share):  # type: ignore[no-untyped-def]
+    """Fill in the gradient of the log-likelihood and its Fisher information.
+
+    Four rows at a time, so that the information is fetched a quarter as often; every entry is
+    summed row by row all the same. `jacobian` and `share` are room for four rows.
+    """
     d = Z.shape[1]
     m = d + 2
-    gradient[:] = 0.0
-    information[:] = 0.0
+    for k in range(m):
+        gradient[k] = 0.0
+        for h in range(m):
+            information[k, h] = 0.0
     low, high = _logistic(theta[d]), _logistic(theta[d + 1])
-    for t in range(rows.size):
-        i = rows[t]
-        eta = 0.0
-        for k in range(d):
-            eta += Z[i, k] * theta[k]
-        g = _logistic(eta)
-        q = low + (high - low) * g
-        q = min(max(q, EDGE), 1 - EDGE)
-        variance = q * (1 - q)
-        steep = (high - low) * g * (1 - g)
-        for k in range(d):
-            jacobian[k] = steep * Z[i, k]
-        jacobian[d] = low * (1 - low) * (1 - g)
-        jacobian[d + 1] = high * (1 - high) * g
-        residual = (y[i] - q) / variance
+    for begin in range(0, rows.size, 4):
+        for u in range(max(0, rows.size - begin), 4):
+            for k in range(m):
+                jacobian[u, k] = share[u, k] = 0.0
+        for u in range(min(4, rows.size - begin)):
+            i, g = rows[begin + u], chances[begin + u]
+            q = low + (high - low) * g
+            q = min(max(q, EDGE), 1 - EDGE)
+            variance = q * (1 - q)
+            steep = (high - low) * g * (1 - g)
+            for k in range(d):
+                jacobian[u, k] = steep * Z[i, k]
+            jacobian[u, d] = low * (1 - low) * (1 - g)
+            jacobian[u, d + 1] = high * (1 - high) * g
+            residual = (y[i] - q) / variance
+            for k in range(m):
+                gradient[k] += residual * jacobian[u, k]
+                share[u, k] = jacobian[u, k] / variance
         for k in range(m):
-            gradient[k] += residual * jacobian[k]
-            share = jacobian[k] / variance
+            first, second, third, fourth = share[0, k], share[1, k], share[2, k], share[3, k]
             for h in range(k + 1):
-                information[k, h] += share * jacobian[h]
+                total = information[k, h] + first * jacobian[0, h] + second * jacobian[1, h]
+                information[k, h] = total + third * jacobian[2, h] + fourth * jacobian[3, h]
     for k in range(m):
         for h in range(k):
             information[h, k] = information[k, h]
@@ -142,10 +152,11 @@ def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: igno
     covariance, reached_by = np.zeros((J, m, m)), np.zeros(J)
     all_gradient, all_information = np.zeros(m), np.zeros((m, m))
     gradient, information, step, there = np.zeros(m), np.zeros((m, m)), np.zeros(m), np.zeros(m)
+    chances, jacobian, share = np.zeros(order.size), np.zeros((4, m)), np.zeros((4, m))
     for j in range(J):
         rows, here, inverse = order[start[j] : start[j + 1]], theta[j], covariance[j]
-        value = _objective(Z, y, rows, here, mean, precision)
-        _slope(Z, y, rows, here, gradient, information, there)
+        value = _objective(Z, y, rows, here, mean, precision, chances)
+        _slope(Z, y, rows, here, chances, gradient, information, jacobian, share)
         for _ in range(steps):
             _invert(information, precision, inverse)
             _newton_step(here, mean, precision, gradient, inverse, step)
@@ -153,7 +164,7 @@ def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: igno
             for _ in range(6):
                 for k in range(m):
                     there[k] = here[k] + step[k]
-                reached = _objective(Z, y, rows, there, mean, precision)
+                reached = _objective(Z, y, rows, there, mean, precision, chances)
                 if reached >= value - 1e-10:
                     moved = True
                     break
@@ -164,7 +175,7 @@ def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: igno
             for k in range(m):
                 here[k] = there[k]
             gain, value = reached - value, reached
-            _slope(Z, y, rows, here, gradient, information, there)
+            _slope(Z, y, rows, here, chances, gradient, information, jacobian, share)
             if gain < SMALL_GAIN:
                 break
         _invert(information, precision, inverse)

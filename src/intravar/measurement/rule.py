@@ -158,12 +158,15 @@ def _dependence(model: Any, prepared: Prepared, seen: IntArray, rows: IntArray) 
     place = {int(at): n for n, at in enumerate(seen)}
     points = []
     for column, name in enumerate(prepared.observed.names):
-        for value, n_patients in grid_points(x[:, column]):
-            share = usual
-            if column in place:
-                changed = known.copy()
-                changed[:, place[column]] = value
-                share = float(model.predict_proba(changed)[:, 1].mean())
+        grid = grid_points(x[:, column])
+        shares = np.full(len(grid), usual)
+        if column in place:
+            # All values of a covariate at once: every call has its price.
+            changed = np.tile(known, (len(grid), 1))
+            changed[:, place[column]] = np.repeat([value for value, _ in grid], len(known))
+            predicted = model.predict_proba(changed)[:, 1]
+            shares = predicted.reshape(len(grid), -1).mean(axis=1)
+        for (value, n_patients), share in zip(grid, shares.tolist(), strict=True):
             points.append(
                 {"covariate": name, "value": value, "share": share, "n_patients": n_patients}
             )

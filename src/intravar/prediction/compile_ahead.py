@@ -17,18 +17,24 @@ _COMPILED = "personal_rules_kernel.fit_panels-*.nbi"
 
 
 @functools.cache
-def compile_beside() -> None:
-    """Start the process once, where nothing is compiled yet and there is a processor for it."""
+def compile_beside() -> bool:
+    """Return whether there is something to compile; start the process once if so.
+
+    Where compiled code is kept elsewhere, nothing is known of it. There is no process where there
+    is no second processor for it.
+    """
     folder = Path(__file__).parents[1] / "learning" / "__pycache__"
     elsewhere = "NUMBA_CACHE_DIR" in os.environ or not os.access(folder.parent, os.W_OK)
-    if elsewhere or (os.cpu_count() or 1) < 2 or any(folder.glob(_COMPILED)):
-        return
-    subprocess.Popen(
-        [sys.executable, "-m", __name__, str(os.getpid())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    if elsewhere or any(folder.glob(_COMPILED)):
+        return False
+    if (os.cpu_count() or 1) > 1:
+        subprocess.Popen(
+            [sys.executable, "-m", __name__, str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    return True
 
 
 def compile_now() -> None:

@@ -242,7 +242,7 @@ def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> He
 
 @dataclass(frozen=True, eq=False)
 class HalfBound:
-    """The bound of some physicians, by their positions, learned from a half of their patients."""
+    """The bound of some physicians, by their positions, learned from some of their patients."""
 
     bound: Bound
     physician: IntArray
@@ -270,26 +270,33 @@ def _half_predictions(found: HeldOut, n_threads: int) -> list[tuple[FloatArray, 
     return [(expit(own), expit(pooled)) for own, pooled in scores]
 
 
-def half_bounds(
-    observed: Observed, n_folds: int, seed: int, n_threads: int = 1
-) -> tuple[HalfBound, HalfBound, HalfBound] | None:
-    """Return the bounds of all patients and of either half, by one deal into folds.
+def deal_bound(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> HalfBound:
+    """Return the bounds of all patients by one deal into folds, where a rule is learned."""
+    found = held_out(observed, n_folds, seed, n_threads)
+    with threadpool_limits(limits=1, user_api="blas"):
+        rows = np.arange(len(found.task.y))
+        return _bound(found.task, rows, found.personal, found.pooled, seed)
 
-    None where no rule is learned, or where a half holds decisions of one kind alone.
+
+def half_bounds(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> list[HalfBound]:
+    """Return the bounds of either half of the patients, by one deal into folds.
+
+    Nothing where no rule is learned, or where a half holds decisions of one kind alone.
     """
     found = held_out(observed, n_folds, seed, n_threads)
     task, y = found.task, found.task.y
     parts = (task.part, ~task.part)
     predictions = half_predictions(observed, n_folds, seed, n_threads)
     if not predictions or any(len(np.unique(y[part])) < 2 for part in parts):
-        return None
+        return []
     with threadpool_limits(limits=1, user_api="blas"):
-        whole = _bound(task, np.arange(len(y)), found.personal, found.pooled, seed)
-        first, second = (
-            _bound(task, np.flatnonzero(part), own, pooled, seed)
-            for part, (own, pooled) in zip(parts, predictions, strict=True)
+        return in_threads(
+            [
+                partial(_bound, task, np.flatnonzero(part), own, pooled, seed)
+                for part, (own, pooled) in zip(parts, predictions, strict=True)
+            ],
+            n_threads,
         )
-    return whole, first, second
 
 
 def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray, seed: int) -> HalfBound:
@@ -301,6 +308,8 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray, seed
     return HalfBound(bound, some.panels.physicians, some.panels.sizes)
 
 
+#: Trees that only tell one loss from another grow at this pace.
+PACE = 2
 #: What was learned of physicians' rates without each fold.
 _ByFold: TypeAlias = dict[int, Hyper]
 
@@ -353,7 +362,8 @@ def _predictions(task: Task, columns: BoolArray, starts: _ByFold) -> tuple[Float
     found, learned = np.empty(len(y)), {}
     for fold in range(task.n_folds):
         own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
-        score = common_trees(bins, y, code, others, task.half).crossed(bins, others, task.half)
+        trees = common_trees(bins, y, code, others, task.half, pace=PACE)
+        score = trees.crossed(bins, others, task.half)
         Z = np.column_stack([np.ones(len(y)), score])
         hyper = learn_hyper(Z, y, code, others, n_physicians, starts.get(fold))
         found[own] = fit_rules(Z, y, code, others, n_physicians, hyper).predict(Z, code, own)

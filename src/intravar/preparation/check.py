@@ -18,7 +18,7 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import REPEATS, CommonEstimator, Size
-from intravar.preparation.cost import Cost, cost_of_many, estimate_cost
+from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels, panel_sizes
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import understand_as
@@ -371,10 +371,10 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
         found,
         notes=(*found.notes, *_notes_on_sample(beyond, prepared, request)),
         panels=Panels.of(census.named, counts.n_patients, counts.n_for, request.min_panel),
-        cost=cost_of_many(
+        cost=estimate_cost(
             size,
-            beyond.n_read(size.n_covariates),
             METHODS[method],
+            n_patients=beyond.n_read(size.n_covariates),
             periods=_periods(prepared),
         ),
         beyond=beyond,

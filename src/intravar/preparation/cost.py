@@ -1,7 +1,7 @@
 """How long a measurement will take and how much memory, before it is begun.
 
-The constants were fitted on two idle processors of a server; `python -m benchmarks nation` sets
-what a measurement took beside its forecast.
+The constants are seconds of two idle processors of a server; `python -m benchmarks forecast` and
+`nation` set what measurements took beside their forecasts.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 from intravar.estimators.base import CommonEstimator, Estimator, Size, Work
-from intravar.estimators.predictability import REPETITIONS, SMALL_COHORT, Predictability
+from intravar.estimators.predictability import Predictability, n_deals
 from intravar.prediction.tasks import MOST_COMMON
 
 #: Seconds to deal a patient into a bucket, and to prepare one there, with each of their values.
@@ -25,6 +26,8 @@ READ_EACH, READ_EACH_VALUE = 1.5e-5, 1e-6
 MOST_HALVED, FEW_PATIENTS = 60_000, 4_000
 #: What half of the patients teach takes so much of what all of them take.
 HALVES_MORE = 0.4
+#: Seconds in which libraries are loaded, and how many more if their modules are not kept compiled.
+START, UNKEPT = 2.4, 3.5
 #: Memory of the interpreter and its libraries, of a process that reads, and of its values, in MB.
 BASE_MB = 420.0
 READER_MB, READER_VALUE_MB = 350.0, 0.5
@@ -53,6 +56,12 @@ def pace() -> float:
     return float(np.median(taken)) / USUAL_PACE
 
 
+def loading() -> float:
+    """Return by how many seconds libraries are loaded more slowly here than usual."""
+    # Where PYTHONDONTWRITEBYTECODE is set, every command compiles them anew.
+    return 0.0 if np.__cached__ and Path(np.__cached__).exists() else UNKEPT
+
+
 @dataclass(frozen=True)
 class Cost:
     """What a measurement takes."""
@@ -62,7 +71,7 @@ class Cost:
 
     def here(self) -> Cost:
         """Return what it takes on this machine, as it is now."""
-        return replace(self, seconds=self.seconds * pace())
+        return replace(self, seconds=(self.seconds + loading()) * pace())
 
     def in_words(self) -> str:
         """Say it in a line.
@@ -83,47 +92,36 @@ class Cost:
 
 
 def estimate_cost(
-    size: Size, method: type[Estimator] | None, *, periods: Sequence[int] = ()
+    size: Size,
+    method: type[Estimator] | None,
+    *,
+    n_patients: int = 0,
+    periods: Sequence[int] = (),
 ) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting.
 
-    If periods are compared, given by their patients, the method is fitted once more, with the
-    period as a covariate, and the noise of each is taken apart.
+    Of a large table `size` is that of the sample, and all `n_patients` are read by what it taught.
+    If periods are compared, given by their patients in the sample, the method is fitted once more,
+    with the period as a covariate, the noise of each is taken apart, and everybody is read twice.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
-    # The method measures the whole and both halves; noise is taken apart on the way.
-    once = _in_one_thread(size)
     if method is Predictability:
         # Halves are read by what the whole taught, and serve noise as well.
         more = HALVES_MORE * own
     else:
         halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
-        more = (3 if n <= FEW_PATIENTS else 1) * halves + (1 + HALVES_MORE) * once
-    seconds = own + more + _around(n, p) + _of_periods(size, method, periods)
-    return Cost(float(seconds), _memory_mb(size, method))
-
-
-def cost_of_many(
-    size: Size, n_patients: int, method: type[Estimator], *, periods: Sequence[int] = ()
-) -> Cost:
-    """Estimate what it takes to learn from a sample of a size and to read all other patients.
-
-    Periods are given by their patients in the sample; with them everybody is read twice.
-    """
-    n, p = size.n_patients, size.n_covariates
-    own = time_of_fit(size, method)
-    if method is Predictability:
-        more = HALVES_MORE * own
-    else:
-        some = _of(size, min(n, MOST_COMMON))
-        more = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
-        more += (1 + HALVES_MORE) * _in_one_thread(some)
-    learned = own + more + _around(n, p) + _of_periods(size, method, periods)
-    processors = os.cpu_count() or 1
-    others = (2 if periods else 1) * time_of_others(size, n_patients, method)
-    readers = processors * (READER_MB + READER_VALUE_MB * p)
-    return Cost(float(learned + others), _memory_mb(size, method) + readers)
+        some = _of(size, min(n, MOST_COMMON)) if n_patients else size
+        more = (3 if n <= FEW_PATIENTS else 1) * halves + _time_of_noise(some)
+    seconds = own + more + _around(n, p)
+    if periods:
+        seconds += time_of_fit(Size(n, p + 1, size.panels), method)
+        seconds += sum(_time_of_noise(_of(size, count)) for count in periods)
+    memory_mb = _memory_mb(size, method)
+    if n_patients and method is not None:
+        seconds += (2 if periods else 1) * time_of_others(size, n_patients, method)
+        memory_mb += (os.cpu_count() or 1) * (READER_MB + READER_VALUE_MB * p)
+    return Cost(float(seconds), memory_mb)
 
 
 def time_of_others(size: Size, n_patients: int, method: type[Estimator]) -> float:
@@ -139,22 +137,10 @@ def time_of_fit(size: Size, method: type[Estimator] | None) -> float:
     return work.alone + work.shared / min(2, os.cpu_count() or 1)
 
 
-def _in_one_thread(size: Size) -> float:
-    """Return the seconds in which predictions are learned beside a method."""
+def _time_of_noise(size: Size) -> float:
+    """Return the seconds in which noise is taken apart: one deal of predictions, one thread."""
     work = Predictability.work(size)
-    return work.alone + work.shared
-
-
-def _of_periods(size: Size, method: type[Estimator] | None, periods: Sequence[int]) -> float:
-    """Return the seconds of one more fit, with the period, and of the noise of each period."""
-    if not periods:
-        return 0.0
-    parts = [_of(size, count) for count in periods]
-    deals = [REPETITIONS if part.n_patients <= SMALL_COHORT else 1 for part in parts]
-    # Patients are dealt into folds once where noise is all that is asked for.
-    apart = sum(_in_one_thread(part) / n for part, n in zip(parts, deals, strict=True))
-    known = Size(size.n_patients, size.n_covariates + 1, size.panels)
-    return time_of_fit(known, method) + (1 + HALVES_MORE) * apart
+    return (1 + HALVES_MORE) * (work.alone + work.shared) / n_deals(size.n_patients)
 
 
 def _of(size: Size, n_patients: int) -> Size:
@@ -164,8 +150,8 @@ def _of(size: Size, n_patients: int) -> Size:
 
 
 def _around(n_patients: int, n_covariates: int) -> float:
-    """Return the seconds of the rule, the diagnostics, reasons not recorded and writing."""
-    return float(4.0 + 5e-5 * min(n_patients, 30_000) * np.sqrt(n_covariates))
+    """Return the seconds of loading, the rule, diagnostics, reasons not recorded and writing."""
+    return float(START + 1.2 + 4e-5 * min(n_patients, 30_000) * np.sqrt(n_covariates))
 
 
 def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[float, float]:
