@@ -48,7 +48,7 @@ class CostSource(Protocol):
     def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
         """Yield, block by block, all pairs with ``2 cost <= limit[first] + limit[second]``.
 
-        With ``rows`` only pairs that involve one of these patients; a pair may then come twice.
+        With ``rows`` only pairs that involve one of these patients; a pair may come twice.
         """
 
 
@@ -66,15 +66,14 @@ def grid_unit(distances_from_first: FloatArray) -> float:
     return float(np.ldexp(1.0, int(exponent) - GRID_BITS))
 
 
-def _tiles(n: int, rows: IntArray | None) -> Iterator[tuple[IntArray | slice, int, int]]:
-    """Yield what to select as rows, the number of the first row (or -1) and of the first column."""
+def _tiles(n: int, rows: IntArray | None) -> Iterator[tuple[IntArray, int]]:
+    """Yield rows and the first column beside them: of all pairs one side, of chosen rows both."""
     if rows is None:
-        for start, stop in row_blocks(n):
-            yield slice(start, stop), start, start
+        yield from ((np.arange(start, stop), start) for start, stop in row_blocks(n))
         return
     height = max(1, BLOCK_ENTRIES // n)
     for start in range(0, len(rows), height):
-        yield rows[start : start + height], -1, 0
+        yield rows[start : start + height], 0
 
 
 class BlockCosts:
@@ -106,11 +105,22 @@ class BlockCosts:
         """Yield all pairs with ``2 cost <= limit[first] + limit[second]``."""
         limits = doubled_limits * (self._unit / 2.0)
         padded = limits + self._unit
-        everyone = np.arange(self.n)
-        for chosen, first_row, first_column in _tiles(self.n, rows):
-            block = self._distances.block(everyone[chosen], first_column)
+        for chosen, first_column in _tiles(self.n, rows):
+            block = self._distances.block(chosen, first_column)
             close = block <= padded[chosen, None] + limits[None, first_column:]
-            yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
+            yield self._exact(doubled_limits, close, chosen, first_column)
+
+    def _exact(
+        self, doubled_limits: IntArray, close: NDArray[np.bool_], rows: IntArray, first_column: int
+    ) -> Edges:
+        """Keep the marked pairs that meet the limits in whole numbers, the smaller first."""
+        row, column = np.nonzero(close)
+        row, column = rows[row], column + first_column
+        apart = row != column
+        first, second = np.minimum(row, column)[apart], np.maximum(row, column)[apart]
+        cost = self.cost(first, second)
+        within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
+        return Edges(first[within], second[within], cost[within])
 
 
 class PointCosts(BlockCosts):
@@ -152,31 +162,9 @@ class PointCosts(BlockCosts):
         # Bounds the rounding of the product: its terms never exceed the largest factors' product.
         terms = np.abs(left).max(axis=0) @ np.abs(right).max(axis=1)
         slack = 4.0 * left.shape[1] * np.finfo(np.float64).eps * float(terms)
-        for chosen, first_row, first_column in _tiles(self.n, rows):
+        for chosen, first_column in _tiles(self.n, rows):
             close = left[chosen] @ right[:, first_column:] <= slack
-            yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
-
-
-def _exact(
-    source: CostSource,
-    doubled_limits: IntArray,
-    close: NDArray[np.bool_],
-    chosen: IntArray | slice,
-    first_row: int,
-    first_column: int,
-) -> Edges:
-    """Keep the marked pairs that meet the limits in whole numbers, the smaller position first."""
-    flat = np.flatnonzero(close)
-    row, column = np.divmod(flat, close.shape[1])
-    column += first_column
-    row = row + first_row if isinstance(chosen, slice) else chosen[row]
-    # Above the diagonal each pair comes once; selected rows see both sides of it.
-    distinct = row < column if isinstance(chosen, slice) else row != column
-    first = np.minimum(row, column)[distinct]
-    second = np.maximum(row, column)[distinct]
-    cost = source.cost(first, second)
-    within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
-    return Edges(first[within], second[within], cost[within])
+            yield self._exact(doubled_limits, close, chosen, first_column)
 
 
 def tie_breaker(first: IntArray, second: IntArray) -> IntArray:
