@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from intravar.arrays import FloatArray, IntArray
@@ -107,24 +106,17 @@ class BlockCosts:
         padded = limits + self._unit
         for chosen, first_column in _tiles(self.n, rows):
             block = self._distances.block(chosen, first_column)
-            close = block <= padded[chosen, None] + limits[None, first_column:]
-            yield self._exact(doubled_limits, close, chosen, first_column)
-
-    def _exact(
-        self, doubled_limits: IntArray, close: NDArray[np.bool_], rows: IntArray, first_column: int
-    ) -> Edges:
-        """Keep the marked pairs that meet the limits in whole numbers, the smaller first."""
-        row, column = np.nonzero(close)
-        row, column = rows[row], column + first_column
-        apart = row != column
-        first, second = np.minimum(row, column)[apart], np.maximum(row, column)[apart]
-        cost = self.cost(first, second)
-        within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
-        return Edges(first[within], second[within], cost[within])
+            row, column = np.nonzero(block <= padded[chosen, None] + limits[None, first_column:])
+            row, column = chosen[row], column + first_column
+            apart = row != column
+            first, second = np.minimum(row, column)[apart], np.maximum(row, column)[apart]
+            cost = self.cost(first, second)
+            within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
+            yield Edges(first[within], second[within], cost[within])
 
 
 class PointCosts(BlockCosts):
-    """Costs from points in a Euclidean space: trees and products find near pairs."""
+    """Costs from points in a Euclidean space: a tree finds the nearest."""
 
     def __init__(self, distances: PointDistances) -> None:
         super().__init__(distances)
@@ -145,26 +137,6 @@ class PointCosts(BlockCosts):
             np.concatenate([first[other], chain[:-1], chain[:-2]]),
             np.concatenate([second[other], chain[1:], chain[2:]]),
         )
-
-    def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
-        """Yield all pairs with ``2 cost <= limit[first] + limit[second]``.
-
-        With r the limits as radii, |x - y| <= r + s is  (|x|^2 - r^2) + (|y|^2 - s^2) - 2 (x.y + r
-        s) <= 0: one matrix product finds the pairs, and the exact comparison follows on the few
-        survivors.
-        """
-        radii = doubled_limits * (self._unit / 2.0) + self._unit
-        centred = self._points - self._points.mean(axis=0)
-        constant = (centred**2).sum(axis=1) - radii**2
-        ones = np.ones(self.n)
-        left = np.column_stack([-2.0 * centred, -2.0 * radii, constant, ones])
-        right = np.column_stack([centred, radii, ones, constant]).T.copy()
-        # Bounds the rounding of the product: its terms never exceed the largest factors' product.
-        terms = np.abs(left).max(axis=0) @ np.abs(right).max(axis=1)
-        slack = 4.0 * left.shape[1] * np.finfo(np.float64).eps * float(terms)
-        for chosen, first_column in _tiles(self.n, rows):
-            close = left[chosen] @ right[:, first_column:] <= slack
-            yield self._exact(doubled_limits, close, chosen, first_column)
 
 
 def tie_breaker(first: IntArray, second: IntArray) -> IntArray:

@@ -13,9 +13,8 @@ import pytest
 import intravar.study.report.page as report_writing
 from intravar.cli import main
 from intravar.errors import InputError
-from intravar.study.benchmark.run import Study
 from intravar.study.report import FORMATS, write_report
-from intravar.study.report.stored_results import read_results
+from intravar.study.results import read_study
 from intravar.study.tables.grids import latex_table, latex_text
 from study.report.conftest import SCRIPT
 from study.report.made_results import make_results
@@ -63,9 +62,7 @@ def test_benchmark_ends_with_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = make_results(tmp_path / "results")
-    results = read_results(folder)
-    study = Study(folder, results.scores, results.runs, dict(results.tables))
-    monkeypatch.setattr("intravar.benchmark", lambda *_, **__: study)
+    monkeypatch.setattr("intravar.benchmark", lambda *_, **__: read_study(folder))
     assert run("benchmark", "score2", "--out", str(folder)) == 0
     last = capsys.readouterr().out.strip().splitlines()[-1]
     assert last == f"report: {folder / 'report.html'}"
@@ -131,7 +128,7 @@ def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.Mon
 
 
 def test_latex_is_escaped_and_holds_the_papers_figures(score2_folder: Path) -> None:
-    text = latex_table(read_results(score2_folder).grid("score2_groups"))
+    text = latex_table(read_study(score2_folder).grid("score2_groups"))
     assert text.count(r"\quad paper") == 9
     assert r"Euclidean & " in text
     assert text.count("{tabular}") == 2

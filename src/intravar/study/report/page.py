@@ -21,7 +21,7 @@ from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import Figure, figures_of
 from intravar.study.report.figures.marks import NARROW, WIDE, looks_of_study
 from intravar.study.report.findings import findings
-from intravar.study.report.stored_results import Results, read_results
+from intravar.study.results import Study, read_study
 from intravar.study.tables import FIGURE_TABLES
 from intravar.study.tables.grids import latex_table, number_text
 
@@ -29,7 +29,7 @@ from intravar.study.tables.grids import latex_table, number_text
 _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
 
 
-def study_page(results: Results) -> str:
+def study_page(results: Study) -> str:
     """Return the report as one HTML page."""
     shown = figures_of(results)
     physicians = {name: results.physicians(name) for name in results.conditions}
@@ -61,7 +61,7 @@ def study_page(results: Results) -> str:
     return render_html("intravar.study.report", "study", content, filters=filters, looks=looks)
 
 
-def _section(results: Results, figure: Figure) -> dict[str, Any]:
+def _section(results: Study, figure: Figure) -> dict[str, Any]:
     grids = [results.grid(name) for name in figure.tables if name in results.tables]
     # The size grid resamples its draws: its bars are about all of them.
     means = [grid.draws for grid in grids if grid.has_paper]
@@ -75,7 +75,7 @@ def _section(results: Results, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, Any]:
+def _condition(results: Study, name: str, told: dict[str, Any]) -> dict[str, Any]:
     """Return what the manifest says of a condition, with what its first cohort realised.
 
     A folder may hold conditions of earlier runs, which the last run's manifest does not name.
@@ -93,7 +93,7 @@ def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, A
     }
 
 
-def configuration_hash(results: Results) -> str:
+def configuration_hash(results: Study) -> str:
     """Return a fingerprint of what was run: conditions, seeds, methods and their parameters."""
     manifest = results.manifest
     chosen = [manifest["data_generating_mechanisms"], manifest["methods"]]
@@ -144,7 +144,7 @@ def write_report(
         raise InputError(
             f"PNG and PDF need {', '.join(missing)}; get it with: pip install 'intravar[files]'"
         )
-    results = read_results(folder)
+    results = read_study(folder)
     made: dict[str, bytes] = {}
     if "html" in chosen:
         made["report.html"] = study_page(results).encode()

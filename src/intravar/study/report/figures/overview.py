@@ -9,7 +9,7 @@ from typing import NamedTuple
 from intravar.documents.charts import Drawing, label_lines
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures.marks import NARROW
-from intravar.study.report.stored_results import Results
+from intravar.study.results import Study
 
 #: Pixels: height of the little sketches, between cards, from line to line.
 _GLYPH, _GAP, _LINE = 62, 26, 15
@@ -28,7 +28,7 @@ class Sketch(NamedTuple):
     words: tuple[Point, ...] = ()
 
 
-def overview(results: Results, width: int) -> Drawing:
+def overview(results: Study, width: int) -> Drawing:
     """Plot the five steps from patients to scores."""
     cards = overview_cards(results)
     narrow = width == NARROW
@@ -54,11 +54,11 @@ def overview(results: Results, width: int) -> Drawing:
     return drawing
 
 
-def _condition(results: Results) -> str:
+def _condition(results: Study) -> str:
     return "score2" if results.has("score2") else results.conditions[0]
 
 
-def overview_cards(results: Results) -> list[tuple[str, str]]:
+def overview_cards(results: Study) -> list[tuple[str, str]]:
     """Return heading and text of every step, with the numbers of a condition."""
     rows = results.of(_condition(results), [ORACLE])
     cohort = results.method_details(_condition(results), "cohort")
@@ -82,7 +82,7 @@ def overview_cards(results: Results) -> list[tuple[str, str]]:
     ]
 
 
-def overview_in_words(results: Results) -> str:
+def overview_in_words(results: Study) -> str:
     """Return the steps of the overview."""
     return "Diagram of five steps. " + " ".join(
         f"{number}. {heading}: {text}"
@@ -120,7 +120,7 @@ def _arrow(
     drawing.mark(end, "", radius=3.5, colour="soft", shape=shape)
 
 
-def _sketches(results: Results, width: float) -> Iterator[Sketch]:
+def _sketches(results: Study, width: float) -> Iterator[Sketch]:
     """Yield the sketches of the five steps, each _GLYPH pixels high."""
     bells = []
     for number in range(9):
