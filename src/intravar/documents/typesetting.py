@@ -15,7 +15,13 @@ from intravar.documents.colours import FONT
 from intravar.errors import InputError, unknown_name
 
 #: By format the packages that make it. Pictures in a text are drawn by typst as well.
-NEEDED = {"html": (), "pdf": ("typst",), "xlsx": ("xlsxwriter",), "docx": ("docx", "typst")}
+NEEDED = {
+    "html": (),
+    "pdf": ("typst",),
+    "png": ("typst",),
+    "xlsx": ("xlsxwriter",),
+    "docx": ("docx", "typst"),
+}
 #: What these packages are called where they are installed from.
 _CALLED = {"docx": "python-docx"}
 

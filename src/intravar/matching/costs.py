@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.spatial import KDTree
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.matching.distances import (
     BLOCK_ENTRIES,
     PanelDistances,
@@ -31,6 +31,10 @@ class Edges(NamedTuple):
     first: IntArray
     second: IntArray
     cost: IntArray
+
+    def take(self, chosen: BoolArray | IntArray) -> "Edges":
+        """Select some pairs."""
+        return Edges(*(each[chosen] for each in self))
 
 
 class CostSource(Protocol):
@@ -112,7 +116,7 @@ class BlockCosts:
             first, second = np.minimum(row, column)[apart], np.maximum(row, column)[apart]
             cost = self.cost(first, second)
             within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
-            yield Edges(first[within], second[within], cost[within])
+            yield Edges(first, second, cost).take(within)
 
 
 class PointCosts(BlockCosts):
@@ -192,4 +196,4 @@ class TiedPairs:
             cost = tie_breaker(first, second)
             within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
             within &= chosen[first] | chosen[second]
-            yield Edges(first[within], second[within], cost[within])
+            yield Edges(first, second, cost).take(within)

@@ -107,10 +107,11 @@ class LeafDistances:
         ones = np.ones(column.size, dtype=np.uint16)
         shape = (self.n, width * self._trees)
         self._leaves = sparse.csr_array((ones, column.ravel(), starts), shape=shape)
+        self._patients = self._leaves.T.tocsr()
 
     def block(self, rows: IntArray, first_column: int) -> FloatArray:
         """See :class:`PanelDistances`."""
-        shared = (self._leaves[rows] @ self._leaves[first_column:].T).toarray()
+        shared = (self._leaves[rows] @ self._patients).toarray()[:, first_column:]
         return np.asarray((self._trees - shared) / self._trees)
 
     def pairs(self, first: IntArray, second: IntArray) -> FloatArray:

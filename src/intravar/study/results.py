@@ -18,7 +18,7 @@ from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import CONSTANT, ORACLE, SCORE_SCHEMA
 from intravar.study.simulation.conditions import Condition, all_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES
-from intravar.study.tables.grids import Grid, make_grid
+from intravar.study.tables.grids import Grid, make_grid, method_label
 
 #: What a folder must hold to be the results of a study.
 _NEEDED = (
@@ -113,10 +113,8 @@ class Study:
 
     def label(self, method: str) -> str:
         """Return the name of a method as people read it."""
-        if method in (ORACLE, CONSTANT):
-            return method.capitalize()
-        if method in METHODS:
-            return METHODS[method].label
+        if method in METHODS or method in (ORACLE, CONSTANT):
+            return method_label(method)
         return str(self._described.get(method, {}).get("label", method))
 
     def labels(self, methods: list[str]) -> list[str]:

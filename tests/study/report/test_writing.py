@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import intravar.study.report.page as report_writing
 from intravar.cli import main
 from intravar.errors import InputError
 from intravar.study.report import FORMATS, write_report
@@ -121,8 +120,8 @@ def test_unknown_formats() -> None:
 
 
 def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report_writing, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'intravar\[files\]'"):
+    monkeypatch.setattr("intravar.documents.typesetting.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r'png needs typst.*pip install "intravar\[files\]"'):
         write_report(score2_folder, ["html", "png"])
     assert write_report(score2_folder) == [score2_folder / "report.html"]
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from markupsafe import Markup
 
 from intravar.documents.colours import on_paper
 from intravar.documents.html import render_html, script_json
-from intravar.documents.typesetting import drawn, parse_formats
-from intravar.errors import InputError
+from intravar.documents.typesetting import check_packages, drawn, parse_formats
 from intravar.ledger import Ledger
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import Figure, figures_of
@@ -110,11 +108,6 @@ FORMATS = {
 }
 
 
-def missing_packages() -> list[str]:
-    """Return the packages that figures as PNG or PDF need and that are not installed."""
-    return [name for name in ("typst",) if find_spec(name) is None]
-
-
 def write_report(
     folder: str | os.PathLike[str], formats: str | Sequence[str] = "html"
 ) -> list[Path]:
@@ -140,10 +133,7 @@ def write_report(
         If the folder does not hold results, a file is damaged or a package is missing.
     """
     chosen = parse_formats(formats, FORMATS)
-    if {"png", "pdf"} & set(chosen) and (missing := missing_packages()):
-        raise InputError(
-            f"PNG and PDF need {', '.join(missing)}; get it with: pip install 'intravar[files]'"
-        )
+    check_packages(name for name in chosen if name in ("png", "pdf"))
     results = read_study(folder)
     made: dict[str, bytes] = {}
     if "html" in chosen:

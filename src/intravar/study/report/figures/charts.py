@@ -58,23 +58,23 @@ def cross_deltas(results: Study, width: int) -> Plot:
 
 
 def cross_in_words(results: Study) -> str:
-    """Return median and range of every method's deltas."""
+    """Return median and range of every method's deltas over conditions."""
     rows = condition_deltas(results)
-    listed = []
-    for label, own in _by_label(marks.defined(rows, "first"), "first").items():
-        low, middle, high = map(marks.signed, (min(own), float(np.median(own)), max(own)))
-        listed.append(f"{label} {middle} ({low} to {high})")
-    return (
-        f"Distribution of mean deltas over {rows['condition'].n_unique()} conditions, median and "
-        f"range: {'; '.join(listed)}."
-    )
+    number = rows["condition"].n_unique()
+    told = _spread_in_words(marks.defined(rows, "first"), "first")
+    return f"Distribution of mean deltas over {number} conditions, {told}."
 
 
-def _by_label(rows: Rows, value: str) -> dict[str, list[float]]:
+def _spread_in_words(rows: Rows, value: str) -> str:
+    """Return median and range of every method's values."""
     found: dict[str, list[float]] = {}
     for row in rows:
         found.setdefault(row["label"], []).append(row[value])
-    return found
+    listed = []
+    for label, own in found.items():
+        low, middle, high = map(marks.signed, (min(own), float(np.median(own)), max(own)))
+        listed.append(f"{label} {middle} ({low} to {high})")
+    return f"median and range: {'; '.join(listed)}"
 
 
 def by_window(results: Study, width: int) -> Plot:
@@ -213,16 +213,10 @@ def _size_curve(plot: Plot, results: Study, own: Rows, sizes: list[int], method:
 
 
 def grid_in_words(results: Study) -> str:
-    """Return the range of every method's deltas over the grid."""
+    """Return median and range of every method's deltas over the grid."""
     rows = _grid_rows(results)
-    listed = [
-        f"{label} from {marks.signed(min(own))} to {marks.signed(max(own))}"
-        for label, own in _by_label(rows, "value").items()
-    ]
-    cells = len({row["condition"] for row in rows})
-    return (
-        f"Curves of mean delta over {cells} sizes of cohort. Range per method: {'; '.join(listed)}."
-    )
+    sizes = len({row["condition"] for row in rows})
+    return f"Curves of mean delta over {sizes} sizes of cohort, {_spread_in_words(rows, 'value')}."
 
 
 # --- how well the true discordance is recovered ---
