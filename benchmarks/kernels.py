@@ -171,16 +171,8 @@ def _average_rows(Z, rows, weights, spreads, low, high):  # type: ignore[no-unty
     return (low + (high - low) * g).mean(axis=1)
 
 
-def _count_shared(rows, by_tree, first):  # type: ignore[no-untyped-def]
-    total = np.zeros((len(rows), by_tree.shape[1] - first), np.uint16)
-    for tree, leaves in enumerate(by_tree[:, first:]):
-        total += rows[:, tree, None] == leaves
-    return total
-
-
 NUMPY: dict[str, Callable[..., Any]] = {
     "score_rows": _score_rows,
     "predict_rows": _predict_rows,
     "average_rows": _average_rows,
-    "_count_shared": _count_shared,
 }

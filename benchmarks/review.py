@@ -20,7 +20,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.measurement.pairs import AlikeScale, pairs_to_review
 from intravar.observed import Observed
 from intravar.review.design import Design, draw_pairs
-from intravar.review.estimate import Estimate, counted, counted_by, estimate, pooled_estimates
+from intravar.review.estimate import Estimate, Kind, counted_by, estimate, pooled_estimates
 from intravar.seeds import stream
 from intravar.study.cohort import Truth
 from intravar.study.simulation.conditions import conditions_of
@@ -154,7 +154,9 @@ def one_draw(name: str, number: int, n_pairs: int) -> Drawn:
 
     def estimated(reviewer: Reviewer) -> tuple[Estimate, FloatArray]:
         judged = reviewer.judge(truth.comparable[at], random).astype(np.float64)
-        kinds = counted(judged, np.ones(len(at)), different[at])
+        kinds = [
+            Kind.of(judged[own], np.ones(own.sum())) for own in (different[at], ~different[at])
+        ]
         return estimate(record, *kinds, len(first)), judged
 
     perfect, judged = estimated(Reviewer())

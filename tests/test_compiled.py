@@ -69,7 +69,7 @@ def latent_rule() -> intravar.LatentRule:
         (lambda: intravar.Predictability(n_folds=3), 48, 0.005, ()),
         # So many patients that rules of their own compete.
         (latent_rule, 160, 1e-7, ("intravar.latent.", "intravar.learning.boosted_trees.")),
-        (intravar.estimators.RFProximity, 48, 1e-12, ("intravar.matching.distances.",)),
+        (intravar.estimators.RFProximity, 48, 1e-12, ("intravar.matching.assignment.",)),
         (lambda: intravar.estimators.LPAGuided(n_init=1), 48, 1e-12, ()),
     ],
 )

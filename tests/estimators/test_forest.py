@@ -5,17 +5,18 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from intravar.errors import InputError
-from intravar.estimators.rf_proximity import ForestSettings, grow_forest
+from intravar.estimators.rf_proximity import RFProximity, grow_forest
 
 
-def assert_same(x, y, asked, n_jobs=None):
+def assert_same(x, y, n_trees, n_jobs=None):
+    asked = RFProximity(n_trees=n_trees)
     forest = RandomForestClassifier(
         n_estimators=asked.n_trees,
         max_depth=asked.max_depth,
         min_samples_leaf=max(asked.min_leaf, int(asked.min_leaf_share * len(x))),
         random_state=asked.random_state,
     ).fit(x, y)
-    found = grow_forest(x, y, asked, n_jobs)
+    found = grow_forest(x, y, n_trees, n_jobs=n_jobs)
     assert np.array_equal(found.leaves, forest.apply(x))
     assert np.array_equal(found.importances, forest.feature_importances_)
 
@@ -25,8 +26,8 @@ def test_a_narrow_unit_changes_nothing():
     random = np.random.default_rng(3)
     x = random.normal(size=(300, 3))
     y = (x[:, 0] > 0).astype(np.int8)
-    wide = grow_forest(x * 2.0**10, y, ForestSettings(20))
-    narrow = grow_forest(x * 2.0**-40, y, ForestSettings(20))
+    wide = grow_forest(x * 2.0**10, y, 20)
+    narrow = grow_forest(x * 2.0**-40, y, 20)
     assert np.array_equal(wide.leaves, narrow.leaves)
     assert np.array_equal(wide.importances, narrow.importances)
 
@@ -34,7 +35,7 @@ def test_a_narrow_unit_changes_nothing():
 @pytest.mark.parametrize("decided", [0, 1])
 def test_one_decision_alone_grows_no_tree(decided):
     x = np.random.default_rng(0).normal(size=(80, 3))
-    assert_same(x, np.full(80, decided, dtype=np.int8), ForestSettings(5))
+    assert_same(x, np.full(80, decided, dtype=np.int8), 5)
 
 
 def test_threads_change_nothing():
@@ -42,10 +43,10 @@ def test_threads_change_nothing():
     x = random.normal(size=(500, 4)) * 10
     y = (x[:, 0] + random.normal(size=500) > 0).astype(np.int8)
     for n_jobs in (1, 2, 5):
-        assert_same(x, y, ForestSettings(11), n_jobs)
+        assert_same(x, y, 11, n_jobs)
 
 
 @pytest.mark.parametrize("asked", [{"n_trees": 0}, {"max_depth": 0}, {"min_leaf": 0}])
 def test_impossible_forests_are_refused(asked):
     with pytest.raises(InputError, match="must be at least 1"):
-        grow_forest(np.eye(4), np.array([0, 1, 0, 1], dtype=np.int8), ForestSettings(**asked))
+        grow_forest(np.eye(4), np.array([0, 1, 0, 1], dtype=np.int8), **asked)

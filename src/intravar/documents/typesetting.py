@@ -16,7 +16,13 @@ from intravar.documents.colours import FONT
 from intravar.errors import InputError, unknown_name
 
 #: By format the packages that make it. Pictures in a text are drawn by typst as well.
-NEEDED = {"html": (), "pdf": ("typst",), "xlsx": ("xlsxwriter",), "docx": ("docx", "typst")}
+NEEDED = {
+    "html": (),
+    "pdf": ("typst",),
+    "png": ("typst",),
+    "xlsx": ("xlsxwriter",),
+    "docx": ("docx", "typst"),
+}
 #: Fixed timestamp: the same content gives the same file.
 CREATED = datetime.datetime(2000, 1, 1)
 #: What these packages are called where they are installed from.

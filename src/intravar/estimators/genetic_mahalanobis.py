@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import IntArray
 from intravar.estimators.base import Size, Work, growing, pairing
 from intravar.estimators.matching import Comparison, MatchingEstimator
-from intravar.learning.balance import BalanceSearch, search_balance
+from intravar.learning.balance import search_balance
 from intravar.matching.distances import PointDistances, covariance, mahalanobis_points
 from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
@@ -19,6 +20,7 @@ from intravar.wording import Sentence
 SEARCHES = 30
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GeneticMahalanobis(MatchingEstimator):
     """Gives each patient its nearest other patient, who may serve many.
 
@@ -59,25 +61,11 @@ class GeneticMahalanobis(MatchingEstimator):
     idea = Sentence("gives each {case} the nearest other one, who may serve many; weights cancel")
     supervised = True
     # Part of the method, not a choice: it pairs with replacement.
-    strategy: Strategy = "nearest"
-
-    weights_: FloatArray
-    search_: BalanceSearch | None
-
-    def __init__(
-        self,
-        *,
-        search: bool = False,
-        generations: int = 10,
-        caliper: float = 0.25,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.search = search
-        self.generations = generations
-        self.caliper = caliper
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    strategy: Strategy = field(default="nearest", init=False)
+    search: bool = False
+    generations: int = 10
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def _comparison(self, observed: Observed) -> Comparison:
         z = observed.standardised

@@ -97,25 +97,20 @@ class MatchingEstimator(Estimator):
                 "discordant": discordant,
             }
         )
-        n_discordant = np.bincount(of_physician, discordant, minlength=len(pairings))
+        counted = np.bincount(of_physician, discordant, minlength=len(pairings))
+        self._n_discordant = counted.astype(np.int64)
         self.score_ = np.full(len(pairings), np.nan)
-        np.divide(n_discordant, self.n_pairs_, out=self.score_, where=self.n_pairs_ > 0)
+        np.divide(counted, self.n_pairs_, out=self.score_, where=self.n_pairs_ > 0)
         self.reason_ = [
             None if pairs else (TOO_FEW_PATIENTS if patients < 2 else NO_PAIR)
             for pairs, patients in zip(self.n_pairs_, self.n_patients_, strict=True)
         ]
-        self.attrition_ = self._attrition(pairings)
-
-    def _attrition(self, pairings: list[Pairing]) -> pl.DataFrame:
-        counts = np.array(
-            [np.bincount(pairing.status, minlength=len(Status)) for pairing in pairings]
-        )
-        return pl.DataFrame(
-            {
-                "physician": self._named,
-                "n_patients": self.n_patients_,
-                **{status.name.lower(): counts[:, status] for status in Status},
-            }
+        became = {
+            status.name.lower(): np.array([pairing.count(status) for pairing in pairings])
+            for status in Status
+        }
+        self.attrition_ = pl.DataFrame(
+            {"physician": self._named, "n_patients": self.n_patients_, **became}
         )
 
     def _panel_of_pair(self) -> IntArray:
@@ -127,8 +122,7 @@ class MatchingEstimator(Estimator):
         table = self.pairs_.select(
             pl.Series("panel", self._panel_of_pair()), *list(PAIR_SCHEMA)[1:]
         )
-        discordant = np.rint(np.nan_to_num(self.score_) * self.n_pairs_).astype(np.int64)
-        return Pairs(self.n_pairs_, discordant, table, self.caliper_, self.attrition_)
+        return Pairs(self.n_pairs_, self._n_discordant, table, self.caliper_, self.attrition_)
 
     @classmethod
     def work(cls, size: Size) -> Work:
@@ -136,26 +130,15 @@ class MatchingEstimator(Estimator):
         return Work(scanning(size) + pairing(size))
 
     def _interval(self, level: float) -> Interval:
-        of_physician = self._panel_of_pair()
-        return pair_interval(
-            of_physician,
-            self.pairs_["first"].to_numpy(),
-            self.pairs_["second"].to_numpy(),
-            self.pairs_["discordant"].to_numpy(),
-            len(self.physicians_),
-            level,
-        )
+        columns = (self.pairs_[name].to_numpy() for name in ("first", "second", "discordant"))
+        return pair_interval(self._panel_of_pair(), *columns, len(self.physicians_), level)
 
     def _profile_columns(self) -> dict[str, Any]:
         return {
             "n_pairs": self.n_pairs_,
-            "n_discordant": np.rint(np.nan_to_num(self.score_) * self.n_pairs_).astype(np.int64),
+            "n_discordant": self._n_discordant,
             "caliper": pl.Series(self.caliper_).fill_nan(None),
-            **{
-                column: self.attrition_[column]
-                for column in self.attrition_.columns
-                if column not in ("physician", "n_patients")
-            },
+            **self.attrition_.drop("physician", "n_patients").to_dict(),
         }
 
 

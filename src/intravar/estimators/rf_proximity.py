@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,6 @@ from intravar.wording import Sentence
 
 
 @dataclass(frozen=True)
-class ForestSettings:
-    """How the forest is grown; the defaults are the paper's.
-
-    A leaf holds at least max(min_leaf, floor(min_leaf_share * n)) patients.
-    """
-
-    n_trees: int = 300
-    max_depth: int = 8
-    min_leaf: int = 5
-    min_leaf_share: float = 0.01
-    random_state: int = 0
-
-
-@dataclass(frozen=True)
 class Forest:
     """What is kept of a forest: Gini importances, all 0 if no tree could split, and leaves.
 
@@ -46,10 +33,17 @@ class Forest:
 def grow_forest(
     x: FloatArray,
     decision: npt.NDArray[np.int8],
-    settings: ForestSettings,
+    n_trees: int = 300,
+    max_depth: int = 8,
+    min_leaf: int = 5,
+    min_leaf_share: float = 0.01,
+    random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Forest:
     """Grow the forest that predicts the decision from the covariates as they are.
+
+    The defaults are the paper's. A leaf holds at least max(min_leaf, floor(min_leaf_share * n))
+    patients.
 
     The paper learns weights from a forest on standardised covariates and proximities from one on
     raw covariates. Trees see only the order of values, so both split the patients they are grown on
@@ -58,19 +52,19 @@ def grow_forest(
     and rounding then decides on standardised values. The forest on raw covariates therefore serves
     both.
     """
-    for name in ("n_trees", "max_depth", "min_leaf"):
-        if getattr(settings, name) < 1:
-            raise InputError(f"{name} is {getattr(settings, name)}; it must be at least 1")
+    for name, asked in {"n_trees": n_trees, "max_depth": max_depth, "min_leaf": min_leaf}.items():
+        if asked < 1:
+            raise InputError(f"{name} is {asked}; it must be at least 1")
     single = _in_wide_units(x).astype(np.float32)
     forest = RandomForestClassifier(
-        n_estimators=settings.n_trees,
-        max_depth=settings.max_depth,
-        min_samples_leaf=max(settings.min_leaf, int(settings.min_leaf_share * len(x))),
-        random_state=settings.random_state,
+        n_estimators=n_trees,
+        max_depth=max_depth,
+        min_samples_leaf=max(min_leaf, int(min_leaf_share * len(x))),
+        random_state=random_state,
         n_jobs=n_jobs,
     ).fit(single, decision)
     # Tree by tree: scikit-learn's own table of all leaves takes four times the memory.
-    leaves = np.empty((len(x), settings.n_trees), dtype=np.uint16)
+    leaves = np.empty((len(x), n_trees), dtype=np.uint16)
     for number, tree in enumerate(forest.estimators_):
         leaves[:, number] = tree.tree_.apply(single)
     return Forest(forest.feature_importances_, leaves)
@@ -102,13 +96,11 @@ class ForestBased(MatchingEstimator):
     n_jobs: int | None = None
 
     def _forest(self, observed: Observed) -> Forest:
-        settings = ForestSettings(
-            self.n_trees, self.max_depth, self.min_leaf, self.min_leaf_share, self.random_state
-        )
-        return observed.learn(
-            settings,
-            lambda: grow_forest(observed.covariates, observed.decision, settings, self.n_jobs),
-        )
+        x, y = observed.covariates, observed.decision
+        leaf = (self.min_leaf, self.min_leaf_share)
+        settings = (self.n_trees, self.max_depth, *leaf, self.random_state)
+        grow = partial(grow_forest, x, y, *settings, self.n_jobs)
+        return observed.learn(("forest", *settings), grow)
 
     @classmethod
     def work(cls, size: Size) -> Work:

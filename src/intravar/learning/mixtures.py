@@ -6,17 +6,14 @@ therefore two matrix products, and every start of every component can share them
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 
 # Rows per block: the features and the responsibilities of a block stay in the processor's cache.
 _BLOCK_VALUES = 120_000
-_BUILD_ROWS = 4096
-# Above this size the features are rebuilt block by block instead of being kept.
-_STORED_FEATURES_LIMIT = 512 * 2**20
 # The small constant that keeps an empty component from dividing by zero (as scikit-learn has it).
 _EMPTY_COMPONENT = 10.0 * float(np.finfo(np.float64).eps)
 
@@ -30,32 +27,15 @@ class QuadraticFeatures:
         self.n_rows, self.n_columns = z.shape
         self._left, self._right = np.triu_indices(self.n_columns)
         self.n_features = 1 + self.n_columns + self._left.size
-        self._stored: FloatArray | None = None
-        if 8 * self.n_rows * self.n_features <= _STORED_FEATURES_LIMIT:
-            self._stored = np.empty((self.n_rows, self.n_features))
-            for start in range(0, self.n_rows, _BUILD_ROWS):
-                stop = min(start + _BUILD_ROWS, self.n_rows)
-                self._stored[start:stop] = self._build(start, stop)
-
-    def _build(self, start: int, stop: int) -> FloatArray:
-        rows = self._centred[start:stop]
-        features = np.empty((rows.shape[0], self.n_features))
-        features[:, 0] = 1.0
-        features[:, 1 : 1 + self.n_columns] = rows
-        np.multiply(
-            rows[:, self._left], rows[:, self._right], out=features[:, 1 + self.n_columns :]
-        )
-        return features
 
     def blocks(self, n_densities: int) -> Iterator[tuple[slice, FloatArray]]:
         """Yield ``(rows, features)`` blocks sized for ``n_densities`` densities per row."""
         length = max(256, _BLOCK_VALUES // (self.n_features + n_densities))
         for start in range(0, self.n_rows, length):
             rows = slice(start, min(start + length, self.n_rows))
-            if self._stored is None:
-                yield rows, self._build(rows.start, rows.stop)
-            else:
-                yield rows, self._stored[rows]
+            linear = self._centred[rows]
+            quadratic = linear[:, self._left] * linear[:, self._right]
+            yield rows, np.column_stack([np.ones(len(linear)), linear, quadratic])
 
     def unpack_quadratic(self, sums: FloatArray) -> FloatArray:
         """Turn the packed upper triangle of the last axis into symmetric matrices."""
@@ -72,8 +52,7 @@ class QuadraticFeatures:
         return packed
 
 
-@dataclass(frozen=True)
-class MixtureParameters:
+class MixtureParameters(NamedTuple):
     """Parameters of a stack of mixtures, in the coordinates centred by the features.
 
     The leading axis of every array runs over the starts, the next one over the components.
@@ -84,24 +63,9 @@ class MixtureParameters:
     covariances: FloatArray
     precisions_cholesky: FloatArray
 
-    def take(self, index: IntArray) -> "MixtureParameters":
-        """Select some starts."""
-        return MixtureParameters(
-            self.weights[index],
-            self.means[index],
-            self.covariances[index],
-            self.precisions_cholesky[index],
-        )
-
-
-@dataclass(frozen=True)
-class StartResult:
-    """Where one start ended: last lower bound, convergence, and parameters as a stack of one."""
-
-    lower_bound: float
-    converged: bool
-    n_iterations: int
-    parameters: MixtureParameters
+    def take(self, chosen: IntArray | BoolArray | int) -> "MixtureParameters":
+        """Select some starts, or one."""
+        return MixtureParameters(*(each[chosen] for each in self))
 
 
 def _parameters_from_sums(
@@ -187,38 +151,32 @@ def parameters_from_labels(
 
 
 def run_starts(
-    start: MixtureParameters,
+    parameters: MixtureParameters,
     features: QuadraticFeatures,
     *,
     reg_covar: float,
     tolerance: float,
     max_iterations: int,
-) -> list[StartResult]:
+) -> tuple[FloatArray, BoolArray, MixtureParameters]:
     """Iterate every start until its mean log-likelihood moves by less than ``tolerance``.
 
-    A start leaves the batch as soon as it has converged, so it sees exactly the iterations it
-    would have seen alone.
+    Returns the last lower bound of every start, whether it converged, and its parameters. A start
+    leaves the batch as soon as it has converged, so it sees exactly the iterations it would have
+    seen alone.
     """
-    n_starts = start.weights.shape[0]
-    results: list[StartResult | None] = [None] * n_starts
-    active = np.arange(n_starts)
-    parameters = start
-    previous = np.full(n_starts, -np.inf)
-    for iteration in range(1, max_iterations + 1):
-        bounds, sums = em_pass(parameters, features)
+    active = np.arange(len(parameters.weights))
+    bounds = np.full(active.size, -np.inf)
+    converged = np.zeros(active.size, dtype=np.bool_)
+    last = MixtureParameters(*(each.copy() for each in parameters))
+    for _ in range(max_iterations):
+        found, sums = em_pass(parameters, features)
         parameters = _parameters_from_sums(sums, features, reg_covar)
-        converged = np.abs(bounds - previous) < tolerance
-        finished = converged | (iteration == max_iterations)
-        for position in np.flatnonzero(finished):
-            results[active[position]] = StartResult(
-                float(bounds[position]),
-                bool(converged[position]),
-                iteration,
-                parameters.take(np.array([position])),
-            )
-        going_on = np.flatnonzero(~finished)
-        if going_on.size == 0:
+        converged[active] = np.abs(found - bounds[active]) < tolerance
+        bounds[active] = found
+        for kept, each in zip(last, parameters, strict=True):
+            kept[active] = each
+        going_on = ~converged[active]
+        if not going_on.any():
             break
-        active, previous = active[going_on], bounds[going_on]
-        parameters = parameters.take(going_on)
-    return [result for result in results if result is not None]
+        active, parameters = active[going_on], parameters.take(going_on)
+    return bounds, converged, last

@@ -10,6 +10,7 @@ choice of the best start are the same. Only the arithmetic is arranged different
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -19,14 +20,7 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import ThreadpoolController
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.mixtures import (
-    MixtureParameters,
-    QuadraticFeatures,
-    StartResult,
-    em_pass,
-    parameters_from_labels,
-    run_starts,
-)
+from intravar.learning.mixtures import QuadraticFeatures, parameters_from_labels, run_starts
 
 # The defaults of scikit-learn, named because the starts and stops depend on them.
 EM_TOLERANCE = 1e-3
@@ -66,59 +60,25 @@ def robustly_scaled(x: FloatArray) -> FloatArray:
 class ProfileModel:
     """The retained mixture of profiles, and how it was chosen.
 
-    Precisions have upper factors U with ``U U' = inv(covariance)``. BIC and convergence, of the
-    best start, are by number of profiles, for those that could be fitted; `skipped` says why others
-    could not. `fallback` is set when no candidate converged and the smallest one was kept all the
-    same.
+    BIC and convergence, of the best start, are by number of profiles, for those that could be
+    fitted; `skipped` says why others could not. `fallback` is set when no candidate converged and
+    the smallest one was kept all the same.
     """
 
-    n_profiles: int
-    weights: FloatArray
-    means: FloatArray
-    covariances: FloatArray
-    precisions_cholesky: FloatArray
+    mixture: GaussianMixture
     bic: dict[int, float]
     converged: dict[int, bool]
     skipped: dict[int, str] = field(default_factory=dict)
     fallback: bool = False
 
+    @property
+    def n_profiles(self) -> int:
+        """The number of profiles."""
+        return int(self.mixture.n_components)
+
     def memberships(self, z: FloatArray) -> FloatArray:
         """Posterior probability of each profile, per row, shape (n, K); rows sum to one."""
-        rows = np.ascontiguousarray(z)
-        result = np.empty((rows.shape[0], self.n_profiles))
-        constant = -0.5 * rows.shape[1] * np.log(2.0 * np.pi)
-        for k, factor in enumerate(self.precisions_cholesky):
-            whitened = (rows - self.means[k]) @ factor
-            result[:, k] = -0.5 * np.einsum("ij,ij->i", whitened, whitened)
-            result[:, k] += constant + np.log(np.diag(factor)).sum() + np.log(self.weights[k])
-        result -= result.max(axis=1, keepdims=True)
-        np.exp(result, out=result)
-        result /= result.sum(axis=1, keepdims=True)
-        return result
-
-
-@dataclass(frozen=True)
-class _Starts:
-    """How every candidate is started and kept from collapsing."""
-
-    n_init: int
-    reg_covar: float
-    random_state: int
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """One number of profiles: its mixture in the original coordinates, or why there is none."""
-
-    n_profiles: int
-    parameters: MixtureParameters | None = None
-    bic: float = np.nan
-    converged: bool = False
-    reason: str = ""
-
-
-def _free_parameters(n_profiles: int, n_columns: int) -> int:
-    return n_profiles * (n_columns * (n_columns + 1) // 2 + n_columns + 1) - 1
+        return np.asarray(self.mixture.predict_proba(z))
 
 
 def kmeans_labels(z: FloatArray, n_profiles: int, n_init: int, random_state: int) -> IntArray:
@@ -128,90 +88,50 @@ def kmeans_labels(z: FloatArray, n_profiles: int, n_init: int, random_state: int
     return np.array([run.labels_ for run in runs], dtype=np.int64)
 
 
-def _best_start(results: list[StartResult]) -> StartResult:
-    best = results[0]
-    for result in results[1:]:
-        margin = _SAME_BOUND * max(1.0, abs(best.lower_bound))
-        if result.lower_bound > best.lower_bound + margin:
-            best = result
-    return best
-
-
-def _fit_batched(
-    z: FloatArray, features: QuadraticFeatures, n_profiles: int, starts: _Starts
-) -> _Candidate:
-    labels = kmeans_labels(z, n_profiles, starts.n_init, starts.random_state)
-    start = parameters_from_labels(labels, n_profiles, features, starts.reg_covar)
-    results = run_starts(
-        start,
+def _fit_batched(z: FloatArray, features: QuadraticFeatures, mixture: GaussianMixture) -> None:
+    """Fit a mixture as scikit-learn does, all starts at once."""
+    n_profiles, reg_covar = mixture.n_components, mixture.reg_covar
+    labels = kmeans_labels(z, n_profiles, mixture.n_init, mixture.random_state)
+    bounds, converged, found = run_starts(
+        parameters_from_labels(labels, n_profiles, features, reg_covar),
         features,
-        reg_covar=starts.reg_covar,
-        tolerance=EM_TOLERANCE,
-        max_iterations=EM_MAX_ITERATIONS,
+        reg_covar=reg_covar,
+        tolerance=mixture.tol,
+        max_iterations=mixture.max_iter,
     )
-    best = _best_start(results)
-    log_likelihood, _ = em_pass(best.parameters, features)
-    n_rows, n_columns = z.shape
-    bic = -2.0 * n_rows * float(log_likelihood[0])
-    bic += _free_parameters(n_profiles, n_columns) * np.log(n_rows)
-    original = MixtureParameters(
-        best.parameters.weights[0],
-        best.parameters.means[0] + features.centre,
-        best.parameters.covariances[0],
-        best.parameters.precisions_cholesky[0],
-    )
-    return _Candidate(n_profiles, original, float(bic), best.converged)
-
-
-def _fit_directly(z: FloatArray, n_profiles: int, starts: _Starts) -> _Candidate:
-    """Fit through scikit-learn, which centres on every component: slower, safe at any scale."""
-    mixture = GaussianMixture(
-        n_components=n_profiles,
-        n_init=starts.n_init,
-        reg_covar=starts.reg_covar,
-        random_state=starts.random_state,
-    ).fit(z)
-    parameters = MixtureParameters(
-        mixture.weights_, mixture.means_, mixture.covariances_, mixture.precisions_cholesky_
-    )
-    return _Candidate(n_profiles, parameters, float(mixture.bic(z)), bool(mixture.converged_))
+    best = 0
+    for start, bound in enumerate(bounds):
+        if bound > bounds[best] + _SAME_BOUND * max(1.0, abs(bounds[best])):
+            best = start
+    mixture.weights_, means, mixture.covariances_, mixture.precisions_cholesky_ = found.take(best)
+    mixture.means_, mixture.converged_ = means + features.centre, bool(converged[best])
 
 
 def _fit_candidate(
     z: FloatArray,
     features: QuadraticFeatures | None,
-    n_profiles: int,
-    starts: _Starts,
+    mixture: GaussianMixture,
     threads: ThreadpoolController,
-) -> _Candidate:
-    if n_profiles > z.shape[0]:
-        reason = f"{n_profiles} profiles asked from {z.shape[0]} patients"
-        return _Candidate(n_profiles, reason=reason)
+) -> float | str:
+    """Fit a mixture; return its BIC, or why there is none."""
+    if mixture.n_components > len(z):
+        return f"{mixture.n_components} profiles asked from {len(z)} patients"
     # OpenMP counts its threads per calling thread, so the limit must be set in the worker itself.
     with threads.limit(limits=1, user_api="openmp"), np.errstate(under="ignore"):
         try:
             if features is None:
-                return _fit_directly(z, n_profiles, starts)
-            return _fit_batched(z, features, n_profiles, starts)
+                # scikit-learn's own centres on every component: slower, safe at any scale.
+                mixture.fit(z)
+            else:
+                _fit_batched(z, features, mixture)
         except (np.linalg.LinAlgError, ValueError) as error:
-            reason = f"a profile collapsed to a singular covariance ({error})"
-            return _Candidate(n_profiles, reason=reason)
+            return f"a profile collapsed to a singular covariance ({error})"
+        return float(mixture.bic(z))
 
 
 def _needs_direct_fit(z: FloatArray, reg_covar: float) -> bool:
     largest = float(np.abs(z - z.mean(axis=0)).max())
     return float(np.finfo(np.float64).eps) * largest**2 > _MOMENT_ERROR_LIMIT * reg_covar
-
-
-def _choose(candidates: list[_Candidate]) -> tuple[_Candidate, bool]:
-    fitted = [candidate for candidate in candidates if candidate.parameters is not None]
-    if not fitted:
-        reasons = "; ".join(f"K = {item.n_profiles}: {item.reason}" for item in candidates)
-        raise ValueError(f"no number of latent profiles could be fitted ({reasons})")
-    converged = [candidate for candidate in fitted if candidate.converged]
-    if converged:
-        return min(converged, key=lambda candidate: candidate.bic), False
-    return min(fitted, key=lambda candidate: candidate.n_profiles), True
 
 
 def select_profiles(
@@ -254,27 +174,25 @@ def select_profiles(
             f"got {rows.shape[0]} patients and candidates {sizes}"
         )
     features = None if _needs_direct_fit(rows, reg_covar) else QuadraticFeatures(rows)
-    starts = _Starts(n_init, reg_covar, random_state)
+    settings: dict[str, Any] = {"n_init": n_init, "reg_covar": reg_covar, "tol": EM_TOLERANCE}
+    settings |= {"max_iter": EM_MAX_ITERATIONS, "random_state": random_state}
+    # The largest candidates take longest, so they go first.
+    mixtures = {size: GaussianMixture(size, **settings) for size in reversed(sizes)}
     threads = ThreadpoolController()
     # Many small products: one BLAS thread per candidate beats all threads on each product.
     with threads.limit(limits=1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # The largest candidates take longest, so they go first.
         fits = Parallel(n_jobs=n_jobs, backend="threading", batch_size=1)(
-            delayed(_fit_candidate)(rows, features, size, starts, threads)
-            for size in reversed(sizes)
+            delayed(_fit_candidate)(rows, features, mixture, threads)
+            for mixture in mixtures.values()
         )
-    best, fallback = _choose(fits)
-    fitted = [fit for fit in reversed(fits) if fit.parameters is not None]
-    assert best.parameters is not None
-    return ProfileModel(
-        n_profiles=best.n_profiles,
-        weights=best.parameters.weights,
-        means=best.parameters.means,
-        covariances=best.parameters.covariances,
-        precisions_cholesky=best.parameters.precisions_cholesky,
-        bic={fit.n_profiles: fit.bic for fit in fitted},
-        converged={fit.n_profiles: fit.converged for fit in fitted},
-        skipped={fit.n_profiles: fit.reason for fit in reversed(fits) if fit.reason},
-        fallback=fallback,
-    )
+    told = dict(sorted(zip(mixtures, fits, strict=True)))
+    skipped = {size: why for size, why in told.items() if isinstance(why, str)}
+    bic = {size: value for size, value in told.items() if not isinstance(value, str)}
+    if not bic:
+        reasons = "; ".join(f"K = {size}: {why}" for size, why in skipped.items())
+        raise ValueError(f"no number of latent profiles could be fitted ({reasons})")
+    converged = {size: bool(mixtures[size].converged_) for size in bic}
+    usable = [size for size in bic if converged[size]]
+    best = min(usable, key=bic.__getitem__) if usable else min(bic)
+    return ProfileModel(mixtures[best], bic, converged, skipped, fallback=not usable)

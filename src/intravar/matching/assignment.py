@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from intravar.arrays import IntArray
 from intravar.matching.costs import (
@@ -115,13 +114,13 @@ def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[I
         found = _near_pairs(source, limits, risen)
         reduced = 2 * found.cost - doubled[found.first] - doubled[found.second]
         if not (reduced < 0).any():
-            return sigma, _tight_pairs(graph, _take(found, reduced == 0), doubled)
+            return sigma, _tight_pairs(graph, found.take(reduced == 0), doubled)
         if len(reduced) <= GROWTH * source.n:
             covered = limits
         else:
             # Heavy ties: keep the graph small and price these patients again.
             most = np.argsort(reduced, kind="stable")[: GROWTH * source.n]
-            found = _take(found, most[reduced[most] < 0])
+            found = found.take(most[reduced[most] < 0])
         graph = _graph(
             source,
             np.concatenate([graph.row, found.first]),
@@ -164,10 +163,6 @@ def _graph(source: CostSource, first: IntArray, second: IntArray) -> _Graph:
     row = row[order]
     start = np.searchsorted(row, np.arange(n + 1))
     return _Graph(row, column[order], np.concatenate([cost, cost])[order], start)
-
-
-def _take(edges: Edges, keep: NDArray[np.bool_] | IntArray) -> Edges:
-    return Edges(edges.first[keep], edges.second[keep], edges.cost[keep])
 
 
 def solve_sparse(start: IntArray, column: IntArray, cost: IntArray) -> tuple[IntArray, IntArray]:

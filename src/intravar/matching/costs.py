@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.matching.distances import (
     BLOCK_ENTRIES,
     PanelDistances,
@@ -33,6 +32,10 @@ class Edges(NamedTuple):
     second: IntArray
     cost: IntArray
 
+    def take(self, chosen: BoolArray | IntArray) -> "Edges":
+        """Select some pairs."""
+        return Edges(*(each[chosen] for each in self))
+
 
 class CostSource(Protocol):
     """What the assignment needs to know about a panel."""
@@ -48,7 +51,7 @@ class CostSource(Protocol):
     def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
         """Yield, block by block, all pairs with ``2 cost <= limit[first] + limit[second]``.
 
-        With ``rows`` only pairs that involve one of these patients; a pair may then come twice.
+        With ``rows`` only pairs that involve one of these patients; a pair may come twice.
         """
 
 
@@ -66,15 +69,14 @@ def grid_unit(distances_from_first: FloatArray) -> float:
     return float(np.ldexp(1.0, int(exponent) - GRID_BITS))
 
 
-def _tiles(n: int, rows: IntArray | None) -> Iterator[tuple[IntArray | slice, int, int]]:
-    """Yield what to select as rows, the number of the first row (or -1) and of the first column."""
+def _tiles(n: int, rows: IntArray | None) -> Iterator[tuple[IntArray, int]]:
+    """Yield rows and the first column beside them: of all pairs one side, of chosen rows both."""
     if rows is None:
-        for start, stop in row_blocks(n):
-            yield slice(start, stop), start, start
+        yield from ((np.arange(start, stop), start) for start, stop in row_blocks(n))
         return
     height = max(1, BLOCK_ENTRIES // n)
     for start in range(0, len(rows), height):
-        yield rows[start : start + height], -1, 0
+        yield rows[start : start + height], 0
 
 
 class BlockCosts:
@@ -106,15 +108,19 @@ class BlockCosts:
         """Yield all pairs with ``2 cost <= limit[first] + limit[second]``."""
         limits = doubled_limits * (self._unit / 2.0)
         padded = limits + self._unit
-        everyone = np.arange(self.n)
-        for chosen, first_row, first_column in _tiles(self.n, rows):
-            block = self._distances.block(everyone[chosen], first_column)
-            close = block <= padded[chosen, None] + limits[None, first_column:]
-            yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
+        for chosen, first_column in _tiles(self.n, rows):
+            block = self._distances.block(chosen, first_column)
+            row, column = np.nonzero(block <= padded[chosen, None] + limits[None, first_column:])
+            row, column = chosen[row], column + first_column
+            apart = row != column
+            first, second = np.minimum(row, column)[apart], np.maximum(row, column)[apart]
+            cost = self.cost(first, second)
+            within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
+            yield Edges(first, second, cost).take(within)
 
 
 class PointCosts(BlockCosts):
-    """Costs from points in a Euclidean space: trees and products find near pairs."""
+    """Costs from points in a Euclidean space: a tree finds the nearest."""
 
     def __init__(self, distances: PointDistances) -> None:
         super().__init__(distances)
@@ -135,48 +141,6 @@ class PointCosts(BlockCosts):
             np.concatenate([first[other], chain[:-1], chain[:-2]]),
             np.concatenate([second[other], chain[1:], chain[2:]]),
         )
-
-    def at_most(self, doubled_limits: IntArray, rows: IntArray | None) -> Iterator[Edges]:
-        """Yield all pairs with ``2 cost <= limit[first] + limit[second]``.
-
-        With r the limits as radii, |x - y| <= r + s is  (|x|^2 - r^2) + (|y|^2 - s^2) - 2 (x.y + r
-        s) <= 0: one matrix product finds the pairs, and the exact comparison follows on the few
-        survivors.
-        """
-        radii = doubled_limits * (self._unit / 2.0) + self._unit
-        centred = self._points - self._points.mean(axis=0)
-        constant = (centred**2).sum(axis=1) - radii**2
-        ones = np.ones(self.n)
-        left = np.column_stack([-2.0 * centred, -2.0 * radii, constant, ones])
-        right = np.column_stack([centred, radii, ones, constant]).T.copy()
-        # Bounds the rounding of the product: its terms never exceed the largest factors' product.
-        terms = np.abs(left).max(axis=0) @ np.abs(right).max(axis=1)
-        slack = 4.0 * left.shape[1] * np.finfo(np.float64).eps * float(terms)
-        for chosen, first_row, first_column in _tiles(self.n, rows):
-            close = left[chosen] @ right[:, first_column:] <= slack
-            yield _exact(self, doubled_limits, close, chosen, first_row, first_column)
-
-
-def _exact(
-    source: CostSource,
-    doubled_limits: IntArray,
-    close: NDArray[np.bool_],
-    chosen: IntArray | slice,
-    first_row: int,
-    first_column: int,
-) -> Edges:
-    """Keep the marked pairs that meet the limits in whole numbers, the smaller position first."""
-    flat = np.flatnonzero(close)
-    row, column = np.divmod(flat, close.shape[1])
-    column += first_column
-    row = row + first_row if isinstance(chosen, slice) else chosen[row]
-    # Above the diagonal each pair comes once; selected rows see both sides of it.
-    distinct = row < column if isinstance(chosen, slice) else row != column
-    first = np.minimum(row, column)[distinct]
-    second = np.maximum(row, column)[distinct]
-    cost = source.cost(first, second)
-    within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
-    return Edges(first[within], second[within], cost[within])
 
 
 def tie_breaker(first: IntArray, second: IntArray) -> IntArray:
@@ -232,4 +196,4 @@ class TiedPairs:
             cost = tie_breaker(first, second)
             within = 2 * cost <= doubled_limits[first] + doubled_limits[second]
             within &= chosen[first] | chosen[second]
-            yield Edges(first[within], second[within], cost[within])
+            yield Edges(first, second, cost).take(within)

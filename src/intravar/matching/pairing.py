@@ -71,7 +71,7 @@ def caliper_of(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE
         )
         lower, upper = bracket.at(rank), bracket.at(min(rank + 1, last))
         if lower is not None and upper is not None:
-            return _interpolate(lower, upper, position - rank)
+            return float(np.quantile([lower, upper], position - rank))
         half_width *= 4.0
 
 
@@ -113,13 +113,6 @@ def _count_and_keep(distances: PanelDistances, low: float, high: float) -> _Brac
         at_low += int(np.count_nonzero(block == low))
         kept.append(block[(block > low) & (block <= high)])
     return _Bracket(low, below, at_low, np.concatenate(kept))
-
-
-def _interpolate(lower: float, upper: float, fraction: float) -> float:
-    """Interpolate as numpy does: from the nearer end, so that rounding is the same."""
-    if fraction >= 0.5:
-        return upper - (upper - lower) * (1.0 - fraction)
-    return lower + (upper - lower) * fraction
 
 
 Strategy = Literal["algorithm-1", "exact", "greedy", "nearest"]
@@ -186,14 +179,12 @@ def pair_by_assignment(
     """
     if distances.n < 2:
         return too_small(distances.n)
-    first, second = undirected(solve(distances))
-    return choose_greedily(
-        distances.n,
-        first,
-        second,
-        distances.pairs(first, second),
-        caliper_of(distances, percentile),
-    )
+    n, partner = distances.n, solve(distances)
+    # The edges {i, sigma_i} without direction: each once, the smaller position first.
+    low, high = np.minimum(np.arange(n), partner), np.maximum(np.arange(n), partner)
+    first, second = np.divmod(np.unique(low * n + high), n)
+    caliper = caliper_of(distances, percentile)
+    return choose_greedily(n, first, second, distances.pairs(first, second), caliper)
 
 
 def greedy_matching(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> Pairing:
@@ -266,15 +257,6 @@ def nearest_with_replacement(
     status = np.where(kept, Status.PAIRED, Status.OUTSIDE_CALIPER).astype(np.int8)
     pairs = np.column_stack([np.flatnonzero(kept), neighbour[kept]])
     return Pairing(pairs, nearest[kept], caliper, status)
-
-
-def undirected(sigma: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the edges {i, sigma_i} of an assignment, each once, the smaller position first."""
-    n = len(sigma)
-    everyone = np.arange(n)
-    key = np.unique(np.minimum(everyone, sigma) * n + np.maximum(everyone, sigma))
-    first, second = np.divmod(key, n)
-    return first, second
 
 
 def choose_greedily(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
 
 from intravar.arrays import BoolArray, FloatArray
 from intravar.errors import InputError, option, told
@@ -38,7 +39,9 @@ def strength(values: pl.Series, decision: BoolArray) -> float:
     codes = _groups(values)
     half = stream(0, "review", "halves").permutation(len(codes)) % 2 == 0
     found = [
-        _area(_shares(codes[part], decision[part])[codes[~part]], decision[~part])
+        roc_auc_score(decision[~part], _shares(codes[part], decision[part])[codes[~part]])
+        if 0 < decision[~part].sum() < (~part).sum()
+        else 0.5
         for part in (half, ~half)
     ]
     return float(np.mean(found))
@@ -65,14 +68,6 @@ def _shares(codes: FloatArray, decision: BoolArray) -> FloatArray:
     count = np.bincount(codes.astype(np.int64), minlength=n)
     decided_for = np.bincount(codes.astype(np.int64), weights=decision, minlength=n)
     return np.asarray((decided_for + decision.mean()) / (count + 1))
-
-
-def _area(score: FloatArray, decision: BoolArray) -> float:
-    n_for = int(decision.sum())
-    n_against = len(decision) - n_for
-    if not n_for or not n_against:
-        return 0.5
-    return float((rankdata(score)[decision].sum() - n_for * (n_for + 1) / 2) / (n_for * n_against))
 
 
 def refuse_telling_columns(table: pl.DataFrame, decision: BoolArray, *, recorded: bool) -> None:

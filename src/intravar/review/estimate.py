@@ -178,14 +178,6 @@ def _drawn_shares(
     return np.clip(shares, 1e-9, 1.0)
 
 
-def counted(comparable: FloatArray, weight: FloatArray, different: BoolArray) -> tuple[Kind, Kind]:
-    """Count judged pairs of both kinds: decided differently, and alike."""
-    return (
-        Kind.of(comparable[different], weight[different]),
-        Kind.of(comparable[~different], weight[~different]),
-    )
-
-
 def counted_by(
     code: IntArray, n: int, comparable: FloatArray, of_kind: BoolArray
 ) -> tuple[FloatArray, FloatArray]:

@@ -16,7 +16,6 @@ from intravar.review.design import Design
 from intravar.review.estimate import (
     Estimate,
     Kind,
-    counted,
     counted_by,
     estimate,
     pooled_estimates,
@@ -151,7 +150,11 @@ def judged_pairs(
 
 def kinds_of(judged: pl.DataFrame) -> tuple[Kind, Kind]:
     """Count judged pairs of both kinds: decided differently, and alike."""
-    return counted(*(judged[name].to_numpy() for name in ("comparable", "weight", "different")))
+    different, alike = (
+        Kind.of(rows["comparable"].to_numpy(), rows["weight"].to_numpy())
+        for rows in (judged.filter("different"), judged.filter(~pl.col("different")))
+    )
+    return different, alike
 
 
 def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]] = ()) -> Review:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,14 +36,6 @@ _RESERVED = (PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS)
 _FORMATS = (".parquet", ".csv")
 
 
-class KnownRule(Protocol):
-    """A rule as far as a cohort knows it: something that can say what it is."""
-
-    def describe(self) -> str:
-        """Say the rule in words."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Truth:
     """What only the simulation knows, one entry per patient.
@@ -57,7 +49,8 @@ class Truth:
     group
         The physician's behaviour group, counted from 1; 0 where there are no groups.
     rule
-        The rule that decided eligibility; None for a cohort read from a file.
+        The rule that decided eligibility, which can describe itself; None for a cohort read from
+        a file.
     share
         P(eligible) of the patient with this physician, given what the physician saw; by default 1
         for the eligible and 0 for the others.
@@ -70,7 +63,7 @@ class Truth:
     p_high: npt.NDArray[np.float64]
     p_low: npt.NDArray[np.float64]
     group: npt.NDArray[np.int16]
-    rule: KnownRule | None = None
+    rule: Any = None
     share: npt.NDArray[np.float64] = None  # type: ignore[assignment]
     outcomes: npt.NDArray[np.float64] | None = None
 

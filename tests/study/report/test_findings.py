@@ -9,16 +9,16 @@ import polars as pl
 import pytest
 
 from intravar.study.report import findings as found
-from intravar.study.report.stored_results import Results, read_results
+from intravar.study.results import Study, read_study
 from study.report.made_results import make_results
 
 
 @pytest.fixture
-def results(score2_folder: Path) -> Results:
-    return read_results(score2_folder)
+def results(score2_folder: Path) -> Study:
+    return read_study(score2_folder)
 
 
-def with_deltas(results: Results, deltas: dict[str, float]) -> Results:
+def with_deltas(results: Study, deltas: dict[str, float]) -> Study:
     """Return the results with other mean deltas on SCORE2."""
     table = results.tables["score2_groups"]
     here = pl.col("column") == "mean_delta"
@@ -28,7 +28,7 @@ def with_deltas(results: Results, deltas: dict[str, float]) -> Results:
     return replace(results, tables={"score2_groups": changed})
 
 
-def test_closest_and_farthest(results: Results) -> None:
+def test_closest_and_farthest(results: Study) -> None:
     text = found.closeness(with_deltas(results, {"euclidean": -0.2, "mahalanobis": 0.01}))
     assert text
     assert text.index("Mahalanobis comes closest") < text.index("Euclidean is farthest")
@@ -45,21 +45,21 @@ def test_closest_and_farthest(results: Results) -> None:
         ((0.1, 0.001), "1 sees more than there is, 1 within 0.005"),
     ],
 )
-def test_direction(results: Results, deltas: tuple[float, float], expected: str) -> None:
+def test_direction(results: Study, deltas: tuple[float, float], expected: str) -> None:
     first, second = deltas
     text = found.closeness(with_deltas(results, {"euclidean": first, "mahalanobis": second}))
     assert text
     assert expected in text
 
 
-def test_one_method_is_not_the_closest_of_one(results: Results) -> None:
+def test_one_method_is_not_the_closest_of_one(results: Study) -> None:
     text = found.closeness(with_deltas(results, {"euclidean": 0.1}))
     assert text
     assert "closest" not in text
     assert "Euclidean misses" in text
 
 
-def test_without_tables_nothing_is_claimed(results: Results) -> None:
+def test_without_tables_nothing_is_claimed(results: Study) -> None:
     bare = replace(results, tables={})
     assert found.closeness(bare) is None
     assert found.order_kept(bare) is None
@@ -67,7 +67,7 @@ def test_without_tables_nothing_is_claimed(results: Results) -> None:
     assert found.against_paper(bare) is None
 
 
-def test_constant_that_wins_is_told(results: Results) -> None:
+def test_constant_that_wins_is_told(results: Study) -> None:
     errors = results.tables["condition_errors"].with_columns(
         pl.when(pl.col("method") == "constant").then(0.0).otherwise("value").alias("value")
     )
@@ -78,7 +78,7 @@ def test_constant_that_wins_is_told(results: Results) -> None:
     assert "0 of 7 methods do better" in text
 
 
-def test_agreement_with_the_paper_is_counted(results: Results) -> None:
+def test_agreement_with_the_paper_is_counted(results: Study) -> None:
     cells = results.tables["score2_groups"]
     compared = cells["inside"].drop_nulls()
     text = found.against_paper(replace(results, tables={"score2_groups": cells}))
@@ -87,9 +87,9 @@ def test_agreement_with_the_paper_is_counted(results: Results) -> None:
     assert f"{compared.sum()} lie in the 95 % interval" in text
 
 
-def test_failures_and_undefined_scores_are_told(whole_folder: Path, results: Results) -> None:
+def test_failures_and_undefined_scores_are_told(whole_folder: Path, results: Study) -> None:
     assert found.left_out(results) is None
-    text = found.left_out(read_results(whole_folder))
+    text = found.left_out(read_study(whole_folder))
     assert text
     assert "are undefined" in text
     runs = results.runs.with_columns(pl.lit("ValueError: no").alias("error"))
@@ -100,10 +100,10 @@ def test_failures_and_undefined_scores_are_told(whole_folder: Path, results: Res
 
 def test_means_over_draws_are_called_so(tmp_path: Path) -> None:
     folder = make_results(tmp_path / "results", replicates=3)
-    text = " ".join(found.findings(read_results(folder)))
+    text = " ".join(found.findings(read_study(folder)))
     assert "(mean of 3 draws)" in text
     assert "where 95 % of single draws of ours fall" in text
     assert "95 % interval" not in text
-    grid = read_results(folder).grid("score2_groups")
+    grid = read_study(folder).grid("score2_groups")
     assert "Means over 3 draws." in grid.note
     assert "the range that holds 95 % of single draws" in grid.note

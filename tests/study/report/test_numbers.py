@@ -13,7 +13,7 @@ import pytest
 
 from intravar.study.report.figures import figures_of
 from intravar.study.report.figures.marks import WIDE
-from intravar.study.report.stored_results import read_results
+from intravar.study.results import read_study
 from intravar.study.tables.grids import number_text
 from study.report.reading import Page, page_of
 
@@ -32,7 +32,7 @@ def page(folder: Path) -> Page:
 
 
 def test_tables_hold_the_stored_cells_and_print_them_rounded(folder: Path, page: Page) -> None:
-    results = read_results(folder)
+    results = read_study(folder)
     seen = 0
     for name, table in results.tables.items():
         ours = [cell for cell in page.cells if cell.table == name and not cell.published]
@@ -64,7 +64,7 @@ def test_printed_text_is_the_number_rounded(page: Page) -> None:
 
 
 def test_physicians_hold_the_stored_scores(folder: Path, page: Page) -> None:
-    scores = read_results(folder).first_draw
+    scores = read_study(folder).first_draw
     held = page.data["physicians"]
     assert set(held) == set(scores["condition"])
     for (condition, method), rows in scores.group_by("condition", "method"):
@@ -81,7 +81,7 @@ def test_physicians_hold_the_stored_scores(folder: Path, page: Page) -> None:
 
 
 def test_physician_table_without_script_shows_the_first_condition(folder: Path, page: Page) -> None:
-    results = read_results(folder)
+    results = read_study(folder)
     first = results.conditions[0]
     expected = set(
         results.first_draw.filter(pl.col("condition") == first)["score"].drop_nulls().to_list()
@@ -94,13 +94,13 @@ def test_physician_table_without_script_shows_the_first_condition(folder: Path, 
 
 def hints_of(folder: Path, name: str) -> list[str]:
     """Return what the marks of a figure say when they are pointed at."""
-    results = read_results(folder)
+    results = read_study(folder)
     (figure,) = [each for each in figures_of(results) if each.name == name]
     return [unescape(text) for text in HINT.findall(figure.svg(results, WIDE))]
 
 
 def test_figures_show_the_stored_scores(folder: Path) -> None:
-    results = read_results(folder)
+    results = read_study(folder)
     hints = hints_of(folder, "score2-panels")
     shown = results.of("score2", results.methods).filter(pl.col("score").is_not_null())
     assert shown.height > 100
@@ -119,7 +119,7 @@ def test_figures_show_the_stored_scores(folder: Path) -> None:
 def test_figures_of_tables_show_the_stored_cells(
     whole_folder: Path, figure: str, table: str
 ) -> None:
-    results = read_results(whole_folder)
+    results = read_study(whole_folder)
     hints = hints_of(whole_folder, figure)
     expected = results.tables[table].filter(pl.col("method").is_in(results.rate_methods))
     assert len(hints) == expected.height
@@ -144,7 +144,7 @@ def test_figures_compute_nothing_again(
     whole_folder: Path, figure: str, table: str, column: str
 ) -> None:
     """A number that only the stored table holds is the number that is shown and told."""
-    results = read_results(whole_folder)
+    results = read_study(whole_folder)
     here = (pl.col("column") == column) & (pl.col("method") == "euclidean")
     told = results.tables[table].with_columns(
         pl.when(here).then(0.7654).otherwise("first").alias("first")

@@ -13,7 +13,7 @@ import pytest
 from intravar.documents.html import script_json
 from intravar.study.report.figures import FIGURES
 from intravar.study.report.page import study_page
-from intravar.study.report.stored_results import read_results
+from intravar.study.results import read_study
 from study.report.conftest import HOSTILE
 from study.report.made_results import make_results
 from study.report.reading import Page, page_of
@@ -102,7 +102,7 @@ def test_page_has_only_what_was_run(score2_folder: Path, whole_folder: Path) -> 
 @pytest.mark.parametrize("methods", [("euclidean",), ("glmm",)])
 def test_one_method_alone_makes_a_page(tmp_path: Path, methods: tuple[str, ...]) -> None:
     folder = make_results(tmp_path / "one", ["score2", "continuous", "copula"], methods=methods)
-    page = Page.of(study_page(read_results(folder)))
+    page = Page.of(study_page(read_study(folder)))
     assert "overview" in page.data["figures"]
 
 
@@ -113,7 +113,7 @@ def test_model_alone_on_window_and_grid(tmp_path: Path) -> None:
         methods=("glmm",),
         replicates=2,
     )
-    assert set(Page.of(study_page(read_results(folder))).data["figures"]) == {"overview"}
+    assert set(Page.of(study_page(read_study(folder))).data["figures"]) == {"overview"}
 
 
 def test_every_figure_has_words_and_every_table_has_headings(whole_folder: Path) -> None:
@@ -134,7 +134,7 @@ def test_every_figure_has_words_and_every_table_has_headings(whole_folder: Path)
 
 def test_provenance_tells_how_to_run_it_again(score2_folder: Path) -> None:
     _, page = read(score2_folder)
-    results = read_results(score2_folder)
+    results = read_study(score2_folder)
     text = page.visible_text
     assert results.manifest["command"] in text
     for name, number in results.manifest["versions"].items():

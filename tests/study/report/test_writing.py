@@ -10,12 +10,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import intravar.study.report.page as report_writing
 from intravar.cli import main
 from intravar.errors import InputError
-from intravar.study.benchmark.run import Study
 from intravar.study.report import FORMATS, write_report
-from intravar.study.report.stored_results import read_results
+from intravar.study.results import read_study
 from intravar.study.tables.grids import latex_table, latex_text
 from study.report.conftest import SCRIPT
 from study.report.made_results import make_results
@@ -63,9 +61,7 @@ def test_benchmark_ends_with_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = make_results(tmp_path / "results")
-    results = read_results(folder)
-    study = Study(folder, results.scores, results.runs, dict(results.tables))
-    monkeypatch.setattr("intravar.benchmark", lambda *_, **__: study)
+    monkeypatch.setattr("intravar.benchmark", lambda *_, **__: read_study(folder))
     assert run("benchmark", "score2", "--out", str(folder)) == 0
     last = capsys.readouterr().out.strip().splitlines()[-1]
     assert last == f"report: {folder / 'report.html'}"
@@ -124,14 +120,14 @@ def test_unknown_formats() -> None:
 
 
 def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report_writing, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'intravar\[files\]'"):
+    monkeypatch.setattr("intravar.documents.typesetting.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r'png needs typst.*pip install "intravar\[files\]"'):
         write_report(score2_folder, ["html", "png"])
     assert write_report(score2_folder) == [score2_folder / "report.html"]
 
 
 def test_latex_is_escaped_and_holds_the_papers_figures(score2_folder: Path) -> None:
-    text = latex_table(read_results(score2_folder).grid("score2_groups"))
+    text = latex_table(read_study(score2_folder).grid("score2_groups"))
     assert text.count(r"\quad paper") == 9
     assert r"Euclidean & " in text
     assert text.count("{tabular}") == 2

@@ -1,4 +1,4 @@
 from .published import GROUP_TABLES, printed_cell
-from .run import Study, benchmark
+from .run import benchmark
 
-__all__ = ["GROUP_TABLES", "Study", "benchmark", "printed_cell"]
+__all__ = ["GROUP_TABLES", "benchmark", "printed_cell"]

@@ -7,13 +7,10 @@ import os
 import shlex
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 from statistics import fmean
 from typing import Any
-
-import polars as pl
 
 from intravar.errors import InputError, renamed
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
@@ -28,6 +25,7 @@ from intravar.study.benchmark.store import (
     check_same_software,
 )
 from intravar.study.benchmark.units import Replicates, Unit, UnitResult, plan, run_unit
+from intravar.study.results import Study
 from intravar.study.simulation.conditions import (
     Condition,
     Family,
@@ -59,55 +57,6 @@ _FILES = (
     "summary.json",
     *(f"tables/{name}.{suffix}" for name in TITLES for suffix in ("csv", "parquet", "md")),
 )
-
-
-@dataclass(frozen=True)
-class Study:
-    """The results of a study.
-
-    Parameters
-    ----------
-    folder
-        Where they lie.
-    scores
-        One row per condition, replicate, method and physician.
-    runs
-        One row per condition, replicate and method: seconds, memory, versions, error.
-    tables
-        The tables by name; see :data:`intravar.study.tables.CELL_SCHEMA`.
-    """
-
-    folder: Path
-    scores: pl.DataFrame
-    runs: pl.DataFrame
-    tables: dict[str, pl.DataFrame]
-
-    @property
-    def failures(self) -> pl.DataFrame:
-        """The runs that failed, with their error."""
-        return self.runs.filter(pl.col("error").is_not_null())
-
-    @property
-    def undefined(self) -> pl.DataFrame:
-        """The scores that are undefined, with their reason."""
-        return self.scores.filter(pl.col("score").is_null())
-
-    def summary(self) -> dict[str, Any]:
-        """Return the study in a form for programs."""
-        undefined = self.undefined
-        return {
-            "conditions": self.scores["condition"].n_unique(),
-            "cohorts": self.scores.select("condition", "replicate").n_unique(),
-            "methods": sorted(self.scores["method"].unique().to_list()),
-            "scores": self.scores.height,
-            "undefined_scores": undefined.height,
-            "undefined_reasons": dict(undefined["reason"].value_counts().iter_rows()),
-            "failures": self.failures.select(
-                "condition", "replicate", "method", "error"
-            ).to_dicts(),
-            "seconds_of_work": float(self.runs["seconds"].sum()),
-            "tables": {name: table.to_dicts() for name, table in self.tables.items()},
-        }
 
 
 def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> list[Condition]:
@@ -274,7 +223,8 @@ def _missing(units: list[Unit], parts: list[Part]) -> list[Unit]:
 def _write_study(store: Store, described: dict[str, Any]) -> Study:
     parts, _ = store.scan()
     scores, runs, details = store.gather(parts)
-    study = Study(store.folder, scores, runs, build_tables(scores, runs))
+    tables = build_tables(scores, runs)
+    study = Study(store.folder, scores, runs, tables, described, details)
     for name, frame in {"scores": scores, "runs": runs}.items():
         with store.ledger.writing(f"{name}.parquet") as beside:
             frame.write_parquet(beside)

@@ -1,3 +1,3 @@
-from .page import FORMATS, missing_packages, write_report
+from .page import FORMATS, write_report
 
-__all__ = ["FORMATS", "missing_packages", "write_report"]
+__all__ = ["FORMATS", "write_report"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from intravar.study.benchmark.units import CONSTANT
-from intravar.study.report.stored_results import Results
+from intravar.study.results import Study
 from intravar.study.tables import is_cells
 from intravar.study.tables.grids import number_text
 
@@ -13,19 +13,19 @@ from intravar.study.tables.grids import number_text
 _NEARLY_ZERO = 0.005
 
 
-def findings(results: Results) -> list[str]:
+def findings(results: Study) -> list[str]:
     """Return one sentence or two per thing found, the most important first."""
     told = (closeness, order_kept, across, against_constant, against_paper, left_out)
     found = [say(results) for say in told]
     return [sentence for sentence in found if sentence]
 
 
-def _cells(results: Results, table: str, column: str) -> pl.DataFrame:
+def _cells(results: Study, table: str, column: str) -> pl.DataFrame:
     """Return the defined cells of a column, for methods alone."""
     return results.cells(table, column, results.methods).filter(pl.col("value").is_not_null())
 
 
-def closeness(results: Results) -> str | None:
+def closeness(results: Study) -> str | None:
     """Say which method comes closest on SCORE2, and which way the methods err."""
     cells = _cells(results, "score2_groups", "mean_delta")
     if cells.is_empty():
@@ -58,7 +58,7 @@ def _direction(cells: pl.DataFrame) -> str:
     return f"Of {n} methods, {', '.join(f'{k} {what}' for k, what in counts if k)}."
 
 
-def order_kept(results: Results) -> str | None:
+def order_kept(results: Study) -> str | None:
     """Say how well the order of physicians is kept on SCORE2, and on the continuum."""
     groups = _cells(results, "score2_groups", "spearman_oracle")
     continuum = _cells(results, "continuum", "spearman_d_star")
@@ -70,7 +70,7 @@ def order_kept(results: Results) -> str | None:
     return "How well is the order of the physicians kept? " + " ".join(parts) if parts else None
 
 
-def _range(results: Results, cells: pl.DataFrame) -> str:
+def _range(results: Study, cells: pl.DataFrame) -> str:
     ranked = cells.sort("value", "method")
     low, high = ranked.row(0, named=True), ranked.row(-1, named=True)
     if cells.height == 1:
@@ -81,7 +81,7 @@ def _range(results: Results, cells: pl.DataFrame) -> str:
     )
 
 
-def across(results: Results) -> str | None:
+def across(results: Study) -> str | None:
     """Say which method errs least across conditions."""
     cells = _cells(results, "cross_experiment", "mean_abs_delta")
     if cells.height < 2:
@@ -98,7 +98,7 @@ def across(results: Results) -> str | None:
     )
 
 
-def against_constant(results: Results) -> str | None:
+def against_constant(results: Study) -> str | None:
     """Say whether methods do better than one guess for all physicians."""
     condition = "score2" if results.has("score2") else results.conditions[0]
     errors = results.cells(
@@ -116,7 +116,7 @@ def against_constant(results: Results) -> str | None:
     )
 
 
-def against_paper(results: Results) -> str | None:
+def against_paper(results: Study) -> str | None:
     """Say how many of the paper's figures agree with ours."""
     tables = [
         table for name, table in results.tables.items() if is_cells(table) and name != "glmm_groups"
@@ -132,7 +132,7 @@ def against_paper(results: Results) -> str | None:
     )
 
 
-def left_out(results: Results) -> str | None:
+def left_out(results: Study) -> str | None:
     """Say what is undefined and what failed."""
     undefined, failed = results.scores["score"].null_count(), results.runs["error"].count()
     parts = [f"{undefined:,} of {results.scores.height:,} scores are undefined"] * (undefined > 0)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,12 @@ from markupsafe import Markup
 
 from intravar.documents.colours import on_paper
 from intravar.documents.html import render_html, script_json
-from intravar.documents.typesetting import drawn, parse_formats
-from intravar.errors import InputError
+from intravar.documents.typesetting import check_packages, drawn, parse_formats
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import Figure, figures_of
 from intravar.study.report.figures.marks import NARROW, WIDE, looks_of_study
 from intravar.study.report.findings import findings
-from intravar.study.report.stored_results import Results, read_results
+from intravar.study.results import Study, read_study
 from intravar.study.tables import FIGURE_TABLES
 from intravar.study.tables.grids import latex_table, number_text
 from intravar.writing import Ledger
@@ -29,7 +27,7 @@ from intravar.writing import Ledger
 _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
 
 
-def study_page(results: Results) -> str:
+def study_page(results: Study) -> str:
     """Return the report as one HTML page."""
     shown = figures_of(results)
     physicians = {name: results.physicians(name) for name in results.conditions}
@@ -61,7 +59,7 @@ def study_page(results: Results) -> str:
     return render_html("intravar.study.report", "study", content, filters=filters, looks=looks)
 
 
-def _section(results: Results, figure: Figure) -> dict[str, Any]:
+def _section(results: Study, figure: Figure) -> dict[str, Any]:
     grids = [results.grid(name) for name in figure.tables if name in results.tables]
     # The size grid resamples its draws: its bars are about all of them.
     means = [grid.draws for grid in grids if grid.has_paper]
@@ -75,7 +73,7 @@ def _section(results: Results, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, Any]:
+def _condition(results: Study, name: str, told: dict[str, Any]) -> dict[str, Any]:
     """Return what the manifest says of a condition, with what its first cohort realised.
 
     A folder may hold conditions of earlier runs, which the last run's manifest does not name.
@@ -93,7 +91,7 @@ def _condition(results: Results, name: str, told: dict[str, Any]) -> dict[str, A
     }
 
 
-def configuration_hash(results: Results) -> str:
+def configuration_hash(results: Study) -> str:
     """Return a fingerprint of what was run: conditions, seeds, methods and their parameters."""
     manifest = results.manifest
     chosen = [manifest["data_generating_mechanisms"], manifest["methods"]]
@@ -108,11 +106,6 @@ FORMATS = {
     "pdf": "figures/*.pdf",
     "latex": "tables/*.tex",
 }
-
-
-def missing_packages() -> list[str]:
-    """Return the packages that figures as PNG or PDF need and that are not installed."""
-    return [name for name in ("typst",) if find_spec(name) is None]
 
 
 def write_report(
@@ -140,11 +133,8 @@ def write_report(
         If the folder does not hold results, a file is damaged or a package is missing.
     """
     chosen = parse_formats(formats, FORMATS)
-    if {"png", "pdf"} & set(chosen) and (missing := missing_packages()):
-        raise InputError(
-            f"PNG and PDF need {', '.join(missing)}; get it with: pip install 'intravar[files]'"
-        )
-    results = read_results(folder)
+    check_packages(name for name in chosen if name in ("png", "pdf"))
+    results = read_study(folder)
     made: dict[str, bytes] = {}
     if "html" in chosen:
         made["report.html"] = study_page(results).encode()

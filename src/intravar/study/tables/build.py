@@ -28,11 +28,11 @@ from intravar.study.tables.cells import (
     cell,
     cells_of,
     cells_table,
+    column_cell,
     column_of,
     row_mean,
     row_median,
     spearman,
-    summary_cell,
 )
 from intravar.study.tables.grids import TITLES
 
@@ -65,6 +65,7 @@ _ACROSS: dict[str, tuple[Statistic, float]] = {
     "median_delta": (row_median, ROUNDING),
     "percent_positive": (lambda values: 100 * (values > 0).mean(axis=1), 0.05),
 }
+_DELTA = Column("mean_delta", "delta")
 _WINDOWS = {"w1": (1, 1), "w2_3": (2, 3), "w4_6": (4, 6), "w7_9": (7, 9)}
 #: Measures of `_recovered`, and the columns under which tables show them.
 _RECOVERED = {
@@ -113,7 +114,7 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
     if not chosen.is_empty():
         tables |= _recovery(chosen)
     tables["grid"] = _grid_table(deltas)
-    tables["condition_deltas"] = cells_of(deltas, [Column("mean_delta", "delta")])
+    tables["condition_deltas"] = cells_of(deltas, [_DELTA])
     tables["condition_errors"] = cells_of(deltas, [Column("mean_physician_error", "error")])
     tables["seconds"] = _seconds(runs)
     glmm = [
@@ -223,10 +224,10 @@ def _grid_table(deltas: pl.DataFrame) -> pl.DataFrame:
     for condition in conditions_of("grid"):
         here = deltas.filter(pl.col("condition") == condition)
         for (method,), rows in here.group_by("method", maintain_order=True):
-            place = (condition, str(method), "mean_delta")
             whole = rows.sort("replicate").with_columns(pl.lit(0).alias("replicate"))
-            found = summary_cell(place, whole, "delta", extremes.get(place[:2]))
-            cells.append(found | {"draws": rows["delta"].fill_nan(None).count()})
+            printed = extremes.get((condition, str(method)))
+            made = column_cell(condition, str(method), _DELTA, whole, printed)
+            cells.append(made | {"draws": rows["delta"].fill_nan(None).count()})
     return cells_table(cells)
 
 

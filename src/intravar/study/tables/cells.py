@@ -97,7 +97,6 @@ def cell(
     column: str,
     draws: list[BootstrapInterval],
     printed: Printed | None = None,
-    *,
     spread: float = np.nan,
     n_undefined: int = 0,
     rounding: float = ROUNDING,
@@ -155,47 +154,6 @@ def cell(
     }
 
 
-def summary_cell(
-    place: tuple[str, str, str],
-    rows: pl.DataFrame,
-    of: str,
-    printed: Printed | None = None,
-    statistic: Statistic = row_mean,
-    rounding: float = ROUNDING,
-) -> dict[str, Any]:
-    """Make the cell of a statistic over the rows of every draw.
-
-    Parameters
-    ----------
-    place
-        Condition, method and column of the cell.
-    rows
-        Rows of the cell, with `replicate`; `n_undefined` counts what is undefined within a row.
-    of
-        The column whose values are summarised.
-    printed, rounding
-        See :func:`cell`.
-    statistic
-        From the values of a draw to its figure.
-    """
-    order = [name for name in ("replicate", "condition", "physician") if name in rows.columns]
-    ordered = rows.sort(order, maintain_order=True).group_by("replicate", maintain_order=True)
-    draws = [column_of(draw, of) for _, draw in ordered] or [np.array([np.nan])]
-    undefined = int(
-        rows["n_undefined"].sum()
-        if "n_undefined" in rows.columns
-        else sum(np.isnan(values).sum() for values in draws)
-    )
-    intervals = [percentile_interval(values, statistic) for values in draws]
-    # Of a mean its standard error; of another statistic what its bootstrap interval says.
-    spread = (
-        standard_error(draws[0])
-        if statistic is row_mean
-        else (intervals[0].high - intervals[0].low) / 3.92
-    )
-    return cell(*place, intervals, printed, spread=spread, n_undefined=undefined, rounding=rounding)
-
-
 def spearman(first: FloatArray, second: FloatArray) -> float:
     """Return the rank correlation of the physicians that both score; NaN where all are tied.
 
@@ -212,23 +170,6 @@ def spearman(first: FloatArray, second: FloatArray) -> float:
         return float("nan")
     # Rounded where a sum of squares rounds: ranks that agree give exactly 1.
     return float(np.clip(np.round(np.corrcoef(*ranks)[0, 1], 15), -1, 1))
-
-
-def spearman_cell(
-    place: tuple[str, str, str],
-    rows: pl.DataFrame,
-    against: str,
-    printed: Printed | None = None,
-    rounding: float = ROUNDING,
-) -> dict[str, Any]:
-    """Make the cell of a method's rank correlation with `oracle` or `d_star`."""
-    draws: list[BootstrapInterval] = []
-    for _, draw in rows.sort("replicate", "physician").group_by("replicate", maintain_order=True):
-        score, target = column_of(draw, "score"), column_of(draw, against)
-        bounds = _resampled_spearman(score, target) if not draws else (np.nan, np.nan)
-        draws.append(BootstrapInterval(spearman(score, target), *bounds))
-    undefined = rows["score"].null_count()
-    return cell(*place, draws, printed, n_undefined=undefined, rounding=rounding)
 
 
 def _resampled_spearman(score: FloatArray, target: FloatArray) -> tuple[float, float]:
@@ -249,7 +190,7 @@ def _resampled_spearman(score: FloatArray, target: FloatArray) -> tuple[float, f
 
 
 class Column(NamedTuple):
-    """What a column of a table holds: a statistic of values, see :func:`summary_cell`.
+    """What a column of a table holds: a statistic of the values `of` a draw, by default the mean.
 
     With `ranks` it is their rank correlation with the score. `paper` gives what the paper prints
     for a method; `rows` and `methods` say what the column is about, by default all.
@@ -265,6 +206,35 @@ class Column(NamedTuple):
     ranks: bool = False
 
 
+def column_cell(
+    condition: str, method: str, column: Column, rows: pl.DataFrame, printed: Printed | None
+) -> dict[str, Any]:
+    """Make the cell of a column over the rows of every draw, with what the paper prints there.
+
+    Rows have `replicate`; `n_undefined` counts what is undefined within a row.
+    """
+    order = [name for name in ("replicate", "condition", "physician") if name in rows.columns]
+    ordered = rows.sort(order, maintain_order=True).partition_by("replicate", maintain_order=True)
+    draws = [column_of(draw, column.of) for draw in ordered]
+    if column.ranks:
+        scores = [column_of(draw, "score") for draw in ordered]
+        ranks = [spearman(score, target) for score, target in zip(scores, draws, strict=True)]
+        intervals = [BootstrapInterval(rho, np.nan, np.nan) for rho in ranks]
+        intervals[0] = BootstrapInterval(ranks[0], *_resampled_spearman(scores[0], draws[0]))
+        spread, undefined = np.nan, rows["score"].null_count()
+    else:
+        intervals = [percentile_interval(values, column.statistic) for values in draws]
+        # Of a mean its standard error; of another statistic what its bootstrap interval says.
+        spread = (intervals[0].high - intervals[0].low) / 3.92
+        if column.statistic is row_mean:
+            spread = standard_error(draws[0])
+        undefined = sum(int(np.isnan(values).sum()) for values in draws)
+        if "n_undefined" in rows.columns:
+            undefined = int(rows["n_undefined"].sum())
+    known = (spread, undefined, column.rounding)
+    return cell(condition, method, column.name, intervals, printed, *known)
+
+
 def cells_of(
     table: pl.DataFrame, columns: Sequence[Column], condition: str | None = None
 ) -> pl.DataFrame:
@@ -275,14 +245,9 @@ def cells_of(
         method = str(key[-1])
         for column in columns:
             own = rows.filter(column.rows)
-            if own.is_empty() or not column.methods(method):
-                continue
-            place = (condition or str(key[0]), method, column.name)
-            given = place, own, column.of, column.paper(method)
-            if column.ranks:
-                cells.append(spearman_cell(*given, column.rounding))
-            else:
-                cells.append(summary_cell(*given, column.statistic, column.rounding))
+            if column.methods(method) and not own.is_empty():
+                where = condition or str(key[0])
+                cells.append(column_cell(where, method, column, own, column.paper(method)))
     return cells_table(cells)
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from intravar.documents.charts import Drawing
 from intravar.study.report.figures import charts, groups
 from intravar.study.report.figures.overview import overview, overview_in_words
-from intravar.study.report.stored_results import Results
+from intravar.study.results import Study
 
 #: What plots a figure for a width in pixels, and what says in words, from the same numbers, what it
 #: shows; figures of a condition are told which.
@@ -43,7 +43,7 @@ class Figure:
     first_draw: bool = False
     needs: str = ""
 
-    def there(self, results: Results) -> bool:
+    def there(self, results: Study) -> bool:
         """Tell whether a study has what the figure needs."""
         if self.condition and not results.has(self.condition):
             return False
@@ -56,7 +56,7 @@ class Figure:
             return charts.RECOVERY in results.tables and bool(results.methods)
         return self.needs != "fit" or bool(charts.fitted(results, self.chart))
 
-    def _has_rates(self, results: Results) -> bool:
+    def _has_rates(self, results: Study) -> bool:
         """Tell whether its table has a method whose score can be held against the oracle."""
         table = results.tables.get(self.tables[0])
         return table is not None and not set(results.rate_methods).isdisjoint(table["method"])
@@ -65,11 +65,11 @@ class Figure:
     def _of(self) -> tuple[str, ...]:
         return (self.condition,) if self.condition else ()
 
-    def alternative(self, results: Results) -> str:
+    def alternative(self, results: Study) -> str:
         """Say in words what it shows."""
         return _CHARTS[self.chart][1](results, *self._of)
 
-    def svg(self, results: Results, width: int) -> Markup:
+    def svg(self, results: Study, width: int) -> Markup:
         """Return the figure for a width, with what it shows in words."""
         drawing = _CHARTS[self.chart][0](results, width, *self._of)
         drawing.width = width
@@ -87,6 +87,6 @@ def _declared() -> tuple[Figure, ...]:
 FIGURES = _declared()
 
 
-def figures_of(results: Results) -> list[Figure]:
+def figures_of(results: Study) -> list[Figure]:
     """Return the figures for which a study has results."""
     return [figure for figure in FIGURES if figure.there(results)]

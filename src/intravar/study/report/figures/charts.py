@@ -13,7 +13,7 @@ import polars as pl
 from intravar.documents.charts import Drawing, Plot, panels
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import marks
-from intravar.study.report.stored_results import Results
+from intravar.study.results import Study
 from intravar.study.tables.grids import number_text
 
 Rows = list[dict[str, Any]]
@@ -31,7 +31,7 @@ RECOVERY, GLMM = "recovery_spearman", "glmm"
 # --- deltas: across conditions, by window size, by pass, by cohort size ---
 
 
-def condition_deltas(results: Results) -> pl.DataFrame:
+def condition_deltas(results: Study) -> pl.DataFrame:
     """Return the mean delta per main condition (SCORE2, window rules) and method, first draw."""
     rows = results.cells("condition_deltas", "mean_delta", results.rate_methods)
     return rows.filter(pl.col("condition").is_in(results.main_conditions)).select(
@@ -39,7 +39,7 @@ def condition_deltas(results: Results) -> pl.DataFrame:
     )
 
 
-def cross_deltas(results: Results, width: int) -> Plot:
+def cross_deltas(results: Study, width: int) -> Plot:
     """Plot how the mean delta of every method is spread over the conditions."""
     rows = marks.defined(condition_deltas(results), "first")
     shown = marks.present(results.rate_methods, rows)
@@ -57,27 +57,27 @@ def cross_deltas(results: Results, width: int) -> Plot:
     return plot
 
 
-def cross_in_words(results: Results) -> str:
-    """Return median and range of every method's deltas."""
+def cross_in_words(results: Study) -> str:
+    """Return median and range of every method's deltas over conditions."""
     rows = condition_deltas(results)
-    listed = []
-    for label, own in _by_label(marks.defined(rows, "first"), "first").items():
-        low, middle, high = map(marks.signed, (min(own), float(np.median(own)), max(own)))
-        listed.append(f"{label} {middle} ({low} to {high})")
-    return (
-        f"Distribution of mean deltas over {rows['condition'].n_unique()} conditions, median and "
-        f"range: {'; '.join(listed)}."
-    )
+    number = rows["condition"].n_unique()
+    told = _spread_in_words(marks.defined(rows, "first"), "first")
+    return f"Distribution of mean deltas over {number} conditions, {told}."
 
 
-def _by_label(rows: Rows, value: str) -> dict[str, list[float]]:
+def _spread_in_words(rows: Rows, value: str) -> str:
+    """Return median and range of every method's values."""
     found: dict[str, list[float]] = {}
     for row in rows:
         found.setdefault(row["label"], []).append(row[value])
-    return found
+    listed = []
+    for label, own in found.items():
+        low, middle, high = map(marks.signed, (min(own), float(np.median(own)), max(own)))
+        listed.append(f"{label} {middle} ({low} to {high})")
+    return f"median and range: {'; '.join(listed)}"
 
 
-def by_window(results: Results, width: int) -> Plot:
+def by_window(results: Study, width: int) -> Plot:
     """Plot the mean delta by window size with its interval."""
     rows = _cells(results, "window_size")
     shown = marks.present(results.rate_methods, rows)
@@ -102,7 +102,7 @@ def by_window(results: Results, width: int) -> Plot:
     return plot
 
 
-def by_pass(results: Results, width: int) -> Plot:
+def by_pass(results: Study, width: int) -> Plot:
     """Plot the mean delta of pass 1 (filled) above pass 2 (hollow) with its interval."""
     rows = _cells(results, "passes")
     shown = marks.present(results.rate_methods, rows)
@@ -119,7 +119,7 @@ def by_pass(results: Results, width: int) -> Plot:
     return plot
 
 
-def _cells_in_words(results: Results, table: str, what: str) -> str:
+def _cells_in_words(results: Study, table: str, what: str) -> str:
     """Return the mean delta per method and column of a table."""
     places = list(HEADINGS[table].values())
     listed = []
@@ -136,7 +136,7 @@ window_in_words = partial(_cells_in_words, table="window_size", what="by window 
 pass_in_words = partial(_cells_in_words, table="passes", what="by pass")
 
 
-def _cells(results: Results, table: str) -> Rows:
+def _cells(results: Study, table: str) -> Rows:
     headings = HEADINGS[table]
     there = pl.col("method").is_in(results.rate_methods) & pl.col("column").is_in(headings)
     where = pl.col("column").replace_strict(headings, return_dtype=pl.String).alias("where")
@@ -162,7 +162,7 @@ def _hint(row: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _grid_rows(results: Results) -> Rows:
+def _grid_rows(results: Study) -> Rows:
     """Return the defined cells of the grid with their sizes, methods that estimate a rate only."""
     rows = []
     for row in marks.defined(results.tables["grid"], "value"):
@@ -174,7 +174,7 @@ def _grid_rows(results: Results) -> Rows:
     return rows
 
 
-def size_grid(results: Results, width: int) -> Drawing:
+def size_grid(results: Study, width: int) -> Drawing:
     """Plot the mean delta against the number of patients, one panel per number of physicians."""
     rows = _grid_rows(results)
     numbers = sorted({row["physicians"] for row in rows})
@@ -199,7 +199,7 @@ def size_grid(results: Results, width: int) -> Drawing:
     return panels([above, whole], 1)
 
 
-def _size_curve(plot: Plot, results: Results, own: Rows, sizes: list[int], method: str) -> None:
+def _size_curve(plot: Plot, results: Study, own: Rows, sizes: list[int], method: str) -> None:
     places = [sizes.index(row["patients"]) + 1 for row in own]
     points = [(at, row["value"]) for at, row in zip(places, own, strict=True)]
     plot.line(points, "line", marks.colour_of(results, method))
@@ -212,30 +212,24 @@ def _size_curve(plot: Plot, results: Results, own: Rows, sizes: list[int], metho
         marks.mark_row(plot, results, bare, at, hint, upright=True, radius=3.2)
 
 
-def grid_in_words(results: Results) -> str:
-    """Return the range of every method's deltas over the grid."""
+def grid_in_words(results: Study) -> str:
+    """Return median and range of every method's deltas over the grid."""
     rows = _grid_rows(results)
-    listed = [
-        f"{label} from {marks.signed(min(own))} to {marks.signed(max(own))}"
-        for label, own in _by_label(rows, "value").items()
-    ]
-    cells = len({row["condition"] for row in rows})
-    return (
-        f"Curves of mean delta over {cells} sizes of cohort. Range per method: {'; '.join(listed)}."
-    )
+    sizes = len({row["condition"] for row in rows})
+    return f"Curves of mean delta over {sizes} sizes of cohort, {_spread_in_words(rows, 'value')}."
 
 
 # --- how well the true discordance is recovered ---
 
 
-def _recovery_rows(results: Results) -> Rows:
+def _recovery_rows(results: Study) -> Rows:
     """Return the rank correlation per condition and method; the conditions stand as rows."""
     where = pl.col("condition").str.replace("^stress-", "").alias("where")
     rows = results.tables[RECOVERY].filter(pl.col("value").is_not_null())
     return results.labelled(rows).select(where, "method", "label", "value", "draws").to_dicts()
 
 
-def recovery(results: Results, width: int) -> Plot:
+def recovery(results: Study, width: int) -> Plot:
     """Plot the rank correlation with D* of every method under every departure."""
     rows = _recovery_rows(results)
     shown = marks.present(results.methods, rows)
@@ -257,7 +251,7 @@ def recovery(results: Results, width: int) -> Plot:
     return plot
 
 
-def recovery_in_words(results: Results) -> str:
+def recovery_in_words(results: Study) -> str:
     """Return for every condition the best method and the oracle."""
     parts = []
     for where, rows in groupby(_recovery_rows(results), key=lambda row: str(row["where"])):
@@ -270,7 +264,7 @@ def recovery_in_words(results: Results) -> str:
     return "Best rank correlation with the true discordance by condition: " + "; ".join(parts) + "."
 
 
-def continuum(results: Results, width: int, condition: str) -> Drawing:
+def continuum(results: Study, width: int, condition: str) -> Drawing:
     """Plot every method's score against D*, with the diagonal and the rank correlation."""
     shown = [m for m in results.methods if results.of(condition, [m]).height]
     columns = 2 if width == marks.NARROW else 4
@@ -278,13 +272,13 @@ def continuum(results: Results, width: int, condition: str) -> Drawing:
     return panels(parts, columns, results.labels(shown))
 
 
-def _continuum_correlation(results: Results, method: str) -> float | None:
+def _continuum_correlation(results: Study, method: str) -> float | None:
     """Return the rank correlation of a method's scores with D* in the first draw, as stored."""
     found = results.cells("continuum", "spearman_d_star", [method])["first"].to_list()
     return found[0] if found else None
 
 
-def _continuum_panel(results: Results, method: str, side: int, condition: str) -> Plot:
+def _continuum_panel(results: Study, method: str, side: int, condition: str) -> Plot:
     rows = marks.defined(results.of(condition, [method]), "score", "d_star")
     who = marks.positions(results, condition)
     rate = method in results.rate_methods
@@ -314,7 +308,7 @@ def _continuum_panel(results: Results, method: str, side: int, condition: str) -
     return plot
 
 
-def continuum_in_words(results: Results, condition: str) -> str:
+def continuum_in_words(results: Study, condition: str) -> str:
     """Return the rank correlation of every method on the continuum."""
     known = {method: _continuum_correlation(results, method) for method in results.methods}
     listed = [f"{results.label(m)} {rho:.3f}" for m, rho in known.items() if rho is not None]
@@ -327,17 +321,17 @@ def continuum_in_words(results: Results, condition: str) -> str:
 # --- how well the mixed model fits ---
 
 
-def fitted(results: Results, what: str) -> Any:
+def fitted(results: Study, what: str) -> Any:
     """Return the stored residuals or calibration on SCORE2; empty if there is none."""
     return results.method_details("score2", GLMM).get(what, [])
 
 
-def _residual_bins(results: Results) -> list[tuple[float, float, int]]:
+def _residual_bins(results: Study) -> list[tuple[float, float, int]]:
     stored = fitted(results, "residuals")
     return list(zip(stored["edges"][:-1], stored["edges"][1:], stored["counts"], strict=True))
 
 
-def residuals(results: Results, width: int) -> Plot:
+def residuals(results: Study, width: int) -> Plot:
     """Plot the distribution of Pearson residuals."""
     bins = _residual_bins(results)
     most = max(count for *_, count in bins)
@@ -349,7 +343,7 @@ def residuals(results: Results, width: int) -> Plot:
     return plot
 
 
-def residuals_in_words(results: Results) -> str:
+def residuals_in_words(results: Study) -> str:
     """Return where most residuals lie."""
     bins = _residual_bins(results)
     total = sum(count for *_, count in bins)
@@ -361,7 +355,7 @@ def residuals_in_words(results: Results) -> str:
     )
 
 
-def calibration(results: Results, width: int) -> Drawing:
+def calibration(results: Study, width: int) -> Drawing:
     """Plot observed against fitted probabilities, with the patients of every bin below."""
     rows = fitted(results, "calibration")
     colour, side = marks.colour_of(results, GLMM), min(width, 540)
@@ -379,7 +373,7 @@ def calibration(results: Results, width: int) -> Drawing:
     return panels([curve, counts], 1)
 
 
-def calibration_in_words(results: Results) -> str:
+def calibration_in_words(results: Study) -> str:
     """Return the largest gap between fitted and observed."""
     rows = fitted(results, "calibration")
     worst = max(rows, key=lambda row: abs(row["observed"] - row["fitted"]))

@@ -9,7 +9,7 @@ import polars as pl
 from intravar.documents.charts import Drawing, Plot, panels, text_width
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import marks
-from intravar.study.report.stored_results import Results
+from intravar.study.results import Study
 from intravar.study.tables import correlations_of
 from intravar.study.tables.grids import number_text
 
@@ -17,7 +17,7 @@ from intravar.study.tables.grids import number_text
 _SHADES = 5
 
 
-def group_panels(results: Results, width: int, condition: str) -> Drawing:
+def group_panels(results: Study, width: int, condition: str) -> Drawing:
     """Plot model scores, discordance, deltas and rank correlations of a condition."""
     columns = 1 if width == marks.NARROW else 2
     side = width // columns
@@ -33,14 +33,14 @@ def group_panels(results: Results, width: int, condition: str) -> Drawing:
 
 
 def _rows(
-    results: Results, condition: str, methods: list[str], *columns: str
+    results: Study, condition: str, methods: list[str], *columns: str
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the methods that were run, and their rows with these columns defined."""
     rows = results.of(condition, methods)
     return marks.present(methods, rows.iter_rows(named=True)), marks.defined(rows, *columns)
 
 
-def _model_scores(results: Results, condition: str, method: str, width: int) -> Plot:
+def _model_scores(results: Study, condition: str, method: str, width: int) -> Plot:
     """Plot the score per physician of a method that only ranks."""
     _, rows = _rows(results, condition, [method], "score")
     who = marks.positions(results, condition)
@@ -60,7 +60,7 @@ def _model_scores(results: Results, condition: str, method: str, width: int) -> 
     return plot
 
 
-def _discordance(results: Results, condition: str, width: int) -> Plot:
+def _discordance(results: Study, condition: str, width: int) -> Plot:
     """Plot the discordance that every method finds, coloured by physician group."""
     shown, rows = _rows(results, condition, [ORACLE, *results.rate_methods], "score")
     who = marks.positions(results, condition)
@@ -94,13 +94,13 @@ def _trace(plot: Plot, own: list[dict[str, Any]], number: int, height: dict[str,
         plot.add('<polyline class="trace" data-p="{n}" points="{p}"/>', n=number, p=points)
 
 
-def _mean_deltas(results: Results, condition: str) -> dict[str, float]:
+def _mean_deltas(results: Study, condition: str) -> dict[str, float]:
     """Return every method's mean delta in the first draw of a condition, as stored."""
     found = results.cells(f"{condition}_groups", "mean_delta", results.rate_methods)
     return dict(found.drop_nulls("first").select("method", "first").iter_rows())
 
 
-def _deltas(results: Results, condition: str, width: int) -> Plot:
+def _deltas(results: Study, condition: str, width: int) -> Plot:
     """Plot score minus oracle per physician, with the mean in the label of the method."""
     shown, rows = _rows(results, condition, results.rate_methods, "delta", "score")
     means = _mean_deltas(results, condition)
@@ -121,7 +121,7 @@ def _deltas(results: Results, condition: str, width: int) -> Plot:
     return plot
 
 
-def _correlations(results: Results, condition: str, width: int) -> Drawing:
+def _correlations(results: Study, condition: str, width: int) -> Drawing:
     """Plot the rank correlation of every two methods, the oracle among them."""
     shown, _ = _rows(results, condition, [ORACLE, *results.methods])
     labels = results.labels(shown)
@@ -153,7 +153,7 @@ def _correlations(results: Results, condition: str, width: int) -> Drawing:
     return drawing
 
 
-def panels_in_words(results: Results, condition: str) -> str:
+def panels_in_words(results: Study, condition: str) -> str:
     """Return the mean delta of every method on a condition."""
     means = _mean_deltas(results, condition)
     listed = "; ".join(f"{results.label(m)} {marks.signed(mean)}" for m, mean in means.items())

@@ -11,7 +11,7 @@ import polars as pl
 
 from intravar.documents.charts import LegendEntry, Plot, round_ticks, text_width
 from intravar.documents.colours import Look
-from intravar.study.report.stored_results import Results
+from intravar.study.results import Study
 from intravar.study.tables.grids import number_text
 
 #: Widths of a figure in pixels: on a desk and on paper, and on a telephone.
@@ -43,20 +43,20 @@ def looks_of(methods: Sequence[str]) -> dict[str, Look]:
     return {method: LOOKS.get(method) or spare[method] for method in methods}
 
 
-def colour_of(results: Results, method: str) -> str:
+def colour_of(results: Study, method: str) -> str:
     """Return the name of a method's colour in the page; it holds no text from the data."""
     known = results.methods
     return f"method-{known.index(method) + 1}" if method in known else method
 
 
-def looks_of_study(results: Results) -> dict[str, Look]:
+def looks_of_study(results: Study) -> dict[str, Look]:
     """Return the colours of groups and methods under the names that figures use."""
     looks = {f"group-{number}": look for number, look in enumerate(GROUPS, 1)}
     looks |= {colour_of(results, m): look for m, look in looks_of(results.methods).items()}
     return looks | {name: LOOKS[name] for name in ("oracle", "constant")}
 
 
-def method_look(results: Results, method: str) -> dict[str, str]:
+def method_look(results: Study, method: str) -> dict[str, str]:
     """Return colour and outline of a method's mark."""
     known = looks_of([*results.methods, "oracle", "constant"])
     return {"colour": colour_of(results, method), "shape": known[method].shape}
@@ -67,7 +67,7 @@ def group_colour(group: int | None) -> str:
     return "soft" if group is None else f"group-{(int(group) - 1) % len(GROUPS) + 1}"
 
 
-def method_legend(results: Results, shown: Sequence[str]) -> list[LegendEntry]:
+def method_legend(results: Study, shown: Sequence[str]) -> list[LegendEntry]:
     """Return what the marks of methods look like."""
     return [LegendEntry(results.label(m), "point", **method_look(results, m)) for m in shown]
 
@@ -138,7 +138,7 @@ def short_tick(plot: Plot, x: float, row: float, half: float = 0.33) -> None:
 
 def mark_row(
     plot: Plot,
-    results: Results,
+    results: Study,
     row: Mapping[str, Any],
     at: float,
     hint: str,
@@ -183,7 +183,7 @@ def physician_hint(row: Mapping[str, Any], title: str) -> str:
     return "; ".join(parts)
 
 
-def positions(results: Results, condition: str) -> dict[str, int]:
+def positions(results: Study, condition: str) -> dict[str, int]:
     """Return the number under which the page knows every physician of a condition."""
     names = results.physicians(condition)["physician"]
     return {name: position for position, name in enumerate(names)}

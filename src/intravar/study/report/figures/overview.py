@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+
+from markupsafe import Markup
 
 from intravar.documents.charts import Drawing, label_lines
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures.marks import NARROW
-from intravar.study.report.stored_results import Results
+from intravar.study.results import Study
 
 #: Pixels: height of the little sketches, between cards, from line to line.
 _GLYPH, _GAP, _LINE = 62, 26, 15
@@ -17,18 +18,7 @@ _GLYPH, _GAP, _LINE = 62, 26, 15
 Point = tuple[float, float]
 
 
-class Sketch(NamedTuple):
-    """What the little sketch above a step is drawn from: lines, dots that are full or not, words.
-
-    Places are from the sketch's upper left corner.
-    """
-
-    lines: list[list[Point]]
-    dots: list[tuple[float, float, float, bool]]
-    words: tuple[Point, ...] = ()
-
-
-def overview(results: Results, width: int) -> Drawing:
+def overview(results: Study, width: int) -> Drawing:
     """Plot the five steps from patients to scores."""
     cards = overview_cards(results)
     narrow = width == NARROW
@@ -42,7 +32,9 @@ def overview(results: Results, width: int) -> Drawing:
         left = 1 + (position % columns) * (wide + _GAP)
         height = _GLYPH + 52 + _LINE * (len(lines) if narrow else tallest)
         drawing.box((left, top), (wide, height), heading, "drawn-card")
-        _add(drawing, next(sketches), left + 12, top + 12)
+        inner = Markup("").join(next(sketches).parts)
+        place = round(left + 12, 1), round(top + 12, 1)
+        drawing.add('<g transform="translate({} {})">{}</g>', *place, inner)
         y = top + _GLYPH + 32
         drawing.write(f"{position + 1}  {heading}", (left + 12, y), "panel-title", "start")
         for number, line in enumerate(lines):
@@ -54,11 +46,11 @@ def overview(results: Results, width: int) -> Drawing:
     return drawing
 
 
-def _condition(results: Results) -> str:
+def _condition(results: Study) -> str:
     return "score2" if results.has("score2") else results.conditions[0]
 
 
-def overview_cards(results: Results) -> list[tuple[str, str]]:
+def overview_cards(results: Study) -> list[tuple[str, str]]:
     """Return heading and text of every step, with the numbers of a condition."""
     rows = results.of(_condition(results), [ORACLE])
     cohort = results.method_details(_condition(results), "cohort")
@@ -82,7 +74,7 @@ def overview_cards(results: Results) -> list[tuple[str, str]]:
     ]
 
 
-def overview_in_words(results: Results) -> str:
+def overview_in_words(results: Study) -> str:
     """Return the steps of the overview."""
     return "Diagram of five steps. " + " ".join(
         f"{number}. {heading}: {text}"
@@ -95,15 +87,21 @@ def _line(drawing: Drawing, points: list[Point]) -> None:
     drawing.add('<polyline class="sketch" points="{text}"/>', text=text)
 
 
-def _add(drawing: Drawing, sketch: Sketch, left: float, top: float) -> None:
-    for line in sketch.lines:
-        _line(drawing, [(left + x, top + y) for x, y in line])
-    for x, y, radius, full in sketch.dots:
-        place = (round(left + x, 1), round(top + y, 1))
+def _sketch(
+    lines: Iterable[list[Point]],
+    dots: Iterable[tuple[float, float, float, bool]] = (),
+    words: Iterable[Point] = (),
+) -> Drawing:
+    """Draw lines, dots with their radius that are full or not, and signs that two differ."""
+    drawing = Drawing()
+    for line in lines:
+        _line(drawing, line)
+    for x, y, radius, full in dots:
         kind = "point" if full else "hollow"
-        drawing.mark(place, "", kind, radius=radius, colour="accent")
-    for x, y in sketch.words:
-        drawing.write("≠", (left + x, top + y), "panel-title", "start")
+        drawing.mark((round(x, 1), round(y, 1)), "", kind, radius=radius, colour="accent")
+    for place in words:
+        drawing.write("≠", place, "panel-title", "start")
+    return drawing
 
 
 def _arrow(
@@ -120,7 +118,7 @@ def _arrow(
     drawing.mark(end, "", radius=3.5, colour="soft", shape=shape)
 
 
-def _sketches(results: Results, width: float) -> Iterator[Sketch]:
+def _sketches(results: Study, width: float) -> Iterator[Drawing]:
     """Yield the sketches of the five steps, each _GLYPH pixels high."""
     bells = []
     for number in range(9):
@@ -129,7 +127,7 @@ def _sketches(results: Results, width: float) -> Iterator[Sketch]:
         steps, skew = [step / 8 - 1 for step in range(17)], (number % 4 - 1.5) / 8
         bell = [(t, 15 * math.exp(-4 * (t - skew) ** 2)) for t in steps]
         bells.append([(centre + width / 7.5 * t, base - y) for t, y in bell])
-    yield Sketch(bells, [])
+    yield _sketch(bells)
     condition = _condition(results)
     cohort = results.method_details(condition, "cohort")
     columns = max(8, int(width // 11))
@@ -137,24 +135,24 @@ def _sketches(results: Results, width: float) -> Iterator[Sketch]:
     # That share of the dots is full: the first columns, or here and there.
     share = float(cohort.get("share_eligible") or 0.5)
     full = [(index + 0.5) / len(places) < share for index in range(len(places))]
-    yield Sketch([], [(x, y, 3.2, f) for (x, y), f in zip(places, full, strict=True)])
+    yield _sketch([], [(x, y, 3.2, f) for (x, y), f in zip(places, full, strict=True)])
     levels = results.of(condition, [ORACLE]).sort("d_star", "physician")["d_star"].fill_null(0.0)
     tops = [_GLYPH - 4 - (_GLYPH - 10) * min(level / 0.5, 1) for level in levels]
     pins = [(width * (at + 0.5) / len(tops), y) for at, y in enumerate(tops)]
     ground: list[list[Point]] = [[(0, _GLYPH), (width, _GLYPH)]]
     stems: list[list[Point]] = [[(x, _GLYPH), (x, y)] for x, y in pins]
-    yield Sketch(ground + stems, [(x, y, 2.6, True) for x, y in pins])
+    yield _sketch(ground + stems, [(x, y, 2.6, True) for x, y in pins])
     share = float(cohort.get("share_decided_for") or 0.5)
     full = [(index * 0.6180339887) % 1 < share for index in range(len(places))]
-    yield Sketch([], [(x, y, 3.2, f) for (x, y), f in zip(places, full, strict=True)])
+    yield _sketch([], [(x, y, 3.2, f) for (x, y), f in zip(places, full, strict=True)])
     pairs = ((True, True), (True, False), (False, False), (True, False))
     across = [width * (position + 0.5) / 4 for position in range(4)]
-    yield Sketch(
+    yield _sketch(
         [[(x, 16), (x, _GLYPH - 12)] for x in across],
         [
             dot
             for x, (a, b) in zip(across, pairs, strict=True)
             for dot in ((x, 10, 5, a), (x, _GLYPH - 6, 5, b))
         ],
-        tuple((x + 6, _GLYPH / 2) for x, (a, b) in zip(across, pairs, strict=True) if a != b),
+        [(x + 6, _GLYPH / 2) for x, (a, b) in zip(across, pairs, strict=True) if a != b],
     )

@@ -1,4 +1,4 @@
-"""The stored results of a study, read back; nothing here is computed again."""
+"""The results of a study, as they are stored and read back; nothing here is computed again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import CONSTANT, ORACLE, SCORE_SCHEMA
 from intravar.study.simulation.conditions import Condition, all_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES
-from intravar.study.tables.grids import Grid, make_grid
+from intravar.study.tables.grids import Grid, make_grid, method_label
 
 #: What a folder must hold to be the results of a study.
 _NEEDED = (
@@ -29,19 +29,58 @@ _MANIFEST = ("methods", "data_generating_mechanisms", "command", "versions")
 
 
 @dataclass(frozen=True)
-class Results:
-    """What a study stored.
+class Study:
+    """The results of a study.
 
-    The manifest says what was run, details what the methods learned, per cohort (`score2.r000`) and
-    method; scores have a row per physician, runs one per method and cohort.
+    Parameters
+    ----------
+    folder
+        Where they lie.
+    scores
+        One row per condition, replicate, method and physician.
+    runs
+        One row per condition, replicate and method: seconds, memory, versions, error.
+    tables
+        The tables by name; see :data:`intravar.study.tables.CELL_SCHEMA`.
+    manifest
+        What was run.
+    details
+        What the methods learned, per cohort (`score2.r000`) and method.
     """
 
     folder: Path
-    manifest: Mapping[str, Any]
-    details: Mapping[str, Any]
     scores: pl.DataFrame
     runs: pl.DataFrame
     tables: Mapping[str, pl.DataFrame]
+    manifest: Mapping[str, Any]
+    details: Mapping[str, Any]
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """The runs that failed, with their error."""
+        return self.runs.filter(pl.col("error").is_not_null())
+
+    @property
+    def undefined(self) -> pl.DataFrame:
+        """The scores that are undefined, with their reason."""
+        return self.scores.filter(pl.col("score").is_null())
+
+    def summary(self) -> dict[str, Any]:
+        """Return the study in a form for programs."""
+        undefined = self.undefined
+        return {
+            "conditions": self.scores["condition"].n_unique(),
+            "cohorts": self.scores.select("condition", "replicate").n_unique(),
+            "methods": sorted(self.scores["method"].unique().to_list()),
+            "scores": self.scores.height,
+            "undefined_scores": undefined.height,
+            "undefined_reasons": dict(undefined["reason"].value_counts().iter_rows()),
+            "failures": self.failures.select(
+                "condition", "replicate", "method", "error"
+            ).to_dicts(),
+            "seconds_of_work": float(self.runs["seconds"].sum()),
+            "tables": {name: table.to_dicts() for name, table in self.tables.items()},
+        }
 
     # --- methods ---
 
@@ -74,10 +113,8 @@ class Results:
 
     def label(self, method: str) -> str:
         """Return the name of a method as people read it."""
-        if method in (ORACLE, CONSTANT):
-            return method.capitalize()
-        if method in METHODS:
-            return METHODS[method].label
+        if method in METHODS or method in (ORACLE, CONSTANT):
+            return method_label(method)
         return str(self._described.get(method, {}).get("label", method))
 
     def labels(self, methods: list[str]) -> list[str]:
@@ -170,9 +207,9 @@ class Results:
 
     def undefined_reasons(self) -> list[dict[str, Any]]:
         """Return how many scores are undefined, per method and reason."""
-        undefined = pl.col("score").is_null() & ~pl.col("method").is_in([ORACLE, CONSTANT])
+        of_methods = ~pl.col("method").is_in([ORACLE, CONSTANT])
         counts = pl.len().alias("scores"), pl.col("condition").n_unique().alias("conditions")
-        found = self.scores.filter(undefined).group_by("method", "reason").agg(*counts)
+        found = self.undefined.filter(of_methods).group_by("method", "reason").agg(*counts)
         return found.sort("method", "reason").to_dicts()
 
     def method_details(self, condition: str, method: str) -> Mapping[str, Any]:
@@ -189,7 +226,7 @@ class Results:
         return rows["replicate"].n_unique()
 
 
-def read_results(folder: str | os.PathLike[str]) -> Results:
+def read_study(folder: str | os.PathLike[str]) -> Study:
     """Read the results of a study, or say what is missing or damaged."""
     where = Path(folder)
     if not where.exists():
@@ -205,17 +242,16 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
             "name the folder that 'intravar benchmark' wrote"
         )
     scores = _read(where / "scores.parquet", SCORE_SCHEMA)
-    tables = {name: where / "tables" / f"{name}.parquet" for name in TITLES}
-    runs = _read(where / "runs.parquet", RUN_SCHEMA)
     if scores.is_empty():
         raise InputError(f"'{where}' holds no scores yet; run 'intravar benchmark' again")
-    return Results(
+    tables = {name: where / "tables" / f"{name}.parquet" for name in TITLES}
+    return Study(
         where,
+        scores,
+        _read(where / "runs.parquet", RUN_SCHEMA),
+        {name: _read(path, ()) for name, path in tables.items() if path.is_file()},
         _read(where / "manifest.json", _MANIFEST),
         _read(where / "details.json", ()),
-        scores,
-        runs,
-        {name: _read(path, ()) for name, path in tables.items() if path.is_file()},
     )
 
 
