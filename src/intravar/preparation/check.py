@@ -42,7 +42,7 @@ from intravar.preparation.sample import (
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
 from intravar.sources.columns.plain import Forms, forms_of_large, plain_table
-from intravar.sources.columns.texts import TextForm
+from intravar.sources.columns.texts import Form
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.text import clean_name
 from intravar.where import parse_population
@@ -397,7 +397,7 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
 def _refuse_odd_texts(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
     """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
     for name, kind in recipe.kinds:
-        if kind != "category" and forms.columns.get(name) == TextForm():
+        if kind != "category" and forms.columns.get(name) == Form():
             column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
                 understand_as(column[name], kind)

@@ -10,7 +10,8 @@ import polars as pl
 
 from intravar.errors import IN_ROW, InputError, RowError, did_you_mean, option
 from intravar.preparation.columns.kinds import CODES, said_of, sentinels
-from intravar.sources.columns.plain import plain_column, typed_texts
+from intravar.sources.columns.plain import plain_column
+from intravar.sources.columns.texts import typed_texts
 from intravar.text import MISSING, clean_texts, shortened
 
 YES = frozenset({"1", "true", "t", "yes", "y"})

@@ -22,9 +22,11 @@ from intravar.errors import InputError, option
 from intravar.frames import is_pandas
 from intravar.sources.columns.plain import (
     Forms,
+    forms_of,
+    plain_columns,
     plain_table,
     series_of,
-    understood,
+    typed_table,
     with_clean_names,
 )
 from intravar.sources.databases.base import (
@@ -227,17 +229,19 @@ def _source(
     notes: Sequence[str] = (),
 ) -> Source:
     if population is None:
-        plain, more, _ = understood(checked_shape(frame, called), as_text, called)
+        plain, more = plain_table(checked_shape(frame, called), as_text, called)
         return Source(plain, name, (*notes, *more))
     frame = with_clean_names(frame, called)
-    whole, _, forms = understood(frame, as_text, called)
+    plain = plain_columns(frame, as_text)
+    forms = forms_of(plain, as_text)
+    whole, _ = typed_table(plain, as_text, forms)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise nobody_inside(called)
     # What a column holds is found out anew, as if the table had been filtered before; how it is
     # written all rows tell.
-    chosen = checked_shape(frame.filter(inside), called)
-    plain, more, _ = understood(chosen, as_text, called, whole=forms)
+    chosen = plain_columns(checked_shape(frame.filter(inside), called), as_text)
+    plain, more = typed_table(chosen, as_text, forms.among(forms_of(chosen, as_text)))
     rows = inside.arg_true().to_numpy().astype(np.int64)
     return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
 

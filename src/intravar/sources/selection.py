@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, told, unknown_name
-from intravar.sources.columns.plain import typed_texts
+from intravar.sources.columns.texts import typed_texts
 from intravar.text import clean_name, shortened, without_missing
 from intravar.where import Combined, IsMissing, Negated, OneOf, Population, Value
 

@@ -11,7 +11,8 @@ import polars as pl
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import IN_ROW, InputError, RowError, option
 from intravar.preparation.columns.roles import FEW_ROWS, identifier
-from intravar.sources.columns.plain import as_names, plain_column, typed_texts
+from intravar.sources.columns.plain import as_names, plain_column
+from intravar.sources.columns.texts import typed_texts
 from intravar.text import shortened, without_missing
 
 #: Numbers that are written where a value is not known.
