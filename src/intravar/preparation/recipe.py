@@ -63,10 +63,9 @@ class Recipe:
             texts = [name for name, kind in self.kinds if kind == "category"]
             named = [self.roles.physician, self.roles.decision, *texts]
             plain, _ = plain_table(table, named, forms=self.forms)
-        rows = np.arange(plain.height)
-        dropped: dict[str, int] = {}
+        rows, dropped = np.arange(plain.height), dict[str, int]()
         if self.repeated == "once":
-            rows, dropped = each_once(plain, self.roles, rows, self.copies)
+            rows, dropped = each_once(plain, self.roles, self.copies)
         with counted_among(rows):
             columns = [
                 understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
@@ -161,7 +160,7 @@ def learn_recipe(
     rows, copies, about_copies = np.arange(table.height), None, ""
     if repeated == "once":
         copies, about_copies = learn_copies(table, roles, part)
-        rows, _ = each_once(table, roles, rows, copies)
+        rows, _ = each_once(table, roles, copies)
     with counted_among(rows):
         every = _understand(table[rows], roles, part)
     usable = [column for column in every.values() if column.kind not in _UNUSABLE]
