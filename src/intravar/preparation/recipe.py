@@ -173,8 +173,10 @@ def learn_recipe(
         usable = [column for column in usable if column.name not in aside]
     complete = complete_rows(usable) if missing == "drop" and usable else rows[:0]
     if complete.any():
-        usable, constant = _not_constant([each.taken(complete) for each in usable])
-        aside |= constant
+        usable = [each.taken(complete) for each in usable]
+        constant = {each.name for each in usable if each.values.n_unique() <= 1}
+        aside |= dict.fromkeys(constant, "the same value in every row that is left")
+        usable = [each for each in usable if each.name not in constant]
     kinds = tuple((column.name, column.kind) for column in usable)
     codings = learn_codings(usable, missing)
     return Learned(
@@ -194,12 +196,3 @@ def _understand(table: pl.DataFrame, roles: Roles, part: float) -> dict[str, Col
         for name in TRUTH_COLUMNS:
             every[name] = Column(name, "other", table[name], "the truth of a simulated cohort")
     return every
-
-
-def _not_constant(columns: list[Column]) -> tuple[list[Column], dict[str, str]]:
-    constant = {
-        column.name: "the same value in every row that is left"
-        for column in columns
-        if column.values.n_unique() <= 1
-    }
-    return [column for column in columns if column.name not in constant], constant

@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from intravar.arrays import FloatArray
-from intravar.preparation.columns.encoding import encode
+from intravar.preparation.columns.encoding import encode_with, learn_codings
 from intravar.preparation.columns.kinds import DAY, Column
 from intravar.preparation.columns.roles import in_words
 from intravar.seeds import stream
@@ -113,7 +113,7 @@ def _asked(
     column: Column, decided: npt.NDArray[np.int8], decision_name: str, date: pl.Series | None
 ) -> str:
     """Say why a column may have been recorded after the decision; "" if nothing says so."""
-    if date is not None and column.kind == "date":
+    if date is not None and date.dtype in (pl.Date, pl.Datetime) and column.kind == "date":
         later = (column.values > date.cast(pl.Datetime("us")).dt.epoch("us") / DAY).drop_nulls()
         if len(later) and (share := float(later.mean() or 0.0)) > MOSTLY_AFTER:  # type: ignore[arg-type]
             return f"lies after the date of the decision in {share:.0%} of rows"
@@ -165,7 +165,9 @@ def columns_that_say_the_same(columns: Sequence[Column]) -> list[tuple[str, ...]
     for at, one in enumerate(few):
         for other in few[at + 1 :]:
             if "category" in (some[one].kind, some[other].kind):
-                links[one, other] = _stand_for_each_other(levels[one], levels[other])
+                pairs = pl.DataFrame({"one": levels[one], "other": levels[other]}).drop_nulls()
+                counts = {pairs.n_unique(), pairs["one"].n_unique(), pairs["other"].n_unique()}
+                links[one, other] = len(counts) == 1 and counts.pop() > 2
     n_sets, of = connected_components(csr_array(links), directed=False)
     sets = [tuple(some[at].name for at in np.flatnonzero(of == each)) for each in range(n_sets)]
     return [each for each in sets if len(each) > 1]
@@ -184,15 +186,11 @@ def _ordered_alike(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
     return np.asarray(alike & (known.T.astype(float) @ known > SAME * known.sum(axis=0)))
 
 
-def _stand_for_each_other(one: pl.Series, other: pl.Series) -> bool:
-    pairs = pl.DataFrame([one.alias("one"), other.alias("other")]).drop_nulls().unique()
-    return bool(pairs.height == pairs["one"].n_unique() == pairs["other"].n_unique() > 2)
-
-
 def _auc(columns: Sequence[Column], decided: npt.NDArray[np.int8]) -> float:
     if decided.min() == decided.max():
         return 0.5
-    table = encode(columns, "indicator", smallest_level=1).table.to_numpy()
+    codings = learn_codings(columns, "indicator", smallest_level=1)
+    table = encode_with(codings, columns).table.to_numpy()
     smallest = max(5, len(decided) // 200)
     tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=smallest, random_state=0)
     return float(roc_auc_score(decided, tree.fit(table, decided).predict_proba(table)[:, 1]))

@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from intravar.errors import InputError, option, told
-from intravar.sources.databases.base import Database, database_kind, open_database, quoted
+from intravar.sources.databases.base import database_kind, open_database, quoted
+from intravar.sources.databases.connections import Database
 from intravar.sources.databases.urls import without_password
 from intravar.sources.paths import existing, open_zip, read_member
 from intravar.text import MISSING, first_line
