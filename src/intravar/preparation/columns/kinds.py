@@ -124,11 +124,14 @@ def understand(
         return Column(name, "constant", column, "the same value in every row")
     if categorical:
         return Column(name, "category", _names(column), "taken as a category on request")
+    # A number that is too large is refused in an identifier as well.
+    numbers = None if column.dtype == pl.String else _numbers(column)
     kind, note = _kind_of(column, present, chosen, part)
-    if kind in ("number", "yes/no", "date"):
-        column = _numbers(column)
-        note = note or said_of(sentinels(column)) if present.dtype.is_numeric() else note
-    return Column(name, kind, column, note)
+    if numbers is None or kind == "identifier":
+        return Column(name, kind, column, note)
+    if column.dtype.is_numeric():
+        note = said_of(sentinels(numbers))
+    return Column(name, kind, numbers, note)
 
 
 def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
@@ -198,8 +201,6 @@ def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -
         return ("number", note) if note else ("date", "days since 1970-01-01")
     if column.dtype == pl.String:
         _refuse_text_among_numbers(column, present)
-    else:
-        _numbers(column)  # one that is too large is refused, in an identifier as well
     why = "" if chosen else identifier(column, present, part)
     if why:
         return "identifier", why
@@ -226,10 +227,9 @@ def _numbers(column: pl.Series) -> pl.Series:
         return (column.cast(pl.Int64) / 3.6e12).cast(pl.Float64)
     if column.dtype.is_temporal():
         return (column.cast(pl.Datetime("us")).dt.epoch("us") / DAY).cast(pl.Float64)
-    values = column.cast(pl.Float64).fill_nan(None)
-    absurd = (values.abs() > LARGEST_NUMBER).fill_null(False)
-    if absurd.any():
-        row = int(absurd.arg_max() or 0)
+    values = column.fill_nan(None) if column.dtype.is_float() else column.cast(pl.Float64)
+    if max(-(values.min() or 0), values.max() or 0) > LARGEST_NUMBER:  # type: ignore[operator]
+        row = int((values.abs() > LARGEST_NUMBER).fill_null(False).arg_max() or 0)
         size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
         raise RowError(
             row,
