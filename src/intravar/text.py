@@ -25,7 +25,7 @@ _JOINERS = [
     (re.compile("^[\u200c\u200d]+|[\u200c\u200d]+$"), ""),
 ]
 #: Texts without these need no cleaning, which takes long.
-_UNUSUAL = r"^\s|\s$|[^ -~]"
+UNUSUAL = r"^\s|\s$|[^ -~]"
 _BREAKS = re.compile(r"[\t\r\n\v\f]+")
 
 
@@ -93,12 +93,22 @@ def clean_texts(column: pl.Series) -> pl.Series:
     """
     if column.dtype != pl.String:
         return column
-    if column.str.contains(_UNUSUAL).any():
-        for joiner, kept in _JOINERS:
-            column = column.str.replace_all(joiner.pattern, kept.replace("\\1", "${1}"))
-        column = column.str.replace_all(_INVISIBLE.pattern, "").str.normalize("NFC")
-        column = column.str.replace_all(_BREAKS.pattern, " ").str.strip_chars()
-    return column.set(column == "", None)
+    cell = pl.col(column.name)
+    unusual = column.str.contains(UNUSUAL).any()
+    return column.to_frame().select(cleaned(cell) if unusual else empty_as_null(cell)).to_series()
+
+
+def cleaned(cell: pl.Expr) -> pl.Expr:
+    """Return texts without what nobody sees, see :func:`clean_texts`."""
+    for joiner, kept in _JOINERS:
+        cell = cell.str.replace_all(joiner.pattern, kept.replace("\\1", "${1}"))
+    cell = cell.str.replace_all(_INVISIBLE.pattern, "").str.normalize("NFC")
+    return empty_as_null(cell.str.replace_all(_BREAKS.pattern, " ").str.strip_chars())
+
+
+def empty_as_null(cell: pl.Expr) -> pl.Expr:
+    """Return texts of which empty ones are missing."""
+    return pl.when(cell != "").then(cell)
 
 
 def without_missing(column: pl.Series) -> pl.Series:
@@ -111,7 +121,12 @@ def without_missing(column: pl.Series) -> pl.Series:
     """
     if column.dtype != pl.String:
         return column
-    return column.set(column.is_in(MISSING).fill_null(False), None)
+    return column.to_frame().select(meant(pl.col(column.name))).to_series()
+
+
+def meant(cell: pl.Expr) -> pl.Expr:
+    """Return texts of which words that stand for a missing value are missing."""
+    return pl.when(~cell.is_in(MISSING)).then(cell)
 
 
 def first_line(error: BaseException) -> str:

@@ -33,14 +33,6 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class OneOf:
-    """A column that has one of several values."""
-
-    column: str
-    values: tuple[Value, ...]
-
-
-@dataclass(frozen=True)
 class IsMissing:
     """A column without a value."""
 
@@ -62,7 +54,7 @@ class Combined:
     parts: tuple[Population, ...]
 
 
-Population = Compared | OneOf | IsMissing | Negated | Combined
+Population = Compared | IsMissing | Negated | Combined
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -171,9 +163,11 @@ class _Parser:
     def _any(self) -> Population:
         return self._combined("or", lambda: self._combined("and", self._one))
 
-    def _combined(self, word: Literal["and", "or"], part: Callable[[], Population]) -> Population:
+    def _combined(
+        self, word: Literal["and", "or"], part: Callable[[], Population], sign: str | None = None
+    ) -> Population:
         parts = [part()]
-        while self._took(word):
+        while self._took(sign or word):
             parts.append(part())
         return parts[0] if len(parts) == 1 else Combined(word, tuple(parts))
 
@@ -203,7 +197,10 @@ class _Parser:
             return _unless(denied, IsMissing(column))
         denied = self._took("not")
         if self._took("in"):
-            return _unless(denied, OneOf(column, self._list()))
+            self._expect("(")
+            values = self._combined("or", lambda: Compared(column, "=", self._value()), sign=",")
+            self._expect(")")
+            return _unless(denied, values)
         if self._took("between"):
             low = self._value()
             self._expect("and")
@@ -229,7 +226,8 @@ class _Parser:
     def _value(self) -> Value:
         token = self._next
         if token.kind == "number":
-            return _number(self._take().text)
+            text = self._take().text
+            return int(text) if text.lstrip("+-").isdecimal() else float(text)
         if token.kind in ("text", "quoted"):
             return self._take().text
         if token.word in ("true", "false"):
@@ -237,14 +235,6 @@ class _Parser:
         if token.kind == "word":
             raise self._unread(f"write a text in quotation marks, '{token.text}'")
         raise self._unread("a value is missing")
-
-    def _list(self) -> tuple[Value, ...]:
-        self._expect("(")
-        values = [self._value()]
-        while self._took(","):
-            values.append(self._value())
-        self._expect(")")
-        return tuple(values)
 
     def _expect(self, word: str) -> None:
         if not self._took(word):
@@ -279,10 +269,3 @@ def _refused(where: str, why: str) -> InputError:
 
 def _unless(denied: bool, found: Population) -> Population:
     return Negated(found) if denied else found
-
-
-def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)

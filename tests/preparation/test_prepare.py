@@ -13,7 +13,7 @@ from intravar import InputError, check
 from intravar.estimators import Observed
 from intravar.preparation.check import Check
 from intravar.preparation.decisions import code_decision
-from intravar.preparation.encoding import encode
+from intravar.preparation.encoding import encode_with, learn_codings
 from intravar.preparation.kinds import Column, understand
 from intravar.publication.checks import check_lines, published_check
 
@@ -129,7 +129,7 @@ def test_levels_lie_equally_far_apart_and_weigh_as_one_number() -> None:
     random = np.random.default_rng(0)
     level = random.choice(["a", "b", "c", "d"], 2000, p=[0.5, 0.3, 0.15, 0.05])
     column = Column("level", "category", pl.Series("level", level))
-    encoded = encode([column], "indicator")
+    encoded = encode_with(learn_codings([column], "indicator"), [column])
     observed = Observed.of(encoded.table, random.integers(0, 2, 2000), ["x"] * 2000, encoded.blocks)
     z = observed.standardised
     assert np.square(z).sum(axis=1).mean() == pytest.approx(1.0)
@@ -140,7 +140,8 @@ def test_levels_lie_equally_far_apart_and_weigh_as_one_number() -> None:
 
 def test_two_levels_are_one_column_with_the_same_distances() -> None:
     level = np.array(["f"] * 30 + ["m"] * 70)
-    one = encode([Column("sex", "category", pl.Series("sex", level))], "indicator")
+    sex = [Column("sex", "category", pl.Series("sex", level))]
+    one = encode_with(learn_codings(sex, "indicator"), sex)
     assert one.table.columns == ["sex=m"]
     both = pl.DataFrame({"f": level == "f", "m": level == "m"})
     y = [0, 1] * 50
@@ -153,7 +154,8 @@ def test_two_levels_are_one_column_with_the_same_distances() -> None:
 
 def test_rare_levels_are_pooled() -> None:
     values = pl.Series("nation", ["A"] * 50 + ["B"] * 40 + ["C"] * 3 + ["D"] * 2)
-    encoded = encode([Column("nation", "category", values)], "indicator", smallest_level=11)
+    nation = [Column("nation", "category", values)]
+    encoded = encode_with(learn_codings(nation, "indicator", smallest_level=11), nation)
     assert encoded.table.columns == ["nation=A", "nation=B", "nation=(other)"]
     assert encoded.pooled == {"nation": 2}
 

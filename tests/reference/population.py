@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from intravar.where import Combined, IsMissing, Negated, OneOf, Population
+from intravar.where import Combined, IsMissing, Negated, Population
 
 
 def holds(population: Population, patient: dict[str, Any]) -> bool | None:
@@ -23,8 +23,6 @@ def holds(population: Population, patient: dict[str, Any]) -> bool | None:
         return value is None
     if value is None:
         return None
-    if isinstance(population, OneOf):
-        return value in population.values
     other: Any = population.value
     if population.operator == "=":
         return bool(value == other)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from intravar import InputError
 from intravar.preparation.kinds import understand
 from intravar.sources import read_source
-from intravar.sources.plain import plain_table, typed_texts
+from intravar.sources.plain import plain_table
+from intravar.sources.texts import typed_texts
 
 
 def read(*values: str | None) -> list[Any]:

@@ -23,7 +23,6 @@ from intravar.where import (
     Compared,
     IsMissing,
     Negated,
-    OneOf,
     Population,
     columns_of,
     parse_population,
@@ -42,7 +41,6 @@ TEXTS_COMPARED = st.builds(Compared, st.just("sex"), st.sampled_from(["=", "!="]
 LEAVES = st.one_of(
     NUMBERS_COMPARED,
     TEXTS_COMPARED,
-    st.builds(OneOf, st.just("age"), st.lists(NUMBERS, min_size=1, max_size=3).map(tuple)),
     st.builds(IsMissing, st.sampled_from(["age", "sex"])),
 )
 EXPRESSIONS: st.SearchStrategy[Population] = st.recursive(
@@ -77,8 +75,6 @@ def written(population: Population) -> str:
         return f"not {written(population.part)}"
     if isinstance(population, IsMissing):
         return f'"{population.column}" is missing'
-    if isinstance(population, OneOf):
-        return f"{population.column} in ({', '.join(_value(value) for value in population.values)})"
     return f"{population.column} {population.operator} {_value(population.value)}"
 
 
@@ -119,6 +115,8 @@ def test_words_that_people_write() -> None:
     assert parse_population("age not between 60 and 75") == Negated(
         Combined("and", (Compared("age", ">=", 60), Compared("age", "<=", 75)))
     )
+    assert parse_population("age in (60, '75')") == parse_population("age = 60 or age = '75'")
+    assert parse_population("age not in (60)") == Negated(Compared("age", "=", 60))
     assert parse_population("x is not null") == Negated(IsMissing("x"))
     assert parse_population("a = 1 or b = 2 and c = 3").parts[1].word == "and"  # type: ignore[union-attr]
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import REPEATS, CommonEstimator, Size
@@ -22,7 +21,7 @@ from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels, panel_sizes
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import understand_as
-from intravar.preparation.prepare import ColumnReport, Prepared, prepare, strata_of_columns
+from intravar.preparation.prepare import Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
 from intravar.preparation.roles import missing_column
 from intravar.preparation.sample import (
@@ -41,7 +40,7 @@ from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
 from intravar.sources.plain import Forms, forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
-from intravar.sources.texts import TextForm
+from intravar.sources.texts import Form
 from intravar.text import clean_name
 
 if TYPE_CHECKING:
@@ -199,15 +198,18 @@ def _checked(
                 return _of_large(large, request, method)
     read = read_source(source, as_text=_as_text(request), where=request.where, **request.reading)
     asked = request.of_each()
+    rows = np.arange(read.table.height) if read.rows is None else read.rows
     if in_parts and read.table.height > request.sample:
-        each = _of_large(_scanned(read), replace(request, where=None), method)
+        refuse_own_names(read.table.columns)
+        lazy = read.table.with_columns(pl.Series(ROW, rows.astype(np.uint32))).lazy()
+        scanned = Scanned(lazy, read.table.height, read.name, read.notes)
+        each = _of_large(scanned, replace(request, where=None), method)
         return {
             name: replace(
                 _accounted(found, read), request=_labelled(asked[name], read.table.columns)
             )
             for name, found in each.items()
         }
-    rows = _source_rows(read)
     each = {}
     for name, alone in asked.items():
         with counted_among(rows):
@@ -257,15 +259,9 @@ def _of_table(
     request = _labelled(request, table.columns)
     prepared = prepare(table, request, part=part, strata=strata)
     size = Size.of(prepared.observed)
-    cost = estimate_cost(size, METHODS.get(method), periods=_periods(prepared))
+    cost = estimate_cost(size, METHODS.get(method), periods=prepared.periods)
     panels = panel_sizes(prepared.observed, request.min_panel)
     return Check(request, name, notes, prepared, panels, method, cost)
-
-
-def _periods(prepared: Prepared) -> list[int]:
-    """Return the patients of each period; none where periods are not compared."""
-    dealt = prepared.dealt.get("date")
-    return [] if dealt is None else dealt.counts()
 
 
 def _labelled(request: Request, columns: Sequence[str]) -> Request:
@@ -339,7 +335,7 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
     table = as_measured(census, counts, large.rows)
     as_text, name = _as_text(request), large.scanned.name
     plain, notes = plain_table(table.select(large.stored), as_text, f"'{name}'", large.forms)
-    source_row = table[ROW].to_numpy().astype(np.int64)
+    source_row, n_rows = table[ROW].to_numpy().astype(np.int64), int(counts.n_patients.sum())
     with counted_among(source_row):
         found = _of_table(
             plain,
@@ -347,20 +343,29 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
             method,
             name,
             (*large.scanned.notes, *notes),
-            part=table.height / max(int(counts.n_patients.sum()), 1),
+            part=table.height / max(n_rows, 1),
             strata=large.strata,
         )
     recipe, dropped = found.prepared.recipe, found.prepared.dropped
     assert recipe is not None
-    _refuse_odd_texts(census.known(counts), recipe, large.forms)
+    known = census.known(counts)
+    _refuse_odd_texts(known, recipe, large.forms)
+    # Copies are counted in all rows, others are as many as in the sample.
+    of_all = {why: round(n * n_rows / table.height) for why, n in dropped.items()}
+    if recipe.copies is not None and n_rows > table.height:
+        of_all[COPIES] = recipe.copies.count(known, n_rows, [CODE, counts.column])
+    # What there is to say of physicians and decisions their values in all rows tell.
+    said = {"physician": census.said, "decision": counts.said}
     prepared = replace(
         found.prepared,
         recipe=replace(recipe, forms=large.forms),
         rows=source_row[found.prepared.rows],
         decision=counts.decision,
-        dropped=_dropped_of_all(census, counts, found.prepared, table.height),
+        dropped=counts.dropped | of_all,
         n_rows=census.n_rows,
-        columns=tuple(_told(each, census, counts) for each in found.prepared.columns),
+        columns=tuple(
+            replace(each, note=said.get(each.use, each.note)) for each in found.prepared.columns
+        ),
     )
     found = replace(found, request=request, prepared=prepared)
     if drawn.whole.all() and len(drawn.codes) == len(census.named):
@@ -375,7 +380,7 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
             size,
             METHODS[method],
             n_patients=beyond.n_read(size.n_covariates),
-            periods=_periods(prepared),
+            periods=prepared.periods,
         ),
         beyond=beyond,
     )
@@ -401,40 +406,10 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
 def _refuse_odd_texts(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
     """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
     for name, kind in recipe.kinds:
-        if kind != "category" and forms.columns.get(name) == TextForm():
+        if kind != "category" and forms.columns.get(name) == Form():
             column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
                 understand_as(column[name], kind)
-
-
-def _dropped_of_all(
-    census: Census, counts: Counts, sample: Prepared, n_sampled: int
-) -> dict[str, int]:
-    """Return rows dropped by reason: copies are counted in all rows, others as in the sample."""
-    assert sample.recipe is not None
-    n_rows, copies = int(counts.n_patients.sum()), sample.recipe.copies
-    dropped = {why: round(n * n_rows / n_sampled) for why, n in sample.dropped.items()}
-    if copies is not None and n_rows > n_sampled:
-        dropped[COPIES] = copies.count(census.known(counts), n_rows, [CODE, counts.column])
-    return counts.dropped | dropped
-
-
-def _told(report: ColumnReport, census: Census, counts: Counts) -> ColumnReport:
-    """Say of physician and decision what their values in all rows tell."""
-    said = {"physician": census.said, "decision": counts.said}
-    return replace(report, note=said[report.use]) if report.use in said else report
-
-
-def _scanned(read: Source) -> Scanned:
-    """Return a table that was read as a whole as one to be gone through."""
-    refuse_own_names(read.table.columns)
-    numbered = read.table.with_columns(pl.Series(ROW, _source_rows(read).astype(np.uint32)))
-    return Scanned(numbered.lazy(), read.table.height, read.name, read.notes)
-
-
-def _source_rows(read: Source) -> IntArray:
-    """Return where every row stands in the source."""
-    return np.arange(read.table.height) if read.rows is None else read.rows
 
 
 def _accounted(found: Check, read: Source) -> Check:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,8 @@ from intravar.errors import IN_ROW, InputError, RowError, did_you_mean, option
 from intravar.observed import Observed, natural_places
 from intravar.preparation.kinds import CODES, said_of, sentinels
 from intravar.request import MIN_PANEL
-from intravar.sources.plain import as_names, plain_column, typed_texts
-from intravar.sources.texts import EXACT
+from intravar.sources.plain import as_names, plain_column
+from intravar.sources.texts import EXACT, typed_texts
 from intravar.text import MISSING, clean_texts, shortened
 
 
@@ -144,6 +145,12 @@ UNKNOWN = frozenset(
 )
 #: Words that mean "against" where nothing else does, and "not known" beside a no.
 DOUBTFUL = frozenset({"none", "-", "--", "."})
+_SIGNS: dict[str, Callable[[pl.Series, float], pl.Series]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 _COMPARISON = re.compile(r"^\s*(>=|<=|>|<)\s*([+-]?\d+(?:\.\d+)?)\s*$")
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
@@ -193,13 +200,15 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
     comparison = _COMPARISON.match(positive) if positive is not None else None
     if comparison is not None and (raw == positive).any():
         comparison = None
-    wanted = None if positive is None or comparison is not None else _key(positive)
+    wanted = None
+    if positive is not None and comparison is None:
+        wanted = str(_keys(pl.Series([positive]))[0])
     texts, note = _spelled_alike(raw, wanted, comparison is not None)
     if texts.null_count() == len(texts):
         raise InputError(f"column '{name}' (the decision) is missing in every row")
     if comparison is not None:
         numbers = _numbers(texts, comparison[0].strip())
-        coded = _compared(numbers, comparison[1], float(comparison[2]))
+        coded = _SIGNS[comparison[1]](numbers, float(comparison[2])).cast(pl.Int8)
         note = _joined(note, said_of(sentinels(numbers)))
         words = (f"{name} {comparison[1]} {comparison[2]}", "otherwise")
     elif wanted is not None and positive is not None:
@@ -208,8 +217,9 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
         note = _joined(note, _others(texts.filter(coded == 0), positive))
     else:
         coded = _yes_or_no(texts)
-        found = {value: texts.filter(coded == value).drop_nulls() for value in (0, 1)}
-        words = (_commonest(found[1], "1"), _commonest(found[0], "0"))
+        # The commonest spelling of each.
+        for_it, against = (texts.filter(coded == value).mode().sort() for value in (1, 0))
+        words = (str(for_it.first() or "1"), str(against.first() or "0"))
     if coded.drop_nulls().n_unique() < 2:
         only = shortened(str(texts.drop_nulls()[0]), 40)
         what = f"'{only}'" if texts.drop_nulls().n_unique() == 1 else f"'{words[coded.max() == 0]}'"
@@ -219,12 +229,8 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
     return CodedDecision(coded.cast(pl.Int8).alias(name), *words, note)
 
 
-def _key(text: str) -> str:
-    """Return what two spellings of one answer have in common: 1.0 is 1, Statin is statin."""
-    return str(_keys(pl.Series([text]))[0])
-
-
 def _keys(texts: pl.Series) -> pl.Series:
+    """Return what spellings of one answer have in common: 1.0 is 1, Statin is statin."""
     plain = clean_texts(texts).str.to_lowercase().str.replace_all(r"\s+", " ")
     is_number = plain.str.contains(_NUMBER).fill_null(False)
     numbers = plain.set(~is_number, None).cast(pl.Float64)
@@ -276,8 +282,8 @@ def _others(texts: pl.Series, positive: str) -> str:
     return f"{_quoted(values)} count as not {shortened(positive, 20)}" if len(values) > 1 else ""
 
 
-def _quoted(values: Collection[str]) -> str:
-    listed = ", ".join(f"'{shortened(value, 20)}'" for value in list(values)[:5])
+def _quoted(values: Sequence[str], longest: int = 20) -> str:
+    listed = ", ".join(f"'{shortened(value, longest)}'" for value in values[:5])
     return listed + (", ..." if len(values) > 5 else "")
 
 
@@ -285,16 +291,12 @@ def _joined(*said: str) -> str:
     return "; ".join(words for words in said if words)
 
 
-def _commonest(texts: pl.Series, default: str) -> str:
-    return str(texts.mode().sort()[0]) if len(texts) else default
-
-
 def _yes_or_no(texts: pl.Series) -> pl.Series:
     values = texts.drop_nulls().unique().sort().to_list()
     keys = _keys(texts)
     if set(keys.drop_nulls()) <= YES | NO:
         return keys.is_in(list(YES)).cast(pl.Int8)
-    shown = ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
+    shown = _quoted(values, 30)
     if len(values) <= 2:
         raise InputError(
             "column '{}' has the values {}; say which one is the decision with {}",
@@ -302,14 +304,12 @@ def _yes_or_no(texts: pl.Series) -> pl.Series:
             shown,
             option("decision_positive", values[-1]),
         )
-    more = ", ..." if len(values) > 5 else ""
     raise InputError(
-        "column '{}' has {:,} values ({}{}) and a decision has two; say which value "
+        "column '{}' has {:,} values ({}) and a decision has two; say which value "
         "counts with {}, or a comparison such as '>=4'",
         texts.name,
         len(values),
         shown,
-        more,
         option("decision_positive"),
     )
 
@@ -344,13 +344,3 @@ def _numbers(texts: pl.Series, asked: str) -> pl.Series:
             asked,
         )
     return numbers
-
-
-def _compared(numbers: pl.Series, sign: str, bound: float) -> pl.Series:
-    results = {
-        ">=": numbers >= bound,
-        "<=": numbers <= bound,
-        ">": numbers > bound,
-        "<": numbers < bound,
-    }
-    return results[sign].cast(pl.Int8)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
@@ -49,29 +49,31 @@ class RepeatedRows:
 
 
 def each_once(
-    table: pl.DataFrame, roles: Roles, rows: IntArray, rule: CopyRule | None
+    table: pl.DataFrame, roles: Roles, rule: CopyRule | None
 ) -> tuple[IntArray, dict[str, int]]:
     """Keep one row of every patient of a physician.
 
     Which one is kept follows from what the rows hold, not from their order. Decisions are 0 and 1
     by now. Returns the rows that are kept, rising, and how many are not, by reason.
     """
-    chosen = table[rows]
-    found = find_repeated_rows(chosen, roles, rule)
-    if not (found.n_copies or found.n_again):
-        return rows, {}
+    repeated = find_repeated_rows(table, roles, rule)
+    if not (repeated.n_copies or repeated.n_again):
+        return np.arange(table.height), {}
     # Whoever decided is the same among those of whom one is kept, whatever the name.
-    described = (name for name in sorted(chosen.columns) if name != roles.physician)
-    plain = [name for name in described if _is_plain(chosen[name])]
-    texts = chosen.select(pl.col(plain).cast(pl.String))  # 1 and "1" are one id
+    described = (name for name in sorted(table.columns) if name != roles.physician)
+    plain = [name for name in described if _is_plain(table[name])]
+    texts = table.select(pl.col(plain).cast(pl.String))  # 1 and "1" are one id
     order = np.argsort(texts.hash_rows(seed=0).to_numpy(), kind="stable")
-    who = chosen[roles.physician].rank("dense").to_numpy().astype(np.int64)
-    _, first = np.unique(np.column_stack([who, found.group])[order], axis=0, return_index=True)
+    who = table[roles.physician].rank("dense").to_numpy().astype(np.int64)
+    _, first = np.unique(np.column_stack([who, repeated.group])[order], axis=0, return_index=True)
     kept = np.sort(order[first])
-    n_again = len(rows) - len(kept) - found.n_copies
+    n_left_out = table.height - len(kept)
     again = AGAIN if roles.case is None or roles.patient != roles.case else CASE_AGAIN
-    dropped = {COPIES: min(found.n_copies, len(rows) - len(kept)), again: max(0, n_again)}
-    return rows[kept], {reason: count for reason, count in dropped.items() if count}
+    dropped = {
+        COPIES: min(repeated.n_copies, n_left_out),
+        again: max(0, n_left_out - repeated.n_copies),
+    }
+    return kept, {reason: count for reason, count in dropped.items() if count}
 
 
 def _is_plain(column: pl.Series) -> bool:
@@ -98,13 +100,12 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
     named = [roles.patient] if roles.patient else [*filter(names_patients, table.columns)]
     known = [table[name] for name in named if name not in (roles.physician, roles.decision)]
     links = [group for column in known if (group := _of_one_patient(column)) is not None]
-    n_again = table.height - _joined(links, table.height)[0]
+    n_again = table.height - len(np.unique(_joined(links, table.height)))
     copied = None if rule is None else rule.groups(table, roles)
-    if copied is not None:
-        links.append(copied)
-    group = _joined(links, table.height)[1]
-    n_copies = 0 if copied is None else table.height - len(np.unique(copied))
-    return RepeatedRows(group, n_copies, n_again)
+    if copied is None:
+        return RepeatedRows(_joined(links, table.height), 0, n_again)
+    n_copies = table.height - len(np.unique(copied))
+    return RepeatedRows(_joined([*links, copied], table.height), n_copies, n_again)
 
 
 def _of_one_patient(column: pl.Series) -> IntArray | None:
@@ -118,24 +119,18 @@ def _of_one_patient(column: pl.Series) -> IntArray | None:
     return numbers
 
 
-def _joined(links: list[IntArray], n_rows: int) -> tuple[int, IntArray]:
-    """Give rows that share a number in any link one number, in order of their first row."""
-    if not links:
-        return n_rows, np.arange(n_rows)
-    row = np.tile(np.arange(n_rows), len(links))
-    node = np.concatenate(
-        [
-            np.unique(link, return_inverse=True)[1] + n_rows * (place + 1)
-            for place, link in enumerate(links)
-        ]
-    )
-    size = n_rows * (len(links) + 1)
-    graph = coo_array((np.ones(len(row), dtype=np.int8), (row, node)), shape=(size, size))
-    labels = connected_components(graph, directed=False)[1][:n_rows]
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))
-    group: IntArray = order[inverse].astype(np.int64)
-    return len(first), group
+def _joined(links: list[IntArray], n_rows: int) -> IntArray:
+    """Give rows that share a number in any link one number, from 0 without gaps."""
+    rows = np.arange(n_rows)
+    graph = csr_array((n_rows, n_rows), dtype=np.int8)
+    for link in links:
+        # Every row is linked to the first that shares its number.
+        _, first, at = np.unique(link, return_index=True, return_inverse=True)
+        graph = graph + csr_array(
+            (np.ones(n_rows, dtype=np.int8), (rows, first[at])), (n_rows,) * 2
+        )
+    group: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
+    return group
 
 
 @dataclass(frozen=True)
@@ -191,18 +186,20 @@ def learn_copies(
     described = [name for name, one in zip(described, same, strict=True) if not one]
     if not described:
         return None, ""
-    patient = _numbered(table, described)
     whole = _numbered(table, [*described, roles.physician, roles.decision])
     sizes = np.bincount(whole)
     if sizes.max() == 1:
         return None, ""
     common = int(np.gcd.reduce(sizes))
     if common > 1 and table.height // common >= ENOUGH_ROWS:
+        # Where descriptions are fine two patients are hardly alike by chance.
+        alike = np.bincount(_numbered(table, described))
+        fine = np.median(alike) == alike.min() and len(alike) * 2 > table.height / alike.min()
         said = f"the table has every row {common} times; each counts once"
-        return CopyRule(tuple(described), 1 if _fine(patient) else common), said
-    alike, by_chance = _pairs(sizes), pairs_by_chance(table, roles, described)
-    many = f"{_about(alike)} pairs of rows are the same in everything that is recorded"
-    if alike > SURELY * by_chance + 3 * np.sqrt(by_chance):
+        return CopyRule(tuple(described), 1 if fine else common), said
+    pairs, by_chance = _pairs(sizes), pairs_by_chance(table, roles, described)
+    many = f"{_about(pairs)} pairs of rows are the same in everything that is recorded"
+    if pairs > SURELY * by_chance + 3 * np.sqrt(by_chance):
         return CopyRule(tuple(described)), (
             f"{many}, where chance would give {_about(by_chance)}: they count as copies, unless "
             "all repeated rows are asked for"
@@ -277,18 +274,10 @@ def same_within(columns: Sequence[pl.Series], physician: pl.Series) -> list[bool
 
 
 def _numbered(table: pl.DataFrame, names: list[str]) -> IntArray:
-    keys = [f"key {place}" for place in range(len(names))]
-    chosen = table.select(pl.col(name).alias(key) for name, key in zip(names, keys, strict=True))
-    rows = chosen.with_row_index("row").group_by(keys, maintain_order=True).agg("row")["row"]
-    numbers = np.empty(table.height, dtype=np.int64)
-    numbers[rows.explode().to_numpy()] = np.repeat(np.arange(len(rows)), rows.list.len())
+    """Return a number per row, from 0 without gaps, that rows share which agree in columns."""
+    ranks = table.select(pl.struct(names).rank("dense")).to_series()
+    numbers: IntArray = ranks.to_numpy().astype(np.int64) - 1
     return numbers
-
-
-def _fine(patient: IntArray) -> bool:
-    """Tell whether descriptions are so fine that two patients are hardly alike by chance."""
-    sizes = np.bincount(patient)
-    return bool(np.median(sizes) == sizes.min() and len(sizes) * 2 > len(patient) / sizes.min())
 
 
 def _pairs(counts: IntArray) -> float:

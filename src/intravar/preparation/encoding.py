@@ -38,25 +38,11 @@ class Encoded:
     blocks: list[tuple[int, ...]] = field(default_factory=list)
     pooled: dict[str, int] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
-    _names: set[str] = field(default_factory=set, repr=False)
 
     @property
     def table(self) -> pl.DataFrame:
         """All columns as one table."""
         return pl.DataFrame(self.columns)
-
-    def add(self, origin: str, columns: Sequence[pl.Series]) -> None:
-        """Add the columns of one covariate."""
-        first = len(self.columns)
-        for column in columns:
-            name = column.name
-            while name in self._names:  # a column may be called what a level of another one is
-                name += "*"
-            self._names.add(name)
-            self.columns.append(column.alias(name))
-        self.origin += [origin] * len(columns)
-        if len(columns) > 1:
-            self.blocks.append(tuple(range(first, first + len(columns))))
 
 
 def complete_rows(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
@@ -98,20 +84,15 @@ class Coding:
         ]
 
 
-def encode(columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL) -> Encoded:
-    """Turn covariates into numbers and fill what is missing.
+def learn_codings(
+    columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL
+) -> tuple[Coding, ...]:
+    """Find out how covariates become numbers, and what takes the place of a missing value.
 
     "indicator" fills numbers with the median and marks them in a column of their own, and gives
     missing categories a level of their own; "impute" fills with the median and the most frequent
     level and leaves no mark. Levels with fewer patients than the smallest are pooled.
     """
-    return encode_with(learn_codings(columns, policy, smallest_level), columns)
-
-
-def learn_codings(
-    columns: Sequence[Column], policy: Missing, smallest_level: int = RARE_LEVEL
-) -> tuple[Coding, ...]:
-    """Find out how covariates become numbers; see :func:`encode`."""
     found = []
     patterns: set[bytes] = set()
     for column in columns:
@@ -132,21 +113,23 @@ def learn_codings(
 
 def encode_with(codings: Sequence[Coding], columns: Sequence[Column]) -> Encoded:
     """Turn covariates into numbers as it was found out before."""
-    encoded = Encoded()
+    encoded, names = Encoded(), set[str]()
     for coding, column in zip(codings, columns, strict=True):
-        n_missing = column.values.null_count()
-        if n_missing:
+        if n_missing := column.values.null_count():
             encoded.filled[column.name] = n_missing
         if coding.n_pooled > 1 or (coding.n_pooled == 1 and coding.known):
             encoded.pooled[column.name] = coding.n_pooled
-        first, *mark = coding.coded(column.values)
-        if coding.known is None:
-            # A mark is a column of its own, not part of a block.
-            encoded.add(column.name, [first])
-            if mark:
-                encoded.add(column.name, mark)
-        else:
-            encoded.add(column.name, [first, *mark])
+        first, coded = len(encoded.columns), coding.coded(column.values)
+        for each in coded:
+            name = each.name
+            while name in names:  # a column may be called what a level of another one is
+                name += "*"
+            names.add(name)
+            encoded.columns.append(each.alias(name))
+        encoded.origin += [column.name] * len(coded)
+        # The mark of a missing number is a column of its own, not part of a block.
+        if coding.known is not None and len(coded) > 1:
+            encoded.blocks.append(tuple(range(first, first + len(coded))))
     return encoded
 
 

@@ -11,7 +11,8 @@ import polars as pl
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import IN_ROW, InputError, RowError, option
 from intravar.preparation.roles import FEW_ROWS, identifier
-from intravar.sources.plain import as_names, plain_column, typed_texts
+from intravar.sources.plain import as_names, plain_column
+from intravar.sources.texts import typed_texts
 from intravar.text import shortened, without_missing
 
 #: Numbers that are written where a value is not known.
@@ -122,14 +123,15 @@ def understand(
     if present.n_unique() == 1:
         return Column(name, "constant", column, "the same value in every row")
     if categorical:
-        return _category(_names(column), "taken as a category on request")
-    if column.dtype == pl.Boolean:
-        return Column(name, "yes/no", column.cast(pl.Float64))
+        return Column(name, "category", _names(column), "taken as a category on request")
+    # A number that is too large is refused in an identifier as well.
+    numbers = None if column.dtype == pl.String else _numbers(column)
+    kind, note = _kind_of(column, present, chosen, part)
+    if numbers is None or kind == "identifier":
+        return Column(name, kind, column, note)
     if column.dtype.is_numeric():
-        return _number(column, present, chosen, part)
-    if column.dtype.is_temporal():
-        return _date(column)
-    return _text(column, present, chosen, part)
+        note = said_of(sentinels(numbers))
+    return Column(name, kind, numbers, note)
 
 
 def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
@@ -147,19 +149,14 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     """
     column = without_missing(plain_column(column, keep=kind == "category"))
     if kind == "category":
-        return _category(_names(column) if categorical else column, "")
+        named = _names(column) if categorical else column.cast(pl.String)
+        return Column(column.name, kind, named)
     if column.dtype == pl.String and column.null_count() < len(column):
         column = typed_texts(column).values
     if column.null_count() == len(column):
         return Column(column.name, kind, column.cast(pl.Float64, strict=False))
-    if column.dtype == pl.Boolean:
-        return Column(column.name, kind, column.cast(pl.Float64))
-    if kind != "date" and column.dtype.is_numeric():
-        return Column(column.name, kind, _finite(column))
-    if column.dtype.is_temporal() and (kind == "date") == (
-        column.dtype not in (pl.Duration, pl.Time)
-    ):
-        return Column(column.name, kind, _date(column).values)
+    if _may_be(column.dtype, kind):
+        return Column(column.name, kind, _numbers(column))
     held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
     row = _odd_one(column, kind)
     raise RowError(
@@ -185,29 +182,54 @@ def _odd_one(column: pl.Series, kind: Kind) -> int:
 def _is_of(value: Any, kind: Kind) -> bool:
     """Tell whether a single value may stand in a column of a kind."""
     alone = pl.Series([value])
-    if alone.dtype == pl.String:
-        alone = typed_texts(alone).values
-    if kind == "date":
-        return alone.dtype.is_temporal()
-    return alone.dtype.is_numeric() or alone.dtype == pl.Boolean
+    return _may_be((typed_texts(alone).values if alone.dtype == pl.String else alone).dtype, kind)
 
 
-def _number(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> Column:
-    values = _finite(column)
+def _may_be(dtype: pl.DataType, kind: Kind) -> bool:
+    """Tell whether values of a type may be of a kind; durations and times of day are numbers."""
+    is_date = dtype == pl.Date or isinstance(dtype, pl.Datetime)
+    return dtype == pl.Boolean or (is_date == (kind == "date") and dtype != pl.String)
+
+
+def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> tuple[Kind, str]:
+    """Tell what a column with several values holds, and what there is to say of it."""
+    if column.dtype == pl.Boolean:
+        return "yes/no", ""
+    if column.dtype.is_temporal():
+        said = {pl.Duration: "a duration, in seconds", pl.Time: "a time, in hours"}
+        note = said.get(column.dtype.base_type())
+        return ("number", note) if note else ("date", "days since 1970-01-01")
+    if column.dtype == pl.String:
+        _refuse_text_among_numbers(column, present)
     why = "" if chosen else identifier(column, present, part)
     if why:
-        return Column(column.name, "identifier", column, why)
-    two = present.n_unique() == 2 and set(present.to_list()[:1000]) <= {0, 1}
-    note = said_of(sentinels(values))
-    return Column(column.name, "yes/no" if two else "number", values, note)
+        return "identifier", why
+    distinct = present.n_unique()
+    if column.dtype != pl.String:
+        two = distinct == 2 and set(present.to_list()[:1000]) <= {0, 1}
+        return "yes/no" if two else "number", ""
+    if len(present) >= FEW_ROWS and distinct > MOSTLY_DISTINCT * len(present):
+        if not chosen:
+            return "identifier", "a different text in most rows"
+        raise InputError(
+            f"column '{column.name}' has {distinct:,} different texts in {len(present):,} rows; it "
+            "is an id and cannot be compared; drop it"
+        )
+    alike = present.unique().str.to_lowercase().str.replace_all(r"\s+", " ").is_duplicated()
+    return "category", "some levels differ in capitals alone" if alike.any() else ""
 
 
-def _finite(column: pl.Series) -> pl.Series:
-    """Return numbers as Float64; one that is too large to compare is refused."""
-    values = column.cast(pl.Float64).fill_nan(None)
-    absurd = (values.abs() > LARGEST_NUMBER).fill_null(False)
-    if absurd.any():
-        row = int(absurd.arg_max() or 0)
+def _numbers(column: pl.Series) -> pl.Series:
+    """Return values as Float64, dates in days since 1970; one too large to compare is refused."""
+    if column.dtype == pl.Duration:
+        return (column.dt.total_microseconds() / 1e6).cast(pl.Float64)
+    if column.dtype == pl.Time:
+        return (column.cast(pl.Int64) / 3.6e12).cast(pl.Float64)
+    if column.dtype.is_temporal():
+        return (column.cast(pl.Datetime("us")).dt.epoch("us") / DAY).cast(pl.Float64)
+    values = column.fill_nan(None) if column.dtype.is_float() else column.cast(pl.Float64)
+    if max(-(values.min() or 0), values.max() or 0) > LARGEST_NUMBER:  # type: ignore[operator]
+        row = int((values.abs() > LARGEST_NUMBER).fill_null(False).arg_max() or 0)
         size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
         raise RowError(
             row,
@@ -220,18 +242,7 @@ def _finite(column: pl.Series) -> pl.Series:
     return values
 
 
-def _date(column: pl.Series) -> Column:
-    if column.dtype == pl.Duration:
-        seconds = column.dt.total_microseconds() / 1e6
-        return Column(column.name, "number", seconds.cast(pl.Float64), "a duration, in seconds")
-    if column.dtype == pl.Time:
-        hours = column.cast(pl.Int64) / 3.6e12
-        return Column(column.name, "number", hours.cast(pl.Float64), "a time, in hours")
-    days = column.cast(pl.Datetime("us")).dt.epoch("us") / DAY
-    return Column(column.name, "date", days.cast(pl.Float64), "days since 1970-01-01")
-
-
-def _text(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> Column:
+def _refuse_text_among_numbers(column: pl.Series, present: pl.Series) -> None:
     numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
     share = len(numbers.drop_nulls()) / len(present)
     measured = numbers.n_unique() > CODE_LIKE
@@ -246,25 +257,8 @@ def _text(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> C
             IN_ROW,
             option("exclude", column.name),
         )
-    why = "" if chosen else identifier(column, present, part)
-    if why:
-        return Column(column.name, "identifier", column, why)
-    distinct = present.n_unique()
-    if len(present) >= FEW_ROWS and distinct > MOSTLY_DISTINCT * len(present):
-        if not chosen:
-            return Column(column.name, "identifier", column, "a different text in most rows")
-        raise InputError(
-            f"column '{column.name}' has {distinct:,} different texts in {len(present):,} rows; it "
-            "is an id and cannot be compared; drop it"
-        )
-    alike = present.unique().str.to_lowercase().str.replace_all(r"\s+", " ").is_duplicated()
-    return _category(column, "some levels differ in capitals alone" if alike.any() else "")
 
 
 def _names(column: pl.Series) -> pl.Series:
     """Return the levels of a category that was asked for."""
     return as_names(column.dt.total_microseconds() if column.dtype == pl.Duration else column)
-
-
-def _category(column: pl.Series, note: str) -> Column:
-    return Column(column.name, "category", column.cast(pl.String), note)

@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from intravar.arrays import FloatArray
-from intravar.preparation.encoding import encode
+from intravar.preparation.encoding import encode_with, learn_codings
 from intravar.preparation.kinds import DAY, Column
 from intravar.preparation.roles import in_words
 from intravar.seeds import stream
@@ -113,7 +113,7 @@ def _asked(
     column: Column, decided: npt.NDArray[np.int8], decision_name: str, date: pl.Series | None
 ) -> str:
     """Say why a column may have been recorded after the decision; "" if nothing says so."""
-    if date is not None and column.kind == "date":
+    if date is not None and date.dtype in (pl.Date, pl.Datetime) and column.kind == "date":
         later = (column.values > date.cast(pl.Datetime("us")).dt.epoch("us") / DAY).drop_nulls()
         if len(later) and (share := float(later.mean() or 0.0)) > MOSTLY_AFTER:  # type: ignore[arg-type]
             return f"lies after the date of the decision in {share:.0%} of rows"
@@ -155,26 +155,29 @@ def columns_that_say_the_same(columns: Sequence[Column]) -> list[tuple[str, ...]
     rows = np.arange(len(columns[0].values))
     if len(rows) > SAMPLE_FOR_SAME:
         rows = np.sort(stream(0, "same").choice(rows, SAMPLE_FOR_SAME, replace=False))
-    some = [each.taken(rows) for each in columns]
-    links = np.eye(len(some), dtype=np.bool_)
-    ranks = [place for place, each in enumerate(some) if each.kind != "category"]
+    table = pl.DataFrame({each.name: each.values[rows] for each in columns})
+    links = np.eye(len(columns), dtype=np.bool_)
+    ranks = [place for place, each in enumerate(columns) if each.kind != "category"]
     if len(ranks) > 1:
-        links[np.ix_(ranks, ranks)] |= _ordered_alike([some[place] for place in ranks])
-    levels = [each.values.rank("dense") for each in some]
-    few = [place for place, each in enumerate(levels) if 2 < each.n_unique() <= MOST_LEVELS]
+        links[np.ix_(ranks, ranks)] |= _ordered_alike(table[:, ranks])
+    levels = table.select(pl.all().rank("dense")).get_columns()
+    n_levels = table.select(pl.all().n_unique()).row(0)
+    few = [place for place, n in enumerate(n_levels) if 2 < n <= MOST_LEVELS]
     for at, one in enumerate(few):
         for other in few[at + 1 :]:
-            if "category" in (some[one].kind, some[other].kind):
-                links[one, other] = _stand_for_each_other(levels[one], levels[other])
+            if "category" in (columns[one].kind, columns[other].kind):
+                pairs = pl.DataFrame({"one": levels[one], "other": levels[other]}).drop_nulls()
+                counts = {pairs.n_unique(), pairs["one"].n_unique(), pairs["other"].n_unique()}
+                links[one, other] = len(counts) == 1 and counts.pop() > 2
     n_sets, of = connected_components(csr_array(links), directed=False)
-    sets = [tuple(some[at].name for at in np.flatnonzero(of == each)) for each in range(n_sets)]
+    sets = [tuple(columns[at].name for at in np.flatnonzero(of == each)) for each in range(n_sets)]
     return [each for each in sets if len(each) > 1]
 
 
-def _ordered_alike(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
+def _ordered_alike(table: pl.DataFrame) -> npt.NDArray[np.bool_]:
     """Tell which columns rank the patients alike, upwards or downwards."""
-    known = np.column_stack([each.values.is_not_null().to_numpy() for each in columns])
-    ranks = np.column_stack([each.values.rank().fill_null(0.0).to_numpy() for each in columns])
+    known = table.select(pl.all().is_not_null()).to_numpy()
+    ranks = table.select(pl.all().rank().fill_null(0.0)).to_numpy()
     spread = ranks - ranks.mean(axis=0, where=known)
     spread = np.where(known, spread, 0.0)
     scale = np.sqrt(np.square(spread).sum(axis=0))
@@ -184,15 +187,11 @@ def _ordered_alike(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
     return np.asarray(alike & (known.T.astype(float) @ known > SAME * known.sum(axis=0)))
 
 
-def _stand_for_each_other(one: pl.Series, other: pl.Series) -> bool:
-    pairs = pl.DataFrame([one.alias("one"), other.alias("other")]).drop_nulls().unique()
-    return bool(pairs.height == pairs["one"].n_unique() == pairs["other"].n_unique() > 2)
-
-
 def _auc(columns: Sequence[Column], decided: npt.NDArray[np.int8]) -> float:
     if decided.min() == decided.max():
         return 0.5
-    table = encode(columns, "indicator", smallest_level=1).table.to_numpy()
+    codings = learn_codings(columns, "indicator", smallest_level=1)
+    table = encode_with(codings, columns).table.to_numpy()
     smallest = max(5, len(decided) // 200)
     tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=smallest, random_state=0)
     return float(roc_auc_score(decided, tree.fit(table, decided).predict_proba(table)[:, 1]))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -46,42 +46,27 @@ class Dealt:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The levels of a column, known of all rows: what deals patients by them."""
+    """The levels of a column, or the periods of a date, known of all rows: they deal patients."""
 
     column: str
     names: tuple[str, ...]
     values: pl.Series
+    period: str | None = None
 
     def deal(self, column: pl.Series) -> Dealt:
-        """Deal patients; who has no level belongs to the one that is called not known."""
-        known = clean_texts(column).cast(self.values.dtype, strict=False)
-        last = len(self.values)
-        codes = np.arange(last, dtype=np.int64)
-        place = known.replace_strict(self.values, codes, default=last, return_dtype=pl.Int64)
-        return Dealt(self.column, self.names, place.to_numpy())
-
-
-@dataclass(frozen=True, eq=False)
-class Periods:
-    """The periods of a date, known of all rows: what deals patients by them."""
-
-    column: str
-    names: tuple[str, ...]
-    period: str
-
-    def deal(self, column: pl.Series) -> Dealt:
-        """Deal patients; those without a date belong to no period."""
-        if column.null_count() == len(column):
-            return Dealt(self.column, self.names, np.full(len(column), -1, dtype=np.int64))
-        codes = np.arange(len(self.names), dtype=np.int64)
-        place = _period_of(column, self.period).replace_strict(
-            pl.Series(self.names), codes, default=-1, return_dtype=pl.Int64
+        """Deal patients; who has no level belongs to the last one, who has no date to none."""
+        known, unknown = clean_texts(column), len(self.values)
+        if self.period is not None:
+            empty = column.null_count() == len(column)
+            known, unknown = known if empty else _period_of(column, self.period), -1
+        place = known.cast(self.values.dtype, strict=False).replace_strict(
+            self.values, range(len(self.values)), default=unknown, return_dtype=pl.Int64
         )
         return Dealt(self.column, self.names, place.to_numpy())
 
 
 #: What patients are dealt by, under the names of the request's fields.
-Strata: TypeAlias = Mapping[str, Levels | Periods]
+Strata: TypeAlias = Mapping[str, Levels]
 
 
 def check_period(period: str) -> None:
@@ -102,11 +87,9 @@ def split_day(period: str) -> date | None:
     >>> split_day("before/after 2024-03-01")
     datetime.date(2024, 3, 1)
     """
-    found = _SPLIT.match(period.strip())
-    if found is None:
-        return None
+    change = _SPLIT.match(period.strip())
     try:
-        return date.fromisoformat(found[1])
+        return None if change is None else date.fromisoformat(change[1])
     except ValueError:
         return None
 
@@ -140,17 +123,15 @@ def levels_of(column: pl.Series) -> Levels:
         raise InputError(
             "column '{}' has one value only; {} compares several", column.name, option("by")
         )
-    plain = values.to_list()
-    texts = ["no", "yes"] if plain == [0, 1] else _written(plain)
+    texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
+    if len(set(texts)) < len(texts):
+        texts = [str(value) for value in values]
+    if values.to_list() == [0, 1]:
+        texts = ["no", "yes"]
     if known.null_count():
         taken = {text.casefold() for text in texts}
         texts.append(next((word for word in UNKNOWN if word not in taken), UNKNOWN[0]))
     return Levels(column.name, level_names(texts), values)
-
-
-def _written(values: list[Any]) -> list[str]:
-    short = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
-    return short if len(set(short)) == len(short) else [str(value) for value in values]
 
 
 def level_names(values: Sequence[str]) -> tuple[str, ...]:
@@ -177,7 +158,7 @@ def level_names(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def periods_of(column: pl.Series, period: str) -> Periods:
+def periods_of(column: pl.Series, period: str) -> Levels:
     """Find the periods that the dates of a column lie in.
 
     Examples
@@ -204,7 +185,7 @@ def periods_of(column: pl.Series, period: str) -> Periods:
             ", ".join(names) or "none",
             option("period", "quarter"),
         )
-    return Periods(column.name, names, period)
+    return Levels(column.name, names, pl.Series(names), period)
 
 
 def _period_of(column: pl.Series, period: str) -> pl.Series:

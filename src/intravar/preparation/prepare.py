@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,7 @@ from intravar.text import clean_name, clean_texts, shortened
 from intravar.wording import Sentence
 
 if TYPE_CHECKING:
-    from intravar.preparation.periods import Dealt, Levels, Periods, Strata
+    from intravar.preparation.periods import Dealt, Levels, Strata
 
 #: A table is said to be thinned if it loses more rows than this share to copies.
 THINNED = 0.01
@@ -97,6 +97,11 @@ class Prepared:
         )
 
     @property
+    def periods(self) -> list[int]:
+        """Patients of each period; none where periods are not compared."""
+        return self.dealt["date"].counts() if "date" in self.dealt else []
+
+    @property
     def covariates(self) -> tuple[str, ...]:
         """Names of the covariates in use, before encoding."""
         return tuple(dict.fromkeys(self.origin))
@@ -113,7 +118,9 @@ def prepare(
     roles, missing = assign_roles(table.columns, request), request.missing
     physician, said = physician_names(table[roles.physician])
     coded = code_decision(table[roles.decision], request.decision_positive)
-    rows, dropped = _rows_with_both(physician, coded)
+    nobody, undecided = physician.is_null().to_numpy(), coded.values.is_null().to_numpy()
+    rows = np.flatnonzero(~nobody & ~undecided)
+    dropped = {NOBODY: int(nobody.sum()), UNDECIDED: int((undecided & ~nobody).sum())}
     cases = None if roles.case is None else _cases(table[roles.case], physician, coded, rows)
     decided = table.with_columns(
         physician.alias(roles.physician), coded.values.alias(roles.decision)
@@ -139,12 +146,7 @@ def prepare(
         origin=portion.origin,
         columns=tuple(_reports(table, roles, learned.every, portion, notes)),
         leaks=tuple(
-            find_leaks(
-                columns,
-                observed.decision,
-                roles.decision,
-                None if roles.date is None else _moments(left[roles.date]),
-            )
+            find_leaks(columns, observed.decision, roles.decision, left.get(roles.date or ""))
         ),
         same=tuple(columns_that_say_the_same(columns)),
         decision=(roles.decision, coded.positive, coded.negative),
@@ -161,7 +163,7 @@ def prepare(
 
 def strata_of_columns(columns: Mapping[str, pl.Series], request: Request) -> Strata:
     """Find the levels and periods that were asked for in columns of all rows."""
-    strata: dict[str, Levels | Periods] = {}
+    strata: dict[str, Levels] = {}
     if request.by is None and request.date is None:
         return strata
     # Loaded where it is asked for: few compare subgroups or periods.
@@ -172,11 +174,6 @@ def strata_of_columns(columns: Mapping[str, pl.Series], request: Request) -> Str
     if request.date is not None:
         strata["date"] = periods_of(columns[clean_name(request.date)], request.period or "year")
     return strata
-
-
-def _moments(date: pl.Series) -> pl.Series | None:
-    """Return when decisions were taken; None where the column does not hold dates."""
-    return date if date.dtype == pl.Date or isinstance(date.dtype, pl.Datetime) else None
 
 
 def _cases(
@@ -193,16 +190,6 @@ def _cases(
     return pl.DataFrame(
         {"case": named, "decision": coded.values[rows], "physician": physician[rows]}
     )
-
-
-def _rows_with_both(physician: pl.Series, coded: CodedDecision) -> tuple[IntArray, dict[str, int]]:
-    without_physician = physician.is_null().to_numpy()
-    without_decision = coded.values.is_null().to_numpy() & ~without_physician
-    dropped = {
-        NOBODY: int(without_physician.sum()),
-        UNDECIDED: int(without_decision.sum()),
-    }
-    return np.flatnonzero(~without_physician & ~without_decision), dropped
 
 
 def _check_left(
@@ -236,41 +223,30 @@ def _reports(
     aside: dict[str, str],
 ) -> list[ColumnReport]:
     in_use = {column.name for column in portion.columns}
+    uses: dict[str | None, str] = {
+        **dict.fromkeys(roles.excluded, "excluded"),
+        roles.patient: "patient",
+        roles.case: "case",
+        **dict.fromkeys(roles.after, "after the decision"),
+        roles.date: "date",
+        roles.decision: "decision",
+        roles.physician: "physician",
+    }
     reports = []
     for name in table.columns:
-        counts: tuple[int, int | None] = (clean_texts(table[name]).null_count(), None)
-        if name in every:
-            counts = (every[name].values.null_count(), table[name].n_unique())
+        if name not in every:
+            n_missing = clean_texts(table[name]).null_count()
+            use = uses.get(name, "not chosen")
+            reports.append(ColumnReport(name, "", use, n_missing, None, aside.get(name, "")))
+            continue
+        column, use, note = every[name], "set aside", aside.get(name, every[name].note)
         if name in in_use:
-            note = _note(every[name], portion)
-            reports.append(ColumnReport(name, every[name].kind, "covariate", *counts, note))
-        elif name in every:
-            note = aside.get(name, every[name].note)
-            reports.append(ColumnReport(name, every[name].kind, "set aside", *counts, note))
-        else:
-            use = _use(name, roles)
-            reports.append(ColumnReport(name, "", use, *counts, aside.get(name, "")))
+            use, notes, n_columns = "covariate", [column.note], portion.origin.count(name)
+            if column.kind == "category":
+                notes.append(f"coded in {n_columns} {'column' if n_columns == 1 else 'columns'}")
+            if name in portion.pooled:
+                notes.append(f"{portion.pooled[name]} rare levels pooled")
+            note = shortened("; ".join(filter(None, notes)), 100)
+        counts = (column.values.null_count(), table[name].n_unique())
+        reports.append(ColumnReport(name, column.kind, use, *counts, note))
     return reports
-
-
-def _use(name: str, roles: Roles) -> str:
-    uses = {
-        "physician": (roles.physician,),
-        "decision": (roles.decision,),
-        "date": (roles.date,),
-        "after the decision": roles.after,
-        "case": (roles.case,),
-        "patient": (roles.patient,),
-        "excluded": roles.excluded,
-    }
-    return next((use for use, names in uses.items() if name in names), "not chosen")
-
-
-def _note(column: Column, portion: Portion) -> str:
-    notes: list[Any] = [column.note]
-    n_columns = portion.origin.count(column.name)
-    if column.kind == "category":
-        notes.append(f"coded in {n_columns} {'column' if n_columns == 1 else 'columns'}")
-    if column.name in portion.pooled:
-        notes.append(f"{portion.pooled[column.name]} rare levels pooled")
-    return shortened("; ".join(note for note in notes if note), 100)

@@ -65,10 +65,9 @@ class Recipe:
             texts = [name for name, kind in self.kinds if kind == "category"]
             named = [self.roles.physician, self.roles.decision, *texts]
             plain, _ = plain_table(table, named, forms=self.forms)
-        rows = np.arange(plain.height)
-        dropped: dict[str, int] = {}
+        rows, dropped = np.arange(plain.height), dict[str, int]()
         if self.repeated == "once":
-            rows, dropped = each_once(plain, self.roles, rows, self.copies)
+            rows, dropped = each_once(plain, self.roles, self.copies)
         with counted_among(rows):
             columns = [
                 understand_as(plain[name][rows], kind, categorical=name in self.roles.categorical)
@@ -163,7 +162,7 @@ def learn_recipe(
     rows, copies, about_copies = np.arange(table.height), None, ""
     if repeated == "once":
         copies, about_copies = learn_copies(table, roles, part)
-        rows, _ = each_once(table, roles, rows, copies)
+        rows, _ = each_once(table, roles, copies)
     with counted_among(rows):
         every = _understand(table[rows], roles, part)
     usable = [column for column in every.values() if column.kind not in _UNUSABLE]
@@ -176,8 +175,10 @@ def learn_recipe(
         usable = [column for column in usable if column.name not in aside]
     complete = complete_rows(usable) if missing == "drop" and usable else rows[:0]
     if complete.any():
-        usable, constant = _not_constant([each.taken(complete) for each in usable])
-        aside |= constant
+        usable = [each.taken(complete) for each in usable]
+        constant = {each.name for each in usable if each.values.n_unique() <= 1}
+        aside |= dict.fromkeys(constant, "the same value in every row that is left")
+        usable = [each for each in usable if each.name not in constant]
     kinds = tuple((column.name, column.kind) for column in usable)
     codings = learn_codings(usable, missing)
     return Learned(
@@ -197,12 +198,3 @@ def _understand(table: pl.DataFrame, roles: Roles, part: float) -> dict[str, Col
         for name in TRUTH_COLUMNS:
             every[name] = Column(name, "other", table[name], "the truth of a simulated cohort")
     return every
-
-
-def _not_constant(columns: list[Column]) -> tuple[list[Column], dict[str, str]]:
-    constant = {
-        column.name: "the same value in every row that is left"
-        for column in columns
-        if column.values.n_unique() <= 1
-    }
-    return [column for column in columns if column.name not in constant], constant

@@ -21,7 +21,6 @@ from intravar.errors import RowError
 from intravar.observed import in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision, physician_names
 from intravar.request import MIN_PANEL, SAMPLE
-from intravar.sources.plain import plain_column
 from intravar.sources.reading import OWN, ROW, Scanned, nobody_inside
 
 #: Columns that are added to the rows of a large table.
@@ -134,9 +133,10 @@ def _counts(
     known = counts.drop_nulls([CODE, DECIDED])
     place = known[CODE].to_numpy()
     n, y = known["n"].to_numpy().astype(np.int64), known[DECIDED].to_numpy()
+    nobody, undecided = pl.col(CODE).is_null(), pl.col(DECIDED).is_null()
     dropped = left_out | {
-        NOBODY: _total(counts.filter(pl.col(CODE).is_null())),
-        UNDECIDED: _total(counts.filter(pl.col(CODE).is_not_null(), pl.col(DECIDED).is_null())),
+        NOBODY: int(counts.filter(nobody)["n"].sum()),
+        UNDECIDED: int(counts.filter(~nobody, undecided)["n"].sum()),
     }
     return Counts(
         (name, coded.positive, coded.negative),
@@ -146,10 +146,6 @@ def _counts(
         np.bincount(place, n * y, minlength=n_physicians).astype(np.int64),
         {reason: count for reason, count in dropped.items() if count},
     )
-
-
-def _total(counts: pl.DataFrame) -> int:
-    return int(counts["n"].sum())
 
 
 def _physicians(stored: pl.Series) -> tuple[pl.Series, pl.DataFrame, str]:
@@ -175,18 +171,14 @@ def _decisions(
     if raw.dtype == pl.String:
         raw = raw.sort()  # of several that cannot be used the same is named every time
     try:
-        coded = code_decision(plain_column(raw, keep=True), positive)
+        coded = code_decision(raw, positive)
     except RowError as error:
-        raise _of_source(error, raw, rows) from None
+        # The first row of the source that holds the value that cannot be used is named.
+        held = pl.col(raw.name) == raw[error.row]
+        first = rows.filter(held).select(pl.col(ROW).min()).collect(engine="streaming")
+        raise error.at(int(first.item())) from None
     values = pl.DataFrame({"decision": raw, DECIDED: coded.values}).drop_nulls()
     return coded, values
-
-
-def _of_source(error: RowError, raw: pl.Series, rows: pl.LazyFrame) -> RowError:
-    """Name the first row of the source that holds the value that cannot be used."""
-    held = pl.col(raw.name) == raw[error.row]
-    first = rows.filter(held).select(pl.col(ROW).min()).collect(engine="streaming")
-    return error.at(int(first.item()))
 
 
 def rows_of(census: Census, codes: Sequence[int] | IntArray) -> pl.LazyFrame:

@@ -41,15 +41,15 @@ def read_text(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Read delimited text, gzipped or not; return a table of texts and notes on how it was read."""
     text, used_encoding = _decoded(path, read_bytes(path), encoding)
-    text = _lines_as_lines(text)
+    # Old Macs ended lines otherwise.
+    text = text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
     told = _SEPARATOR_LINE.match(text)
     if told:
         separator, text = separator or told[1], text[told.end() :]
     text = text.strip("\n")
     if not text.strip():
         raise InputError(f"'{path}' is empty; give a table with a header and one row per decision")
-    used = _separator(separator) if separator else _found_separator(text, path)
-    header = _header(text, used, path)
+    used, header, notes = _layout(text, path, separator)
     try:
         table = pl.read_csv(
             text.encode("utf-8"),
@@ -68,9 +68,6 @@ def read_text(
         ) from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(path, text, used, len(header), error) from error
-    notes = []
-    if used != ",":
-        notes.append(f"separator {'tab' if used == chr(9) else repr(used)}")
     if used_encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"encoding {used_encoding}")
     short = _first_short_line(text, used, len(header))
@@ -95,11 +92,9 @@ def scan_text(
     text = beginning.decode("utf-8", errors="ignore").lstrip("\n")
     if "\r" in text.replace("\r\n", "") or _SEPARATOR_LINE.match(text) or "\n" not in text:
         return None
-    used = _separator(separator) if separator else _found_separator(text, path)
-    header = _header(text.replace("\r\n", "\n"), used, path)
+    used, header, notes = _layout(text.replace("\r\n", "\n"), path, separator)
     lazy = pl.scan_csv(path, separator=used, infer_schema=False, new_columns=header)
-    named = "tab" if used == chr(9) else repr(used)
-    return lazy, () if used == "," else (f"separator {named}",)
+    return lazy, tuple(notes)
 
 
 def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
@@ -137,8 +132,9 @@ def _wrong_encoding(
     if error.start >= len(data):
         return InputError(f"'{path}' is not {encoding.upper()}: it ends in the middle of a letter")
     found = f"line {line} has the byte 0x{data[error.start]:02x}"
+    # A line that is UTF-8 comes back whole.
     others = [row for row in data.split(b"\n") if not row.isascii()]
-    if encoding == "utf-8" and any(_is_utf8(row) for row in others):
+    if encoding == "utf-8" and any(row.decode(errors="ignore").encode() == row for row in others):
         return InputError(
             f"'{path}' mixes encodings: {found}, which is not UTF-8, but other lines are UTF-8; "
             "save it in one encoding"
@@ -152,41 +148,26 @@ def _wrong_encoding(
     )
 
 
-def _is_utf8(row: bytes) -> bool:
-    try:
-        row.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _lines_as_lines(text: str) -> str:
-    """Return a text whose lines end as everybody's do: old Macs ended them otherwise."""
-    if "\r" not in text:
-        return text
-    return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
-
-
-def _separator(given: str) -> str:
-    separator = NAMED_SEPARATORS.get(given.lower(), given)
-    if len(separator) != 1:
-        raise InputError(
-            f"separator '{shortened(given, 20)}' is not one character; try ',' ';' '|' or tab"
-        )
-    if not separator.isascii() or separator.isalnum() or separator in '"\r\n\x00':
-        raise InputError(
-            f"separator {given!r} cannot separate the cells of a table; try ',' ';' '|' or tab"
-        )
-    return separator
-
-
-def _found_separator(text: str, path: Path) -> str:
+def _layout(text: str, path: Path, given: str | None) -> tuple[str, list[str], list[str]]:
+    """Return what separates the cells, as given or found out, the header, and a note on it."""
     first = _first_record(text)
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".tsv", ".tab")) and "\t" in first:
-        return "\t"
-    unquoted = re.sub(r'"[^"]*"', "", first)
-    return max(SEPARATORS, key=lambda candidate: unquoted.count(candidate))
+    if given:
+        separator = NAMED_SEPARATORS.get(given.lower(), given)
+        if len(separator) != 1:
+            raise InputError(
+                f"separator '{shortened(given, 20)}' is not one character; try ',' ';' '|' or tab"
+            )
+        if not separator.isascii() or separator.isalnum() or separator in '"\r\n\x00':
+            raise InputError(
+                f"separator {given!r} cannot separate the cells of a table; try ',' ';' '|' or tab"
+            )
+    elif path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) and "\t" in first:
+        separator = "\t"
+    else:
+        separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
+    named = "tab" if separator == "\t" else repr(separator)
+    notes = [] if separator == "," else [f"separator {named}"]
+    return separator, _header(first, separator, path), notes
 
 
 def _first_record(text: str) -> str:
@@ -198,9 +179,9 @@ def _first_record(text: str) -> str:
     return text
 
 
-def _header(text: str, separator: str, path: Path) -> list[str]:
+def _header(first: str, separator: str, path: Path) -> list[str]:
     """Return the names of the columns; those without one are called by their place."""
-    names = [clean_name(name) for name in next(_records(_first_record(text), separator), [])]
+    names = [clean_name(name) for name in next(_records(first, separator), [])]
     checked_names([name for name in names if name], f"'{path}'")
     known = set(names)
     for place, name in enumerate(names):

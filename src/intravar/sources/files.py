@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import zipfile
-from collections.abc import Collection
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -51,12 +52,20 @@ def read_file(
     if existing(path).is_dir():
         if sheet is not None:
             raise InputError("{} is for workbooks; '{}' is a folder", option("sheet"), path)
-        return _read_folder(path), []
-    beginning = _beginning(path)
-    if not beginning:
+    elif not (beginning := _beginning(path)):
         raise InputError(f"'{path}' is empty; give a table with a header and one row per decision")
-    if beginning.startswith(PARQUET_MAGIC) or path.suffix.lower() == ".parquet":
-        return _read_parquet(path), []
+    lazy = scan_parquet(path)
+    if lazy is not None:
+        with _whole(path):
+            return lazy.collect(), []
+    if path.is_dir():
+        names = {entry.name.lower() for entry in path.iterdir()}
+        if {"person.csv", "visit_occurrence.csv"} <= names:
+            raise InputError(
+                f"'{path}' is a folder of OMOP tables; make one table of it with 'intravar omop' "
+                "first"
+            )
+        raise InputError(f"folder '{path}' has no .parquet file in it; name a file")
     if path.suffix.lower() in EXCEL_SUFFIXES or _is_workbook(path, beginning):
         return _read_excel(path, sheet)
     if sheet is not None:
@@ -85,83 +94,54 @@ def scan_parquet(path: Path) -> pl.LazyFrame | None:
     if path.is_file():
         is_one = path.suffix.lower() == ".parquet" or _beginning(path).startswith(PARQUET_MAGIC)
         return pl.scan_parquet(path, hive_partitioning=False) if is_one else None
-    parts = _parts(path)
-    if not parts:
-        return None
-    frames = []
-    for part in parts:
-        frame = pl.scan_parquet(part, hive_partitioning=False)
-        known = frame.collect_schema().names()
-        frames.append(frame.with_columns(_of_folders(part, path, known)))
-    return pl.concat(frames, how="vertical_relaxed")
+    found = sorted(path.rglob("*.parquet"))
+    parts = {each: _part(each, path) for each in found if not each.name.startswith((".", "_"))}
+    return _together(parts) if parts else None
 
 
-def _parts(folder: Path) -> list[Path]:
-    found = folder.rglob("*.parquet")
-    return sorted(part for part in found if not part.name.startswith((".", "_")))
+def _part(part: Path, folder: Path) -> pl.LazyFrame:
+    """Return a part with the columns that the names of its folders hold: doctor=7/part.parquet."""
+    lazy = pl.scan_parquet(part, hive_partitioning=False)
+    with _whole(part):
+        known = lazy.collect_schema().names()
+    steps = (step.partition("=") for step in part.relative_to(folder).parts[:-1])
+    told = {name: value for name, equals, value in steps if equals and name not in known}
+    return lazy.with_columns(
+        pl.lit(None if value == "__HIVE_DEFAULT_PARTITION__" else value, pl.String).alias(name)
+        for name, value in told.items()
+    )
 
 
-def _of_folders(part: Path, folder: Path, known: Collection[str]) -> list[pl.Expr]:
-    """Return the columns that the names of a part's folders hold: doctor=7/part.parquet."""
-    found = []
-    for name, equals, value in (
-        step.partition("=") for step in part.relative_to(folder).parts[:-1]
-    ):
-        if equals and name not in known:
-            told = None if value == "__HIVE_DEFAULT_PARTITION__" else value
-            found.append(pl.lit(told, dtype=pl.String).alias(name))
-    return found
-
-
-def _read_folder(path: Path) -> pl.DataFrame:
-    parts = _parts(path)
-    if parts:
-        frames = []
-        for part in parts:
-            frame = _read_parquet(part)
-            frames.append((part, frame.with_columns(_of_folders(part, path, frame.columns))))
-        return _together(frames)
-    lower = {entry.name.lower() for entry in path.iterdir()}
-    if {"person.csv", "visit_occurrence.csv"} <= lower:
-        raise InputError(
-            f"'{path}' is a folder of OMOP tables; make one table of it with 'intravar omop' first"
-        )
-    raise InputError(f"folder '{path}' has no .parquet file in it; name a file")
-
-
-def _together(parts: list[tuple[Path, pl.DataFrame]]) -> pl.DataFrame:
-    """Put parts one below the other; they must have the same columns."""
-    first, table = parts[0]
-    for part, other in parts[1:]:
-        for has, lacks, names in (
-            (first, part, set(table.columns) - set(other.columns)),
-            (part, first, set(other.columns) - set(table.columns)),
-        ):
-            if names:
+def _together(parts: dict[Path, pl.LazyFrame]) -> pl.LazyFrame:
+    """Put parts one below the other; they must have the same columns and types."""
+    schemas = {part: lazy.collect_schema() for part, lazy in parts.items()}
+    (first, of_first), *others = schemas.items()
+    for part, schema in others:
+        for has, lacks in ((first, part), (part, first)):
+            if names := schemas[has].keys() - schemas[lacks].keys():
                 raise InputError(
                     f"'{has}' has a column '{min(names)}' and '{lacks}' has none; the parts of a "
                     "table have the same columns"
                 )
-    frames = [frame.select(table.columns) for _, frame in parts]
-    try:
-        return pl.concat(frames, how="vertical_relaxed")
-    except pl.exceptions.PolarsError:
-        pass
-    for part, other in parts[1:]:
-        for name, dtype in table.schema.items():
+        for name, dtype in of_first.items():
+            empty = [pl.DataFrame(schema={name: each}) for each in (dtype, schema[name])]
             try:
-                pl.concat([table.select(name), other.select(name)], how="vertical_relaxed")
+                pl.concat(empty, how="vertical_relaxed")
             except pl.exceptions.PolarsError as error:
                 raise InputError(
-                    f"column '{name}' is {dtype} in '{first}' and {other.schema[name]} in "
-                    f"'{part}'; the parts of a table have the same types"
+                    f"column '{name}' is {dtype} in '{first}' and {schema[name]} in '{part}'; the "
+                    "parts of a table have the same types"
                 ) from error
-    raise InputError(f"the parts beside '{first}' do not have the same types")
+    return pl.concat(
+        [lazy.select(of_first.names()) for lazy in parts.values()], how="vertical_relaxed"
+    )
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Say in words that a Parquet file is damaged."""
     try:
-        return pl.read_parquet(path, hive_partitioning=False)
+        yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(
             f"'{path}' is not a whole Parquet file ({first_line(error)}); was its copy cut short?"

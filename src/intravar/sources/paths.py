@@ -94,7 +94,6 @@ GZIP_MAGIC = b"\x1f\x8b"
 LARGEST_RATIO = 300
 #: Below this many bytes it does not matter.
 HARMLESS = 256 * 2**20
-_STEP = 2**22
 
 
 def read_bytes(path: Path) -> bytes:
@@ -108,18 +107,16 @@ def read_bytes(path: Path) -> bytes:
 
 def _gunzip(path: Path, data: bytes) -> bytes:
     largest = max(HARMLESS, LARGEST_RATIO * len(data))
-    unpacked = bytearray()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            while step := file.read(_STEP):
-                unpacked += step
-                if len(unpacked) > largest:
-                    raise InputError(_bomb(str(path)))
+            unpacked = file.read(largest + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
             f"'{path}' is not a whole gzip file ({error}); was its copy cut short?"
         ) from error
-    return bytes(unpacked)
+    if len(unpacked) > largest:
+        raise InputError(_bomb(str(path)))
+    return unpacked
 
 
 def read_member(archive: zipfile.ZipFile, member: str) -> bytes:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,24 +20,16 @@ import polars as pl
 
 from intravar.sources.texts import (
     EXACT,
+    NOTHING,
+    PLAIN,
+    POINTS,
     YEAR_FIRST,
-    DateForm,
-    Habits,
-    NumberForm,
-    TextForm,
-    Typed,
-    text_form,
-    whole_numbers,
-    without_midnight,
+    Form,
+    settled,
+    shared_habits,
+    text_forms,
 )
-from intravar.text import (
-    MISSING,
-    checked_names,
-    clean_name,
-    clean_texts,
-    shortened,
-    without_missing,
-)
+from intravar.text import MISSING, checked_names, clean_name, meant, shortened
 
 _NESTED = (list, tuple, dict, set, frozenset)
 _NUMBERS = (bool, int, float, Decimal)
@@ -137,21 +130,13 @@ BEGINNING = 10_000
 class Forms:
     """How the columns of texts of a table are written, and the habits by which each is read."""
 
-    columns: Mapping[str, TextForm]
-    habits: Mapping[str, Habits]
+    columns: Mapping[str, Form]
+    habits: Mapping[str, frozenset[str]]
 
     @classmethod
-    def of(cls, columns: Mapping[str, TextForm]) -> Forms:
+    def of(cls, columns: Mapping[str, Form]) -> Forms:
         """Read columns that do not tell as those are written that do."""
-        proven = [form.proven for form in columns.values()]
-        signs, orders = {each.sign for each in proven}, {each.order for each in proven}
-        signs.discard(None)
-        orders.discard(None)
-        shared = Habits(
-            signs.pop() if len(signs) == 1 else None,
-            orders.pop() if len(orders) == 1 else None,
-            any(each.points for each in proven),
-        )
+        shared = shared_habits(columns)
         return cls(columns, {name: form.own(shared) for name, form in columns.items()})
 
     def among(self, some: Forms) -> Forms:
@@ -169,38 +154,28 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
     kinds = (pl.String, pl.Categorical, pl.Enum)
     stored = lazy.collect_schema().items()
     names = [name for name, dtype in stored if dtype in kinds and name not in as_text]
-    first = lazy.select(names).head(BEGINNING).collect(engine="streaming")
-    forms: dict[str, TextForm] = {}
+    first = _texts(plain_columns(lazy.select(names).head(BEGINNING).collect(engine="streaming")))
+    forms = text_forms(first)
     asked: dict[str, pl.Expr] = {}
+    again = [name for name in names if first[name].null_count() == first.height]
     for name in names:
-        texts = _meant(first[name])
-        known, cell = text_form(texts), pl.col(name)
-        if texts.null_count() < len(texts) and known == TextForm():
-            forms[name] = known  # no other row makes numbers of words
-        elif isinstance(known, NumberForm) and known.is_plain:
+        known, cell = forms[name], pl.col(name)
+        absent = cell.is_null() | cell.is_in(MISSING)
+        if known.kind == "number" and known.pattern == PLAIN:
             fits = cell.cast(pl.Float64, strict=False).is_not_null()
-            settled = known.points | ~cell.str.contains(".", literal=True).any()
-            asked[name] = (fits | _absent(cell)).all() & settled
-            forms[name] = known
-        elif isinstance(known, DateForm) and known.pattern == YEAR_FIRST:
-            asked[name] = (cell.str.contains(YEAR_FIRST) | _absent(cell)).all()
-            forms[name] = known
+            settles = (POINTS in known.proves) | ~cell.str.contains(".", literal=True).any()
+            asked[name] = (fits | absent).all() & settles
+        elif known.kind == "date" and known.pattern == YEAR_FIRST:
+            asked[name] = (cell.str.contains(YEAR_FIRST) | absent).all()
+        elif known != Form():
+            again.append(name)  # no other row makes numbers of words
     if asked:
         answers = lazy.select(**asked).collect(engine="streaming").row(0, named=True)
-        forms = {name: form for name, form in forms.items() if answers.get(name, True)}
-    for name in names:
-        if name not in forms:
-            texts = lazy.select(pl.col(name).unique()).collect(engine="streaming").to_series()
-            forms[name] = text_form(_meant(texts))
-    return Forms.of({name: forms[name] for name in names})
-
-
-def _meant(column: pl.Series) -> pl.Series:
-    return without_missing(clean_texts(column.cast(pl.String)))
-
-
-def _absent(cell: pl.Expr) -> pl.Expr:
-    return cell.is_null() | cell.is_in(MISSING)
+        again += [name for name, holds in answers.items() if not holds]
+    for name in again:
+        values = lazy.select(pl.col(name).unique()).collect(engine="streaming")
+        forms |= text_forms(_texts(plain_columns(values)))
+    return Forms.of(forms)
 
 
 _WHOLE = r"^-?[0-9]+(?:\.0+)?$"
@@ -225,44 +200,70 @@ def plain_table(
     >>> plain.row(0, named=True), notes
     ({'doctor': '007', 'weight': 70.5}, ['decimal commas in weight'])
     """
-    return understood(table, as_text, name, forms)[:2]
+    plain = plain_columns(with_clean_names(table, name), as_text)
+    return typed_table(plain, as_text, forms or forms_of(plain, as_text))
 
 
-def understood(
-    table: pl.DataFrame,
-    as_text: Collection[str] = (),
-    name: str = "the table",
-    forms: Forms | None = None,
-    whole: Forms | None = None,
-) -> tuple[pl.DataFrame, list[str], Forms]:
-    """Return what :func:`plain_table` does, and how texts are written.
+def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFrame:
+    """Return columns in one of the few types that are understood; nested ones stay nested.
 
-    How these rows are written is found out anew where it is not given, and read by what the
-    `whole` table tells, where they are some rows of it.
+    If the values of a column are names, which are kept, every digit counts.
     """
-    columns = [
-        plain_column(column, column.name in as_text)
-        for column in with_clean_names(table, name).get_columns()
+    seldom = [
+        _seldom(column, column.name in keep)
+        for column in table.get_columns()
+        if column.dtype in _SELDOM
     ]
-    texts = {
-        column.name: without_missing(column)
-        for column in columns
-        if column.dtype == pl.String and column.name not in as_text
-    }
-    if forms is None:
-        forms = Forms.of({name: text_form(column) for name, column in texts.items()})
-        forms = forms if whole is None else whole.among(forms)
+    table = table.with_columns(seldom) if seldom else table
+    casts = [
+        cast
+        for place, dtype in enumerate(table.dtypes)
+        if (cast := _cast(place, dtype)) is not None
+    ]
+    return settled(table.with_columns(casts) if casts else table)
+
+
+def plain_column(column: pl.Series, keep: bool) -> pl.Series:
+    """Return a single column as :func:`plain_columns` does."""
+    return plain_columns(column.to_frame(), [column.name] if keep else ()).to_series()
+
+
+def forms_of(plain: pl.DataFrame, as_text: Collection[str] = ()) -> Forms:
+    """Return how the texts of a table with plain columns are written."""
+    return Forms.of(text_forms(_texts(plain, as_text)))
+
+
+def typed_table(
+    plain: pl.DataFrame, as_text: Collection[str], forms: Forms
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return plain columns with texts by what they hold, and notes; see :func:`plain_table`."""
+    texts = _texts(plain, as_text)
+    unseen = [name for name in texts.columns if name not in forms.columns]
+    written = {**forms.columns, **text_forms(texts.select(unseen))}
+    typed = [
+        written[column.name].typed(column, forms.habits.get(column.name, NOTHING))
+        for column in texts.get_columns()
+    ]
     said: dict[str, list[str]] = {}
-    for position, column in enumerate(columns):
-        if column.name in texts:
-            text = texts[column.name]
-            form = forms.columns.get(column.name) or text_form(text)
-            typed = form.typed(text, forms.habits.get(column.name, Habits()))
-            columns[position] = typed.values
-            if typed.how:
-                said.setdefault(typed.how, []).append(column.name)
+    for each in typed:
+        if each.how:
+            said.setdefault(each.how, []).append(each.values.name)
     notes = [f"{how} in {_listed(names)}" for how, names in said.items()]
-    return pl.DataFrame(columns), notes, forms
+    return plain.with_columns(each.values for each in typed), notes
+
+
+def _texts(plain: pl.DataFrame, as_text: Collection[str] = ()) -> pl.DataFrame:
+    """Return the columns of texts, without the words for a missing value."""
+    return plain.select(
+        _meant(place)
+        for place, (name, dtype) in enumerate(plain.schema.items())
+        if dtype == pl.String and name not in as_text
+    )
+
+
+@lru_cache(4096)
+def _meant(place: int) -> pl.Expr:
+    return meant(pl.nth(place))
 
 
 def with_clean_names(table: pl.DataFrame, name: str = "the table") -> pl.DataFrame:
@@ -272,52 +273,47 @@ def with_clean_names(table: pl.DataFrame, name: str = "the table") -> pl.DataFra
     return table.rename(dict(zip(table.columns, names, strict=True)))
 
 
-def typed_texts(column: pl.Series) -> Typed:
-    """Return a single column of texts by what it holds.
-
-    Examples
-    --------
-    >>> typed_texts(pl.Series(["2020-01-31T10:00Z"])).values.dtype
-    Datetime(time_unit='us', time_zone=None)
-    >>> typed_texts(pl.Series(["01/02/2020"])).doubt
-    "'01/02/2020' may be 1 February or January 2; write dates as 2020-12-31"
-    >>> typed_texts(pl.Series(["950", "1.234"])).doubt
-    "'1.234' may be 1234 or 1.234; write 1234 or 1.2340"
-    """
-    return text_form(column).typed(column, Habits())
-
-
-def plain_column(column: pl.Series, keep: bool) -> pl.Series:
-    """Return a column in one of the few types that are understood; nested ones stay nested.
-
-    If its values are names, which are kept, every digit counts.
-    """
-    dtype = column.dtype
-    if dtype == pl.Null:
-        return column.cast(pl.String)
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
-        return clean_texts(column.cast(pl.String))
-    if dtype.is_integer():
-        return _whole(column, keep)
-    if dtype.is_float():
+@lru_cache(4096)
+def _cast(place: int, dtype: pl.DataType) -> pl.Expr | None:
+    """Return a column in the type that its type stands for; None if it has that."""
+    cell = pl.nth(place)
+    if dtype in (pl.Null, pl.Categorical, pl.Enum):
+        return cell.cast(pl.String)
+    if dtype.is_integer() and dtype != pl.Int64:
+        return cell.cast(pl.Int64)
+    if dtype.is_float() and dtype != pl.Float64:
         # The digits that a person sees: 0.1 of single precision is 0.1.
-        exact = column if dtype == pl.Float64 else column.cast(pl.String).cast(pl.Float64)
-        return whole_numbers(exact)
-    if dtype.is_decimal():
-        return _decimal(column, keep)
-    if dtype == pl.Date:
-        return _within_calendar(column)
-    if isinstance(dtype, pl.Datetime):
-        if dtype.time_zone is not None:  # what a clock showed there: local dates are local dates
-            column = column.dt.replace_time_zone(None)
-        return without_midnight(_within_calendar(column.cast(pl.Datetime("us"))))
+        return cell.cast(pl.String).cast(pl.Float64)
     if isinstance(dtype, pl.Duration):
-        return column.cast(pl.Duration("us"))
-    if dtype == pl.Object:
-        from intravar.sources.plain import series_of
+        return cell.cast(pl.Duration("us"))
+    if isinstance(dtype, pl.Datetime):  # what a clock showed there: local dates are local dates
+        local = cell if dtype.time_zone is None else cell.dt.replace_time_zone(None)
+        cell = local.cast(pl.Datetime("us"))
+    elif dtype != pl.Date:
+        return None
+    # Those before year 1 and after 9999, infinity among them, are missing.
+    per_day = 1 if dtype == pl.Date else 86_400_000_000
+    day = cell.to_physical().cast(pl.Int64) // per_day
+    return pl.when(day.is_between(FIRST_DAY, LAST_DAY)).then(cell)
 
-        return plain_column(series_of(column.name, column.to_list()), keep)
-    return column
+
+#: Types of which the values decide what stands for them.
+_SELDOM = (pl.Object, pl.UInt64, pl.Int128, pl.UInt128, pl.Decimal)
+
+
+def _seldom(column: pl.Series, keep: bool) -> pl.Series:
+    """Return objects by their kinds; numbers that are too long as text if every digit counts."""
+    if column.dtype == pl.Object:
+        return series_of(column.name, column.to_list())
+    if column.dtype.is_decimal() and not keep:
+        return column.cast(pl.Float64)
+    texts = column.cast(pl.String)
+    pointed = texts.str.contains(".", literal=True).fill_null(False)
+    texts = texts.str.strip_chars_end("0").str.strip_chars_end(".").zip_with(pointed, texts)
+    whole = texts.cast(pl.Int64, strict=False)
+    if whole.null_count() == texts.null_count():
+        return whole
+    return texts if keep else column.cast(pl.Float64)
 
 
 def as_names(column: pl.Series) -> pl.Series:
@@ -332,30 +328,6 @@ def as_names(column: pl.Series) -> pl.Series:
     if names.drop_nulls().str.contains(_WHOLE).all():
         return names.str.replace(r"\.0+$", "")
     return names
-
-
-def _whole(column: pl.Series, keep: bool) -> pl.Series:
-    whole = column.cast(pl.Int64, strict=False)
-    if whole.null_count() == column.null_count():
-        return whole
-    return column.cast(pl.String if keep else pl.Float64)
-
-
-def _decimal(column: pl.Series, keep: bool) -> pl.Series:
-    if not keep:
-        return whole_numbers(column.cast(pl.Float64))
-    texts = column.cast(pl.String)
-    pointed = texts.str.contains(".", literal=True).fill_null(False)
-    texts = texts.str.strip_chars_end("0").str.strip_chars_end(".").zip_with(pointed, texts)
-    whole = texts.cast(pl.Int64, strict=False)
-    return whole if whole.null_count() == texts.null_count() else texts
-
-
-def _within_calendar(column: pl.Series) -> pl.Series:
-    """Return dates; those before year 1 and after 9999, infinity among them, are missing."""
-    per_day = 1 if column.dtype == pl.Date else 86_400_000_000
-    day = column.to_physical().cast(pl.Int64) // per_day
-    return column.set(((day < FIRST_DAY) | (day > LAST_DAY)).fill_null(False), None)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -24,9 +24,11 @@ from intravar.sources.files import read_file, scan_parquet
 from intravar.sources.paths import database_kind, without_password
 from intravar.sources.plain import (
     Forms,
+    forms_of,
+    plain_columns,
     plain_table,
     series_of,
-    understood,
+    typed_table,
     with_clean_names,
 )
 from intravar.text import checked_names, checked_shape, clean_name, first_line
@@ -210,21 +212,23 @@ def _source(
     notes: Sequence[str] = (),
 ) -> Source:
     if where is None:
-        plain, more, _ = understood(checked_shape(frame, called), as_text, called)
+        plain, more = plain_table(checked_shape(frame, called), as_text, called)
         return Source(plain, name, (*notes, *more))
-    frame = with_clean_names(frame, called)
-    whole, _, forms = understood(frame, as_text, called)
     from intravar.sources.selection import belongs
     from intravar.where import parse_population
 
     population = parse_population(where)
+    frame = with_clean_names(frame, called)
+    plain = plain_columns(frame, as_text)
+    forms = forms_of(plain, as_text)
+    whole, _ = typed_table(plain, as_text, forms)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise nobody_inside(called)
     # What a column holds is found out anew, as if the table had been filtered before; how it is
     # written all rows tell.
-    chosen = checked_shape(frame.filter(inside), called)
-    plain, more, _ = understood(chosen, as_text, called, whole=forms)
+    chosen = plain_columns(checked_shape(frame.filter(inside), called), as_text)
+    plain, more = typed_table(chosen, as_text, forms.among(forms_of(chosen, as_text)))
     rows = inside.arg_true().to_numpy().astype(np.int64)
     return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
 
@@ -239,16 +243,15 @@ def nobody_inside(called: str) -> InputError:
 
 
 def _frame(source: Any) -> pl.DataFrame:
+    """Return a table of Python values, or a frame of any library, as a polars table."""
     if isinstance(source, dict):
-        return _of_columns(source)
+        lengths = {str(name): len(values) for name, values in source.items()}
+        if len(set(lengths.values())) > 1:
+            listed = ", ".join(f"'{name}' {length:,}" for name, length in list(lengths.items())[:5])
+            raise InputError(f"the columns of the frame differ in length: {listed}")
+        return pl.DataFrame([_series(str(name), values) for name, values in source.items()])
     try:
         frame = nw.from_native(source)
-    except TypeError as error:
-        kind = type(source).__name__
-        raise InputError(f"a {kind} is not a table; give a path or a data frame") from error
-    except Exception as error:  # two columns of one name, say
-        raise _unreadable(error) from error
-    try:
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
         names = [clean_name(str(name)) for name in frame.columns]
@@ -257,34 +260,25 @@ def _frame(source: Any) -> pl.DataFrame:
     except InputError:
         raise
     except Exception as error:  # every library of frames fails in classes of its own
-        raise _unreadable(error) from error
+        if isinstance(error, TypeError) and not nw.dependencies.is_into_dataframe(source):
+            kind = type(source).__name__
+            raise InputError(f"a {kind} is not a table; give a path or a data frame") from error
+        raise InputError(f"the frame cannot be read: {first_line(error)}") from error
 
 
-def _unreadable(error: Exception) -> InputError:
-    return InputError(f"the frame cannot be read: {first_line(error)}")
-
-
-def _series(name: str, column: Any) -> pl.Series:
-    try:
-        found: pl.Series = column.to_polars().alias(name)
-    except Exception:  # a column of several kinds of objects, which pyarrow does not take
-        return series_of(name, column.to_list())
-    if "extension" in str(found.dtype).lower():  # periods and intervals of pandas
-        return pl.Series(name, [None if each is None else str(each) for each in column.to_list()])
-    return found
-
-
-def _of_columns(columns: dict[Any, Any]) -> pl.DataFrame:
-    lengths = {str(name): len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"'{name}' {length:,}" for name, length in list(lengths.items())[:5])
-        raise InputError(f"the columns of the frame differ in length: {listed}")
-    return pl.DataFrame([_of_values(str(name), values) for name, values in columns.items()])
-
-
-def _of_values(name: str, values: Any) -> pl.Series:
+def _series(name: str, values: Any) -> pl.Series:
+    """Return values as a column."""
     if isinstance(values, pl.Series):
         return values.alias(name)
     if isinstance(values, np.ndarray) and values.dtype != object:
         return pl.Series(name, values)
+    if isinstance(values, nw.Series):
+        try:
+            column: pl.Series = values.to_polars().alias(name)
+        except Exception:  # a column of several kinds of objects, which pyarrow does not take
+            return series_of(name, values.to_list())
+        if "extension" not in str(column.dtype).lower():
+            return column
+        # Periods and intervals of pandas.
+        values = [None if value is None else str(value) for value in values.to_list()]
     return series_of(name, list(values))

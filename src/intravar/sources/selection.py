@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, told, unknown_name
-from intravar.sources.plain import typed_texts
+from intravar.sources.texts import typed_texts
 from intravar.text import clean_name, shortened, without_missing
-from intravar.where import Combined, IsMissing, Negated, OneOf, Population, Value
+from intravar.where import Combined, IsMissing, Negated, Population, Value
 
 _LARGEST = 2**63
 _COMPARE = {
@@ -53,8 +53,6 @@ def _holds(table: pl.DataFrame, population: Population) -> pl.Series:
     column = _column(table, population.column)
     if isinstance(population, IsMissing):
         return column.is_null()
-    if isinstance(population, OneOf):
-        return reduce(operator.or_, (_compared(column, "=", value) for value in population.values))
     return _compared(column, population.operator, population.value)
 
 

@@ -1,32 +1,42 @@
 """How the texts of a column are written as numbers, dates or true and false, and what they mean.
 
-"1,234" is one number in Zürich and another in London. What a column means is told by the column
-where it can be, else by the other columns of the table; where neither tells, nobody guesses. Every
-question about a column is a pattern, and all patterns of a question are asked in one pass.
+"1,234" is one number in Zürich and another in London. All ways in which a column can be read are
+found by patterns. What a column means is told by the column where it can be, else by the other
+columns of the table; where neither tells, nobody guesses. All questions are asked in one pass.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Any, Literal
 
 import polars as pl
 
-Sign = Literal[".", ","]
-Order = Literal["day first", "month first", "year first"]
+from intravar.text import UNUSUAL, cleaned, empty_as_null
+
+#: A way to read a number, by its decimal sign, or a date, by the order of its parts.
+Way = Literal[".", ",", "day first", "month first", "year first"]
+_SIGNS: frozenset[str] = frozenset((".", ","))
+_ORDERS: frozenset[str] = frozenset(("day first", "month first", "year first"))
+#: That a column has decimal points beyond doubt. Programs write them, whatever people do: it counts
+#: only where no decimal sign is proven.
+POINTS = "points"
+NOTHING: frozenset[str] = frozenset()
 
 _END = r"(?:[eE][+-]?[0-9]+)?$"
-_PLAIN = rf"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_END}"
+PLAIN = rf"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_END}"
 _INFINITE = r"^(?i:[+-]?inf(?:inity)?)$"
 _WITH_POINT = rf"^[+-]?(?:(?:[0-9]+|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]*)?|\.[0-9]+){_END}"
 _WITH_COMMA = rf"^[+-]?(?:[0-9]+|[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})+)(?:,[0-9]+)?{_END}"
 _GROUPED = r"^[+-]?[0-9]{1,3}(?:[ '’\u{00a0}\u{202f}][0-9]{3})+(?:[.,][0-9]+)?%?$"
 _GROUP = r"[ '’\u{00a0}\u{202f}]"
-#: 1500 beside 1,234: who separates thousands would have written 1,500.
-_UNGROUPED = r"^[+-]?[0-9]{4,}"
 #: Whole numbers beyond this are not told apart by a float.
 EXACT = 2**53
+#: 1500 beside 1,234: who separates thousands would have written 1,500.
+_UNGROUPED = r"^[+-]?[0-9]{4,}"
 
 _TIME = (
     r"(?:[T ](?P<H>[0-9]{1,2}):(?P<M>[0-9]{2})(?::(?P<S>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
@@ -37,22 +47,19 @@ YEAR_FIRST = rf"^(?P<a>[0-9]{{4}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{1,2}
 _YEAR_LAST = (
     rf"^(?P<a>[0-9]{{1,2}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{4}}|[0-9]{{2}}){_TIME}"
 )
+_SHORT_YEAR = r"^[0-9]+[-/.][0-9]+[-/.][0-9]{2}(?:\D|$)"
 _CLOCK = r"^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?$"
 _NAMED = ("%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
 #: Where year, month and day stand in a pattern.
-_PLACES: dict[Order, str] = {"year first": "abc", "day first": "cba", "month first": "cab"}
+_PLACES: dict[Way, str] = {"year first": "abc", "day first": "cba", "month first": "cab"}
 #: Two-digit years up to this one are of this century.
 LAST_OF_CENTURY = 40
 #: Two-digit years further apart than this may lie on either side of a century.
 WIDEST_SPAN = 50
 
 _TRUE_FALSE = "^(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$"
-#: What the first texts must look like for the others to be looked at.
-_MAYBE = {
-    "number": r"^[+-]?(?:[0-9.,]|(?i:inf))",
-    "date": r"^(?:[0-9]{1,4}[-/.: ]|[A-Za-z]{3,9}\.? [0-9])",
-    "true_false": _TRUE_FALSE,
-}
+#: So many texts are looked at before all are.
+_FIRST = 20
 _TEXT = pl.col("text")
 _WITHOUT_PERCENT = _TEXT.str.replace(r"\s*%$", "")
 #: A text without its per cent sign and without spaces between thousands.
@@ -63,17 +70,20 @@ _BARE = (
 )
 
 
-@dataclass(frozen=True)
-class Habits:
-    """How numbers and dates are written in a table, as far as columns prove it and agree.
+def _in_full(years: pl.Expr) -> pl.Expr:
+    """Return years with the century that two digits leave out."""
+    number = years.cast(pl.Int64)
+    century = pl.when(number <= LAST_OF_CENTURY).then(2000).otherwise(1900)
+    return pl.when(years.str.len_chars() == 2).then(number + century).otherwise(number)
 
-    Programs write decimal points, whatever people do: `points`, that some column has them beyond
-    doubt, counts only where nothing is proven.
-    """
 
-    sign: Sign | None = None
-    order: Order | None = None
-    points: bool = False
+def _clock(text: pl.Expr) -> pl.Expr:
+    padded = pl.when(text.str.count_matches(":") == 1).then(text + ":00").otherwise(text)
+    return padded.str.zfill(8).str.to_time("%H:%M:%S%.f", strict=False)
+
+
+def _all(pattern: str) -> pl.Expr:
+    return _TEXT.str.contains(pattern).all()
 
 
 @dataclass(frozen=True)
@@ -90,255 +100,244 @@ class Typed:
 
 
 @dataclass(frozen=True)
-class TextForm:
-    """How the texts of a column are written: these are plain texts."""
+class Form:
+    """How the texts of a column are written: as words, by default.
 
-    @property
-    def proven(self) -> Habits:
-        """What the column proves by itself about how the table is written."""
-        return Habits()
-
-    def own(self, shared: Habits) -> Habits:
-        """Put what the column tells by itself before what the table does."""
-        return shared
-
-    def typed(self, column: pl.Series, habits: Habits) -> Typed:
-        """Return texts that are written so by what they hold."""
-        return Typed(column)
-
-
-@dataclass(frozen=True)
-class TrueFalse(TextForm):
-    """The words true and false."""
-
-    def typed(self, column: pl.Series, habits: Habits) -> Typed:
-        """Return true and false."""
-        return Typed(column.str.to_lowercase() == "true")
-
-
-@dataclass(frozen=True)
-class NumberForm(TextForm):
-    """Numbers, by their decimal sign; None where the column does not tell and it matters.
-
-    Thousands may be `grouped`, and every number may carry a `percent` sign. Points that are taken
-    for decimal points but may separate thousands are `either`; `points` are decimal beyond doubt,
-    and with points `everywhere` they are as fixed decimals have them. `proof` is the sign that the
-    column's own texts prove: plain numbers prove nothing, programs write them so.
+    `ways` are those in which all of them can be read; `proves` is what the column tells about the
+    others of its table. All numbers match the pattern `PLAIN` if programs may have written them;
+    dates match the pattern, which may be a format with names of months, or "" for a time of day.
+    Beside decimal points numbers that all have a point are `fixed` decimals. With two-digit years
+    that may lie on either side of a century nothing is read.
     """
 
-    sign: Sign | None
-    proof: Sign | None
-    grouped: bool = False
-    percent: bool = False
-    either: bool = False
-    points: bool = False
-    everywhere: bool = False
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the texts are numbers as programs write them."""
-        return self.sign == "." and not (self.grouped or self.percent or self.either)
-
-    @property
-    def proven(self) -> Habits:
-        """See :class:`TextForm`."""
-        return Habits(self.proof, points=self.points)
-
-    def own(self, shared: Habits) -> Habits:
-        """See :class:`TextForm`."""
-        # Where people write 5,6 they write 1.234 for 1234. Beside decimal points 1.234 and 8.990
-        # are fixed decimals; beside 950 they may be anything.
-        if self.either:
-            fixed = shared.points and self.everywhere
-            return replace(shared, sign=shared.sign or ("." if fixed else None))
-        return replace(shared, sign=self.sign or shared.sign)
-
-    def typed(self, column: pl.Series, habits: Habits) -> Typed:
-        """Return numbers, or the texts where the decimal sign is in doubt."""
-        sign = self.own(habits).sign
-        if sign is None:
-            marked = column.filter(column.str.contains("[.,]").fill_null(False)).sort()
-            example = str(marked[0]) if len(marked) else "1.234"
-            whole, part = example.replace(",", "").replace(".", ""), example.replace(",", ".")
-            return Typed(
-                column, doubt=f"'{example}' may be {whole} or {part}; write {whole} or {part}0"
-            )
-        grouped = self.grouped if self.sign is not None else sign == "."
-        commas = sign == "," and bool(column.str.contains(",", literal=True).any())
-        told = {
-            "decimal commas": commas,
-            "thousands separators": grouped or (self.either and sign == ","),
-            "per cent signs": self.percent,
-        }
-        said = " and ".join(words for words, holds in told.items() if holds)
-        return Typed(self._numbers(column, sign), said)
-
-    def _numbers(self, column: pl.Series, sign: Sign) -> pl.Series:
-        """Return texts as whole numbers where all are, else as floats."""
-        bare = _TEXT
-        if sign == ",":
-            bare = _BARE.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-        elif not self.is_plain:
-            bare = _BARE.str.replace_all(",", "", literal=True)
-        texts = _frame(column).select(bare.str.strip_prefix("+")).to_series().alias(column.name)
-        if not texts.str.contains(r"[^0-9-]").any():
-            whole = texts.cast(pl.Int64, strict=False)
-            if whole.null_count() == texts.null_count():
-                return whole
-        return whole_numbers(texts.cast(pl.Float64))
-
-
-@dataclass(frozen=True)
-class DateForm(TextForm):
-    """Dates, by the pattern that all of them match, and the orders in which all are dates.
-
-    The pattern may be a format with names of months, or "" for a time of day. With two-digit years
-    that may lie on either side of a century nothing is read. Only those who begin with the day
-    separate the parts by dots.
-    """
-
-    pattern: str
-    orders: tuple[Order, ...]
+    kind: Literal["words", "true or false", "number", "date"] = "words"
+    ways: tuple[Way, ...] = ()
+    proves: frozenset[str] = NOTHING
+    pattern: str = ""
+    fixed: bool = False
     two_centuries: bool = False
-    dots: bool = False
 
-    @property
-    def proven(self) -> Habits:
-        """See :class:`TextForm`."""
-        only = self.orders[0] if len(self.orders) == 1 else None
-        return Habits(order=None if only == "year first" else only)
+    def way(self, habits: frozenset[str]) -> Way | None:
+        """Choose a way by how other columns are written; None if they do not tell either."""
+        if len(self.ways) == 1:
+            return self.ways[0]
+        told = next((way for way in self.ways if way in habits), None)
+        return "." if told is None and self.fixed and POINTS in habits else told
 
-    def own(self, shared: Habits) -> Habits:
-        """See :class:`TextForm`."""
-        if len(self.orders) == 1:
-            return replace(shared, order=self.orders[0])
-        told = "day first" if self.dots else shared.order
-        return replace(shared, order=told if told in self.orders else None)
+    def own(self, habits: frozenset[str]) -> frozenset[str]:
+        """Put what the column tells by itself before what the table does."""
+        way = self.way(habits)
+        if way is None:
+            return habits
+        return (habits - (_SIGNS if way in _SIGNS else _ORDERS)) | {way}
 
-    def typed(self, column: pl.Series, habits: Habits) -> Typed:
-        """Return dates, with times where they are given, or the texts where they are in doubt."""
-        order = self.own(habits).order
-        example = str(column.drop_nulls().sort().first() or "")
+    def typed(self, column: pl.Series, habits: frozenset[str] = NOTHING) -> Typed:
+        """Return texts that are written so by what they hold, or as they are where in doubt."""
+        if self.kind == "true or false":
+            return Typed(column.str.to_lowercase() == "true")
+        if self.kind == "words":
+            return Typed(column)
+        way = self.way(habits)
+        if way is None or self.two_centuries:
+            return Typed(column, doubt=self._doubt(column))
+        read = _numbers if self.kind == "number" else _dates
+        return read(column, self.pattern, way)
+
+    def _doubt(self, column: pl.Series) -> str:
+        """Say what a text of the column may be."""
+        if self.kind == "number":
+            marked = column.filter(column.str.contains("[.,]").fill_null(False)).sort()
+            text = str(marked[0]) if len(marked) else "1.234"
+            whole, part = text.replace(",", "").replace(".", ""), text.replace(",", ".")
+            return f"'{text}' may be {whole} or {part}; write {whole} or {part}0"
+        text = str(column.drop_nulls().sort().first() or "")
         if self.two_centuries:
-            return Typed(column, doubt=f"'{example}' may be of either century; write years in full")
-        if order is None:
-            both = _moments(pl.Series([example]), self.pattern, ("day first", "month first"))
-            first, second = both.row(0)
-            day, month = f"{first.day} {first:%B}", f"{second:%B} {second.day}"
-            words = f"'{example}' may be {day} or {month}; write dates as 2020-12-31"
-            return Typed(column, doubt=words)
-        how = {"day first": "day/month/year", "month first": "month/day/year"}.get(order)
-        return Typed(self._dates(column, order), f"dates as {how}" if how else "")
-
-    def _dates(self, column: pl.Series, order: Order) -> pl.Series:
-        if not self.pattern:
-            return _frame(column).select(_clock(_TEXT)).to_series().alias(column.name)
-        if self.pattern in _NAMED:
-            return column.str.to_date(self.pattern, strict=False)
-        moments = _moments(column, self.pattern, (order,)).to_series()
-        return without_midnight(moments.alias(column.name))
+            return f"'{text}' may be of either century; write years in full"
+        first, second = _moments(pl.Series([text]), self.pattern, self.ways).row(0)
+        return (
+            f"'{text}' may be {first.day} {first:%B} or {second:%B} {second.day}; write dates as "
+            "2020-12-31"
+        )
 
 
-def text_form(column: pl.Series) -> TextForm:
-    """Tell how the texts of a column are written.
+def shared_habits(forms: Mapping[str, Form]) -> frozenset[str]:
+    """Return what columns prove about how their table is written, where they agree."""
+    proven = NOTHING.union(*(form.proves for form in forms.values()))
+    for rivals in (_SIGNS, _ORDERS):
+        if len(proven & rivals) > 1:
+            proven -= rivals
+    return proven
+
+
+def text_forms(texts: pl.DataFrame) -> dict[str, Form]:
+    """Tell how the columns of a table of texts are written.
 
     Examples
     --------
-    >>> text_form(pl.Series(["31/12/20", "01/02/21"])).orders
+    >>> text_forms(pl.DataFrame({"seen": ["31/12/20", "01/02/21"]}))["seen"].ways
     ('day first',)
-    >>> text_form(pl.Series(["5,6", "7"])).sign
-    ','
+    >>> text_forms(pl.DataFrame({"ldl": ["5,6", "7"]}))["ldl"].ways
+    (',',)
     """
-    texts = column.drop_nulls()
-    if not len(texts):
-        return TextForm()
-    maybe = _asked(texts.head(20), **{name: _all(like) for name, like in _MAYBE.items()})
-    form: TextForm | None = _number_form(texts) if maybe["number"] else None
-    if form is None and maybe["date"]:
-        form = _date_form(texts.unique())
-    if form is None and maybe["true_false"] and _asked(texts, all=_all(_TRUE_FALSE))["all"]:
-        form = TrueFalse()
-    return form or TextForm()
+    forms = dict.fromkeys(texts.columns, Form())
+    begins = [
+        (name, find, _begins(place, like))
+        for place, name in enumerate(texts.columns)
+        for like, find in _KINDS
+    ]
+    holds = _answers(texts, [question for *_, question in begins])
+    for (name, find, _), so in zip(begins, holds, strict=True):
+        if so and forms[name] == Form():
+            forms[name] = find(texts[name].drop_nulls()) or Form()
+    return forms
 
 
-def _number_form(texts: pl.Series) -> NumberForm | None:
-    simple = _asked(texts, plain=_all(_PLAIN), pointed=_TEXT.str.contains(".", literal=True).any())
-    if simple["plain"] and not simple["pointed"]:
-        return NumberForm(".", None)
-    if simple["plain"] and not _asked(texts.head(20), comma=_all(_WITH_COMMA))["comma"]:
-        return NumberForm(".", None, points=True)
-    bare = _TEXT if simple["plain"] else _BARE
-    told = _asked(
-        texts.unique(),
-        percent=_TEXT.str.ends_with("%").all(),
-        some=_TEXT.str.ends_with("%").any(),
-        spaced=_TEXT.str.contains(_GROUPED).any(),
-        finite=bare.str.contains(rf"{_PLAIN}|{_INFINITE}").all(),
-        point=bare.str.contains(_WITH_POINT).all(),
-        comma=bare.str.contains(_WITH_COMMA).all(),
-        commas=bare.str.contains(",", literal=True).any(),
-        points=bare.str.contains(".", literal=True).any(),
-        everywhere=bare.str.contains(".", literal=True).all(),
-        ungrouped=bare.str.contains(_UNGROUPED).any(),
-    )
-    percent, spaced, comma = told["percent"], told["spaced"], told["comma"]
-    if told["some"] and not percent:
+@lru_cache(4096)
+def _begins(place: int, like: str) -> pl.Expr:
+    first = pl.nth(place).drop_nulls().head(_FIRST)
+    return (first.count() > 0) & first.str.contains(like).all()
+
+
+def typed_texts(column: pl.Series) -> Typed:
+    """Return a single column of texts by what it holds.
+
+    Examples
+    --------
+    >>> typed_texts(pl.Series(["2020-01-31T10:00Z"])).values.dtype
+    Datetime(time_unit='us', time_zone=None)
+    >>> typed_texts(pl.Series(["01/02/2020"])).doubt
+    "'01/02/2020' may be 1 February or January 2; write dates as 2020-12-31"
+    >>> typed_texts(pl.Series(["950", "1.234"])).doubt
+    "'1.234' may be 1234 or 1.234; write 1234 or 1.2340"
+    """
+    return text_forms(column.to_frame())[column.name].typed(column)
+
+
+def _true_false_form(texts: pl.Series) -> Form | None:
+    return Form("true or false") if _asked(texts, all=_all(_TRUE_FALSE))["all"] else None
+
+
+def _number_form(texts: pl.Series) -> Form | None:
+    simple = _asked(texts, **_AT_FIRST)
+    if simple["plain"] and not (simple["pointed"] and simple["comma"]):
+        proves = frozenset({POINTS}) if simple["pointed"] else NOTHING
+        return Form("number", (".",), proves, PLAIN)
+    told = _asked(texts.unique(), **_OF_NUMBERS)
+    commas, points = told["commas"], told["points"]
+    fits = {".": told["point" if commas else "finite"], ",": told["comma"]}
+    if not any(fits.values()) or (told["some"] and not told["percent"]):
         return None  # 5 and 5 % in one column: nobody knows what the 5 is
-    if not told["commas"]:
-        if not told["finite"]:
-            return NumberForm(",", ",", True, percent) if comma else None
-        if not told["points"]:
-            return NumberForm(".", None, spaced, percent)
-        if not comma or told["ungrouped"]:
-            return NumberForm(".", None, spaced, percent, points=True)
-        # Points among numbers without commas may separate thousands.
-        every = told["everywhere"]
-        return NumberForm(".", None, spaced, percent, either=True, everywhere=every)
-    if told["point"] and comma:
-        sure = told["ungrouped"]
-        return (
-            NumberForm(",", ",", spaced, percent) if sure else NumberForm(None, None, True, percent)
-        )
-    if told["point"]:
-        return NumberForm(".", ".", True, percent)
-    return NumberForm(",", ",", told["points"] or spaced, percent) if comma else None
+    pattern = PLAIN if simple["plain"] else ""
+    if fits["."] and not commas and not points:
+        return Form("number", (".",), pattern=pattern)
+    if all(fits.values()) and not told["ungrouped"]:
+        # Points among numbers without commas may separate thousands: where people write 5,6 they
+        # write 1.234 for 1234. Beside 950 they may be anything.
+        return Form("number", (".", ","), fixed=not commas and told["everywhere"])
+    if fits["."] and not (fits[","] and commas):
+        return Form("number", (".",), frozenset({"." if commas else POINTS}), pattern)
+    return Form("number", (",",), frozenset({","}))
 
 
-def _date_form(texts: pl.Series) -> DateForm | None:
-    told = _asked(
-        texts,
-        year_first=_all(YEAR_FIRST),
-        year_last=_all(_YEAR_LAST),
-        clock=_all(_CLOCK),
-        short=_TEXT.str.contains(r"^[0-9]+[-/.][0-9]+[-/.][0-9]{2}(?:\D|$)").any(),
-        dots=_all(r"^[0-9]+\.[0-9]+\."),
-    )
-    if told["year_first"]:
-        return _checked(texts, DateForm(YEAR_FIRST, ("year first",)))
-    if told["year_last"]:
-        year = _in_full(_TEXT.str.extract(_YEAR_LAST, 3))
-        wide = _asked(texts, wide=year.max() - year.min() > WIDEST_SPAN)["wide"]
-        orders: tuple[Order, ...] = ("day first", "month first")
-        form = DateForm(_YEAR_LAST, orders, told["short"] and wide, told["dots"])
-        return _checked(texts, form)
+def _date_form(texts: pl.Series) -> Form | None:
+    texts = texts.unique()
+    told = _asked(texts, **_OF_DATES)
     if told["clock"]:
-        known = _asked(texts, known=_clock(_TEXT).is_not_null().all())["known"]
-        return DateForm("", ("year first",)) if known else None
-    named = {form: _TEXT.str.to_date(form, strict=False).is_not_null().all() for form in _NAMED}
-    fits = _asked(texts, **named)
-    return next((DateForm(form, ("year first",)) for form in _NAMED if fits[form]), None)
-
-
-def _checked(texts: pl.Series, form: DateForm) -> DateForm | None:
-    """Return a form with the orders in which all texts are dates; one, if both mean the same."""
-    moments = _moments(texts, form.pattern, form.orders)
-    valid = tuple(order for order in form.orders if not moments[order].null_count())
+        return Form("date", ("year first",))
+    if not (told["year_first"] or told["year_last"]):
+        fitting = [form for form, fits in _asked(texts, **_OF_NAMES).items() if fits]
+        return Form("date", ("year first",), pattern=fitting[0]) if fitting else None
+    pattern = YEAR_FIRST if told["year_first"] else _YEAR_LAST
+    ways: tuple[Way, ...] = ("day first", "month first")
+    moments = _moments(texts, pattern, ("year first",) if told["year_first"] else ways)
+    valid: list[Any] = [order for order in moments.columns if not moments[order].null_count()]
     if len(valid) == 2 and moments[valid[0]].equals(moments[valid[1]]):
-        valid = valid[:1]
-    return replace(form, orders=valid) if valid else None
+        del valid[1]  # both mean the same
+    if not valid:
+        return None
+    proves = frozenset(valid) - {"year first"} if len(valid) == 1 else NOTHING
+    if told["dots"]:
+        valid = valid[:1]  # only those who begin with the day separate the parts by dots
+    wide = bool(told["short"] and told["wide"]) and not told["year_first"]
+    return Form("date", tuple(valid), proves, pattern, two_centuries=wide)
 
 
-def _moments(texts: pl.Series, pattern: str, orders: tuple[Order, ...]) -> pl.DataFrame:
+_AT_FIRST = {
+    "plain": _all(PLAIN),
+    "pointed": _TEXT.str.contains(".", literal=True).any(),
+    "comma": _TEXT.head(_FIRST).str.contains(_WITH_COMMA).all(),
+}
+_OF_NUMBERS = {
+    "percent": _TEXT.str.ends_with("%").all(),
+    "some": _TEXT.str.ends_with("%").any(),
+    "finite": _BARE.str.contains(rf"{PLAIN}|{_INFINITE}").all(),
+    "point": _BARE.str.contains(_WITH_POINT).all(),
+    "comma": _BARE.str.contains(_WITH_COMMA).all(),
+    "commas": _BARE.str.contains(",", literal=True).any(),
+    "points": _BARE.str.contains(".", literal=True).any(),
+    "everywhere": _BARE.str.contains(".", literal=True).all(),
+    "ungrouped": _BARE.str.contains(_UNGROUPED).any(),
+}
+_YEAR = _in_full(_TEXT.str.extract(_YEAR_LAST, 3))
+_OF_DATES = {
+    "year_first": _all(YEAR_FIRST),
+    "year_last": _all(_YEAR_LAST),
+    "clock": _all(_CLOCK) & _clock(_TEXT).is_not_null().all(),
+    "short": _TEXT.str.contains(_SHORT_YEAR).any(),
+    "wide": _YEAR.max() - _YEAR.min() > WIDEST_SPAN,
+    "dots": _all(r"^[0-9]+\.[0-9]+\."),
+}
+_OF_NAMES = {form: _TEXT.str.to_date(form, strict=False).is_not_null().all() for form in _NAMED}
+#: What the first texts must look like for the others to be looked at, and what looks at them.
+_KINDS: tuple[tuple[str, Callable[[pl.Series], Form | None]], ...] = (
+    (r"^[+-]?(?:[0-9.,]|(?i:inf))", _number_form),
+    (r"^(?:[0-9]{1,4}[-/.: ]|[A-Za-z]{3,9}\.? [0-9])", _date_form),
+    (_TRUE_FALSE, _true_false_form),
+)
+
+
+def _numbers(column: pl.Series, pattern: str, sign: Way) -> Typed:
+    """Return texts as whole numbers where all are, else as floats."""
+    bare = _TEXT
+    said: dict[str, Any] = {}
+    if pattern != PLAIN:
+        other = "." if sign == "," else ","
+        bare = _BARE.str.replace_all(other, "", literal=True).str.replace(",", ".", literal=True)
+        grouped = _TEXT.str.contains(other, literal=True) | _TEXT.str.contains(_GROUPED)
+        said = {
+            "decimal commas": _TEXT.str.contains(",", literal=True).any() & (sign == ","),
+            "thousands separators": grouped.any(),
+            "per cent signs": _TEXT.str.ends_with("%").any(),
+        }
+        said = _asked(column, **said)
+    bare = bare.str.strip_prefix("+")
+    whole, number = (
+        _frame(column)
+        .select(
+            bare.cast(pl.Int64, strict=False).alias("whole"),
+            bare.cast(pl.Float64).alias(column.name),
+        )
+        .get_columns()
+    )
+    if whole.null_count() == column.null_count():
+        values = whole.alias(column.name)
+    else:
+        values = settled(number.to_frame()).to_series()
+    return Typed(values, " and ".join(words for words, holds in said.items() if holds))
+
+
+def _dates(column: pl.Series, pattern: str, order: Way) -> Typed:
+    """Return texts as dates, with times where they are given."""
+    if not pattern:
+        return Typed(_frame(column).select(_clock(_TEXT).alias(column.name)).to_series())
+    if pattern in _NAMED:
+        return Typed(column.str.to_date(pattern, strict=False))
+    moments = settled(_moments(column, pattern, (order,))).to_series().alias(column.name)
+    how = {"day first": "day/month/year", "month first": "month/day/year"}.get(order)
+    return Typed(moments, f"dates as {how}" if how else "")
+
+
+def _moments(texts: pl.Series, pattern: str, orders: tuple[Way, ...]) -> pl.DataFrame:
     """Return what clocks showed, with a column for every order of day, month and year."""
     part = texts.str.extract_groups(pattern).struct.unnest()
     hour, half = pl.col("H").fill_null("0").cast(pl.Int64), pl.col("half").str.to_lowercase()
@@ -359,53 +358,56 @@ def _moments(texts: pl.Series, pattern: str, orders: tuple[Order, ...]) -> pl.Da
     return part.select(**written)
 
 
-def _in_full(years: pl.Expr) -> pl.Expr:
-    """Return years with the century that two digits leave out."""
-    number = years.cast(pl.Int64)
-    century = pl.when(number <= LAST_OF_CENTURY).then(2000).otherwise(1900)
-    return pl.when(years.str.len_chars() == 2).then(number + century).otherwise(number)
+def settled(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with the types that the values of its columns decide.
 
-
-def _clock(text: pl.Expr) -> pl.Expr:
-    padded = pl.when(text.str.count_matches(":") == 1).then(text + ":00").otherwise(text)
-    return padded.str.zfill(8).str.to_time("%H:%M:%S%.f", strict=False)
-
-
-def whole_numbers(column: pl.Series) -> pl.Series:
-    """Return floats as whole numbers if all of them are; a missing one is null, never NaN.
+    Floats are whole numbers if all of them are, and never NaN; dates with times are dates if every
+    time is midnight; texts are clean.
 
     Examples
     --------
-    >>> whole_numbers(pl.Series([7.0, float("nan")])).to_list()
+    >>> settled(pl.DataFrame({"age": [7.0, float("nan")]}))["age"].to_list()
     [7, None]
     """
-    column = column.fill_nan(None)
-    fits = ((_TEXT.round() == _TEXT) & (_TEXT.abs() < EXACT)).all() & (_TEXT.count() > 0)
-    return column.cast(pl.Int64) if _asked(column, fits=fits)["fits"] else column
+    cases = [
+        (place, *case) for place, dtype in enumerate(table.dtypes) for case in _cases(place, dtype)
+    ]
+    holds = _answers(table, [question for _, question, _ in cases])
+    made = {place: then for (place, _, then), so in zip(cases, holds, strict=True) if so}
+    return table.with_columns(made.values()) if made else table
 
 
-def without_midnight(column: pl.Series) -> pl.Series:
-    """Return dates with times as dates if every time is midnight."""
-    day = _TEXT.dt.date()
-    told = _asked(
-        column,
-        # A workbook keeps a time of day as a time on the day before its calendar begins.
-        clock=(day == date(1899, 12, 31)).all() & (_TEXT.count() > 0),
-        midnight=(day.cast(column.dtype) == _TEXT).all(),
-    )
-    if told["clock"]:
-        return column.dt.time()
-    return column.dt.date() if told["midnight"] else column
+@lru_cache(4096)  # expressions are made once for each place: that takes longer than to ask
+def _cases(place: int, dtype: pl.DataType) -> list[tuple[pl.Expr, pl.Expr]]:
+    """Return what may hold for a column, and what it becomes then; the last that holds counts."""
+    cell = pl.nth(place)
+    if dtype == pl.String:
+        unusual = cell.str.contains(UNUSUAL).any()
+        return [((cell == "").any(), empty_as_null(cell)), (unusual, cleaned(cell))]
+    if dtype.is_float():
+        known = cell.fill_nan(None)
+        fits = ((known.round() == known) & (known.abs() < EXACT)).all() & (known.count() > 0)
+        return [(cell.is_nan().any(), known), (fits, known.cast(pl.Int64))]
+    if isinstance(dtype, pl.Datetime):
+        day = cell.dt.date()
+        return [
+            ((day.cast(dtype) == cell).all(), day),
+            # A workbook keeps a time of day as a time on the day before its calendar begins.
+            ((day == date(1899, 12, 31)).all() & (cell.count() > 0), cell.dt.time()),
+        ]
+    return []
 
 
 def _frame(column: pl.Series) -> pl.DataFrame:
     return column.alias("text").to_frame()
 
 
+def _answers(table: pl.DataFrame, questions: Sequence[pl.Expr]) -> tuple[bool, ...]:
+    """Return the answers to questions about a table, all asked in one pass."""
+    asked = [question.alias(str(at)) for at, question in enumerate(questions)]
+    return table.select(asked).row(0) if asked else ()
+
+
 def _asked(column: pl.Series, **questions: pl.Expr) -> dict[str, Any]:
     """Return the answers to questions about a column, all asked in one pass."""
     return _frame(column).select(**questions).row(0, named=True)
-
-
-def _all(pattern: str) -> pl.Expr:
-    return _TEXT.str.contains(pattern).all()

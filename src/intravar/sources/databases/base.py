@@ -1,47 +1,19 @@
-"""Tables from DuckDB, SQLite and PostgreSQL, opened for reading only.
-
-A query is one SELECT. That it changes nothing is left to each database's own means, never to
-looking for words in the query: the connection is read-only, other files and the network are shut.
-"""
+"""Which database a source is, and which of its tables is meant."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
+from intravar.sources.databases.connections import Database, DuckDB, PostgreSQL, SQLite
 from intravar.sources.paths import Kind, existing, shown, without_password
 
 #: Rows that a database hands over at a time.
 AT_A_TIME = 200_000
-
-
-class Database(ABC):
-    """A database opened for reading."""
-
-    _connection: Any
-
-    @abstractmethod
-    def tables(self) -> list[str]:
-        """Return the names of the tables and views."""
-
-    @abstractmethod
-    def batches(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
-        """Yield what a query selects, so many rows at a time or all at once; at least one table."""
-
-    def fetch(self, query: str) -> pl.DataFrame:
-        """Return what a query selects."""
-        (frame,) = self.batches(query, None)
-        return frame
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._connection.close()
 
 
 def read_database(
@@ -105,19 +77,11 @@ def count_rows(database: Database, query: str) -> int:
 def open_database(source: str, kind: Kind) -> Database:
     """Open a database for reading."""
     if kind == "postgresql":
-        from intravar.sources.databases.postgresql import PostgreSQL
-
         return PostgreSQL(source)
     path = Path(source.split("://", 1)[1] if "://" in source else source)
     if not existing(path).is_file():
         raise InputError(f"'{shown(path)}' is a folder, not a database")
-    if kind == "duckdb":
-        from intravar.sources.databases.duckdb import DuckDB
-
-        return DuckDB(path)
-    from intravar.sources.databases.sqlite import SQLite
-
-    return SQLite(path)
+    return DuckDB(path) if kind == "duckdb" else SQLite(path)
 
 
 def quoted(name: str) -> str:

@@ -18,9 +18,18 @@ EVENTS = {
     "drug": ("drug_exposure", "drug_concept_id", "drug_exposure_start_date"),
 }
 DOMAINS = {"Measurement": "measurement", "Condition": "condition", "Drug": "drug"}
-PERSON = ("age", "sex", "race", "ethnicity")
-#: Concepts are numbers of the CDM's type.
-LARGEST_CONCEPT = 2**31 - 1
+_VISIT = pl.col("visit_start_date")
+#: An unknown month or day counts as the middle.
+_BIRTHDAY = pl.col("month_of_birth").fill_null(7) * 100 + pl.col("day_of_birth").fill_null(1)
+_HAD = _VISIT.dt.month().cast(pl.Int64) * 100 + _VISIT.dt.day() >= _BIRTHDAY
+_AGE = _VISIT.dt.year() - pl.col("year_of_birth") - (~_HAD).cast(pl.Int64)
+#: What the table of persons tells, at the visit. Concepts are codes of a category, not numbers.
+_OF_PERSON = {
+    "age": _AGE.clip(lower_bound=0),  # shifted dates put some visits just before birth
+    "sex": pl.col("gender_concept_id").replace_strict(SEX, default=None, return_dtype=pl.String),
+    "race": pl.lit("concept ") + pl.col("race_concept_id").cast(pl.String),
+    "ethnicity": pl.lit("concept ") + pl.col("ethnicity_concept_id").cast(pl.String),
+}
 
 
 @dataclass(frozen=True)
@@ -60,13 +69,13 @@ def parse_covariate(tables: OmopTables, text: str) -> OmopCovariate:
     """Understand `age`, `measurement:CONCEPT`, `name=condition:CONCEPT` or a bare concept."""
     name, named, wanted = text.rpartition("=")
     wanted = wanted.strip()
-    if wanted in PERSON:
+    if wanted in _OF_PERSON:
         return OmopCovariate(name.strip() or wanted, wanted)
     kind, colon, concept = wanted.partition(":")
     if not colon:
         kind, concept = "", wanted
     concept, _, unit = concept.partition(":")
-    if not _is_concept(concept.strip()) or (colon and kind not in EVENTS):
+    if not is_concept(concept.strip()) or (colon and kind not in EVENTS):
         raise InputError(
             f"covariate '{text}' is not understood; give age, sex, race, ethnicity, "
             "measurement:CONCEPT, condition:CONCEPT or drug:CONCEPT"
@@ -74,16 +83,19 @@ def parse_covariate(tables: OmopTables, text: str) -> OmopCovariate:
     if unit and kind != "measurement":
         raise InputError(f"covariate '{text}' names a unit, which measurements alone have")
     number = int(concept)
-    known = _concept(tables, number)
+    known_as, domain = "", ""
+    if tables.has("concept"):
+        known = tables.read("concept", ["concept_name", "domain_id"], ("concept_id", [number]))
+        known_as, domain = known.row(0) if known.height else ("", "")
     if not colon:
-        kind = DOMAINS.get(known[1] if known else "", "")
+        kind = DOMAINS.get(domain, "")
         if not kind:
             raise InputError(
                 f"what concept {number} is cannot be told from the table 'concept'; write "
                 f"measurement:{number} or condition:{number}"
             )
-    default = known[0] if known and known[0] else f"{kind} {number}"
-    return OmopCovariate(name.strip() if named else default, kind, number, unit.strip() or None)
+    called = name.strip() if named else known_as or f"{kind} {number}"
+    return OmopCovariate(called, kind, number, unit.strip() or None)
 
 
 def known_before(date: str, same_day: bool) -> pl.Expr:
@@ -92,15 +104,9 @@ def known_before(date: str, same_day: bool) -> pl.Expr:
     return pl.col(date) <= visit if same_day else pl.col(date) < visit
 
 
-def _is_concept(text: str) -> bool:
-    return text.isascii() and text.isdigit() and int(text) <= LARGEST_CONCEPT
-
-
-def _concept(tables: OmopTables, concept: int) -> tuple[str, str] | None:
-    if not tables.has("concept"):
-        return None
-    found = tables.read("concept", ["concept_name", "domain_id"], ("concept_id", [concept]))
-    return (found["concept_name"][0], found["domain_id"][0]) if found.height else None
+def is_concept(text: str) -> bool:
+    """Tell whether a text is a number of the type that the CDM gives to concepts."""
+    return text.isascii() and text.isdigit() and int(text) < 2**31
 
 
 def add_covariate(
@@ -140,20 +146,20 @@ def _in_one_unit(
     concept = pl.col("unit_concept_id").cast(pl.String).replace({"0": None})
     source = pl.col("unit_source_value").str.strip_chars().str.to_lowercase().replace({"": None})
     events = events.with_columns(pl.coalesce(concept, source).alias("unit"))
+    units = events["unit"].drop_nulls().unique().sort().to_list()
+    listed = ", ".join(units[:5]) or "no unit"
     if covariate.unit is not None:
         chosen = events.filter(pl.col("unit") == covariate.unit.lower())
         if not chosen.height:
-            listed = ", ".join(events["unit"].drop_nulls().unique().sort().head(5)) or "no unit"
             raise InputError(
                 f"no value of measurement {covariate.concept} before a visit is in the unit "
                 f"'{covariate.unit}'; it is in {listed}"
             )
         return chosen
-    units = events["unit"].drop_nulls().unique().sort().to_list()
     if len(units) > 1:
         raise InputError(
             f"the values of measurement {covariate.concept} are in {len(units)} units "
-            f"({', '.join(units[:5])}); take those of one unit with "
+            f"({listed}); take those of one unit with "
             f"measurement:{covariate.concept}:{units[0]}"
         )
     without = events["unit"].null_count()
@@ -180,23 +186,5 @@ def _persons(tables: OmopTables) -> pl.DataFrame:
 
 def _from_person(tables: OmopTables, table: pl.DataFrame, covariate: OmopCovariate) -> pl.DataFrame:
     joined = table.join(_persons(tables), on="person_id", how="left", maintain_order="left")
-    if covariate.kind == "age":
-        value = _age()
-    elif covariate.kind == "sex":
-        value = pl.col("gender_concept_id").replace_strict(
-            SEX, default=None, return_dtype=pl.String
-        )
-    else:
-        # A concept is a code of a category, not a number.
-        value = pl.lit("concept ") + pl.col(f"{covariate.kind}_concept_id").cast(pl.String)
-    return joined.with_columns(value.alias(covariate.name)).select(*table.columns, covariate.name)
-
-
-def _age() -> pl.Expr:
-    """Completed years at the visit; an unknown month or day counts as the middle."""
-    visit = pl.col("visit_start_date")
-    month = pl.col("month_of_birth").fill_null(7)
-    day = pl.col("day_of_birth").fill_null(1)
-    had_birthday = (visit.dt.month() * 100 + visit.dt.day()) >= (month * 100 + day)
-    years = visit.dt.year() - pl.col("year_of_birth") - (~had_birthday).cast(pl.Int64)
-    return years.clip(lower_bound=0)  # shifted dates put some visits just before birth
+    value = _OF_PERSON[covariate.kind].alias(covariate.name)
+    return joined.select(*table.columns, value)

@@ -6,10 +6,12 @@ covariate can then not give the decision away.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Literal
 
 import polars as pl
@@ -17,7 +19,12 @@ import polars as pl
 from intravar.errors import InputError, option
 from intravar.inference.outcomes import MOST_DECISIONS
 from intravar.request import WINDOW
-from intravar.sources.omop.covariates import add_covariate, known_before, parse_covariate
+from intravar.sources.omop.covariates import (
+    add_covariate,
+    is_concept,
+    known_before,
+    parse_covariate,
+)
 from intravar.sources.omop.tables import OmopTables
 
 Provider = Literal["visit", "drug"]
@@ -203,18 +210,15 @@ def parse_drugs(texts: Sequence[str]) -> dict[str, list[int]]:
 
 def parse_concept(text: str) -> int:
     """Return a concept."""
-    if not (text.isascii() and text.isdigit() and int(text) < 2**31):
+    if not is_concept(text):
         raise InputError(f"concept '{text}' is not a number; OMOP concepts are, such as 1545958")
     return int(text)
 
 
 def checked_drugs(drug: Sequence[int] | Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
     """Return the concepts of every drug by the name of its column, if they can be decisions."""
-    found = (
-        {name: list(concepts) for name, concepts in drug.items()}
-        if isinstance(drug, Mapping)
-        else {DECISION: list(drug)}
-    )
+    named = drug if isinstance(drug, Mapping) else {DECISION: drug}
+    found = {name: list(concepts) for name, concepts in named.items()}
     if not 1 <= len(found) <= MOST_DECISIONS:
         raise InputError(f"{len(found)} drugs are named; give 1 to {MOST_DECISIONS}")
     for name, concepts in found.items():
@@ -266,22 +270,15 @@ def without_earlier_drugs(
     visits: pl.DataFrame, exposures: Mapping[str, pl.DataFrame]
 ) -> pl.DataFrame:
     """Return visits of persons who have not had all of the drugs before."""
-    new = [f"new to {name}" for name in exposures]
-    return add_new(visits, exposures).filter(pl.any_horizontal(new)).drop(new)
+    new = [_new(visits, given) for given in exposures.values()]
+    return visits.filter(reduce(operator.or_, new))
 
 
-def add_new(visits: pl.DataFrame, exposures: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Add for every drug whether the person has not had it before the visit's day."""
-    for name, given in exposures.items():
-        first = given.group_by("person_id").agg(pl.col(_DATE).min().alias("first_drug"))
-        first_drug = pl.col("first_drug")
-        new = first_drug.is_null() | (pl.col("visit_start_date") <= first_drug)
-        visits = (
-            visits.join(first, on="person_id", how="left", maintain_order="left")
-            .with_columns(new.alias(f"new to {name}"))
-            .drop("first_drug")
-        )
-    return visits
+def _new(visits: pl.DataFrame, given: pl.DataFrame) -> pl.Series:
+    """Tell of every visit whether the person has not had a drug before its day."""
+    first = given.group_by("person_id").agg(pl.col(_DATE).min())
+    had = visits.join(first, on="person_id", how="left", maintain_order="left")
+    return had[_DATE].is_null() | (had["visit_start_date"] <= had[_DATE]).fill_null(False)
 
 
 def decided(
@@ -308,10 +305,8 @@ def decided(
             within = within.drop("drug_provider")
         table = table.join(within, on="person_id", how="left", maintain_order="left")
         table = table.with_columns(pl.col(name).fill_null(0))
-    if new_users and len(exposures) > 1:
-        table = add_new(table, exposures).with_columns(
-            pl.when(f"new to {name}").then(pl.col(name)).alias(name) for name in exposures
-        )
+        if new_users and len(exposures) > 1:
+            table = table.with_columns(table[name].set(~_new(table, given), None))
     return table
 
 

@@ -12,13 +12,21 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from intravar.errors import InputError, option, told
-from intravar.sources.databases.base import Database, open_database, quoted
+from intravar.sources.databases.base import open_database, quoted
+from intravar.sources.databases.connections import Database
 from intravar.sources.paths import database_kind, existing, open_zip, read_member, without_password
 from intravar.text import MISSING, first_line
 
 #: Folders that macOS adds to archives; their files are not tables.
 NOT_OURS = ("__MACOSX",)
-_DATE_FORMATS = ("%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
+#: How the names of columns end, and what such columns hold.
+_TYPES: tuple[tuple[tuple[str, ...], str, type[pl.DataType]], ...] = (
+    (("domain_id", "vocabulary_id"), "a text", pl.String),
+    (("_id", "_of_birth"), "a number", pl.Int64),
+    (("_date", "_datetime"), "a date", pl.Date),
+    (("value_as_number",), "a number", pl.Float64),
+    (("",), "a text", pl.String),
+)
 
 
 class OmopTables:
@@ -27,7 +35,7 @@ class OmopTables:
     def __init__(self, source: str | os.PathLike[str], schema: str | None = None) -> None:
         self.name = without_password(str(source))
         self._reader = _open(source, schema)
-        self._tables = self._reader.tables()
+        self._tables, self.close = self._reader.tables, self._reader.close
         if "person" not in self._tables:
             self.close()
             raise InputError(
@@ -35,10 +43,6 @@ class OmopTables:
                 self.name,
                 "" if schema else told(" (is it in a schema? name it with {})", option("schema")),
             )
-
-    def close(self) -> None:
-        """Let go of the source."""
-        self._reader.close()
 
     def has(self, table: str) -> bool:
         """Tell whether there is such a table."""
@@ -69,35 +73,33 @@ class OmopTables:
         frame = self._reader.read(actual, [spelled[name] for name in wanted], condition)
         frame = frame.rename({spelled[name]: name for name in wanted})
         absent = [pl.lit(None).alias(name) for name in optional if name not in spelled]
-        return _typed(frame.with_columns(absent), table).select(*columns, *optional)
+        frame = frame.with_columns(absent).select(*columns, *optional)
+        return pl.DataFrame([_typed(column, table) for column in frame.get_columns()])
 
 
-def _open(source: str | os.PathLike[str], schema: str | None) -> _DatabaseReader | _FilesReader:
+def _open(source: str | os.PathLike[str], schema: str | None) -> _InDatabase | _InFiles:
     kind = database_kind(source)
     if kind is not None:
-        return _DatabaseReader(open_database(str(source), kind), schema)
+        return _InDatabase(open_database(str(source), kind), schema)
     path = existing(Path(source))
     if path.is_dir() or path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
-        return _FilesReader(path)
+        return _InFiles(path)
     raise InputError(
         f"'{path}' is neither a folder nor a zip archive of OMOP tables, nor a database"
     )
 
 
-class _DatabaseReader:
-    """Tables of a database; a reader gives lower-case names with those of the source."""
+class _InDatabase:
+    """Tables of a database; lower-case names go with those of the source."""
 
     def __init__(self, database: Database, schema: str | None) -> None:
         self._database = database
-        self._schema = schema
-
-    def tables(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for name in self._database.tables():
-            schema, _, table = name.rpartition(".")
-            if self._schema is None or schema.lower() == self._schema.lower():
-                found.setdefault(table.lower(), name)
-        return found
+        self.close = database.close
+        self.tables: dict[str, str] = {}
+        for name in database.tables():
+            of, _, table = name.rpartition(".")
+            if schema is None or of.lower() == schema.lower():
+                self.tables.setdefault(table.lower(), name)
 
     def columns(self, table: str) -> list[str]:
         return self._database.fetch(f"SELECT * FROM {quoted(table)} LIMIT 0").columns
@@ -105,30 +107,26 @@ class _DatabaseReader:
     def read(
         self, table: str, columns: Sequence[str], where: tuple[str, Sequence[int]] | None
     ) -> pl.DataFrame:
-        listed = ", ".join(quoted(name) for name in columns)
-        query = f"SELECT {listed} FROM {quoted(table)}"
+        query = f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(table)}"
         if where is not None:
             values = ", ".join(str(int(value)) for value in where[1]) or "NULL"
             query += f" WHERE {quoted(where[0])} IN ({values})"
         return self._database.fetch(query)
 
-    def close(self) -> None:
-        self._database.close()
 
-
-class _FilesReader:
+class _InFiles:
     """CSV and Parquet files of a folder or a zip archive."""
 
     def __init__(self, path: Path) -> None:
         self._folder = path
         self._archive = None if path.is_dir() else open_zip(path)
         self._unpacked: tuple[str, bytes] | None = None
-
-    def tables(self) -> dict[str, str]:
-        if self._archive is not None:
-            return _table_files(self._archive.namelist())
-        found = sorted(self._folder.rglob("*"))
-        return _table_files([str(file.relative_to(self._folder)) for file in found])
+        names = (
+            sorted(str(file.relative_to(path)) for file in path.rglob("*"))
+            if self._archive is None
+            else self._archive.namelist()
+        )
+        self.tables = _table_files(names)
 
     def columns(self, table: str) -> list[str]:
         with _worded(table):
@@ -145,30 +143,24 @@ class _FilesReader:
             return frame.select(columns).collect()
 
     def close(self) -> None:
-        self._unpacked = None
         if self._archive is not None:
             self._archive.close()
 
     def _lazy(self, table: str) -> pl.LazyFrame:
-        source = self._folder / table if self._archive is None else self._member(table)
+        source: Path | bytes = self._folder / table
+        if self._archive is not None:
+            # The last file is kept: columns are asked for before rows.
+            if self._unpacked is None or self._unpacked[0] != table:
+                self._unpacked = (table, read_member(self._archive, table))
+            source = self._unpacked[1]
         if table.lower().endswith(".parquet"):
             return pl.scan_parquet(source)
         with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
-            separator = _separator(file.readline())
+            header = file.readline()
+        # Vocabularies come with tabs in files called CSV.
+        separator = max((",", "\t", ";"), key=lambda sign: header.count(sign.encode()))
         missing = list(MISSING)
         return pl.scan_csv(source, separator=separator, infer_schema=False, null_values=missing)
-
-    def _member(self, table: str) -> bytes:
-        """Return a file of the archive; the last one is kept: columns are asked for before rows."""
-        assert self._archive is not None
-        if self._unpacked is None or self._unpacked[0] != table:
-            self._unpacked = (table, read_member(self._archive, table))
-        return self._unpacked[1]
-
-
-def _separator(header: bytes) -> str:
-    """Return what separates the cells: vocabularies come with tabs in files called CSV."""
-    return max((",", "\t", ";"), key=lambda sign: header.count(sign.encode()))
 
 
 @contextmanager
@@ -192,53 +184,29 @@ def _table_files(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _typed(frame: pl.DataFrame, table: str) -> pl.DataFrame:
-    """Give columns the types of the CDM: whole numbers, dates, numbers, text."""
-    columns = []
-    for name in frame.columns:
-        column = frame[name]
-        is_text = name in ("domain_id", "vocabulary_id")
-        if name.endswith(("_id", "_of_birth")) and not is_text:
-            column = _cast(column, pl.Int64, table)
-        elif name.endswith(("_date", "_datetime")):
-            column = _dates(column, table)
-        elif name == "value_as_number":
-            column = _cast(column, pl.Float64, table)
-        else:
-            column = column.cast(pl.String)
-        columns.append(column.alias(name))
-    return pl.DataFrame(columns)
-
-
-def _cast(column: pl.Series, dtype: type[pl.DataType], table: str) -> pl.Series:
-    is_text = column.dtype == pl.String  # whole numbers that once were floats end in .0
-    whole = column.str.replace(r"\.0+$", "") if is_text else column
-    numbers = whole.cast(dtype, strict=False)
-    if column.dtype.is_float() and dtype == pl.Int64:
-        numbers = numbers.set((numbers.cast(pl.Float64) != column).fill_null(False), None)
+def _typed(column: pl.Series, table: str) -> pl.Series:
+    """Give a column the type that the CDM gives to columns of its name."""
+    name = column.name
+    what, dtype = next(((what, of) for ends, what, of in _TYPES if name.endswith(ends)))
+    if column.dtype.is_float():
         column = column.fill_nan(None)
-    _check_cast(column, numbers, table, "a number")
-    return numbers
-
-
-def _dates(column: pl.Series, table: str) -> pl.Series:
-    if column.dtype.is_temporal() or column.dtype == pl.Null:
-        return column.cast(pl.Date)
-    texts = column.cast(pl.String)
-    for form in _DATE_FORMATS:
-        parsed = texts.str.to_datetime(form, strict=False)
-        if parsed.null_count() == texts.null_count():
-            return parsed.cast(pl.Date)
-    parsed = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    _check_cast(texts, parsed, table, "a date")
-    return parsed
-
-
-def _check_cast(before: pl.Series, after: pl.Series, table: str, what: str) -> None:
-    lost = after.is_null() & before.is_not_null()
+    if what == "a date" and not column.dtype.is_temporal():
+        texts = column.cast(pl.String)
+        days = texts.str.extract("^([0-9]{4}-[0-9]{1,2}-[0-9]{1,2})")
+        values = days.str.to_date("%Y-%m-%d", strict=False)
+        values = values.fill_null(texts.str.to_date("%Y%m%d", strict=False))
+    elif what == "a number" and column.dtype == pl.String:
+        # Whole numbers that once were floats end in .0.
+        values = column.str.replace(r"\.0+$", "").cast(dtype, strict=False)
+    else:
+        values = column.cast(dtype, strict=False)
+    lost = values.is_null() & column.is_not_null()
+    if column.dtype.is_float() and dtype == pl.Int64:
+        lost |= (values.cast(pl.Float64) != column).fill_null(False)
     if lost.any():
         row = int(lost.arg_max() or 0)
         raise InputError(
-            f"column '{before.name}' of table '{table}' has {before[row]!r} in data row {row + 1}, "
-            f"which is not {what}"
+            f"column '{name}' of table '{table}' has {column[row]!r} in data row {row + 1}, which "
+            f"is not {what}"
         )
+    return values
