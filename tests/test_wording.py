@@ -178,7 +178,7 @@ def test_everything_that_is_handed_on_speaks_their_words(
     lines = [*told_of.verdict_reasons, *told_of.warnings]
     lines += [*told_of.check.dropped, told_of.check.missing]
     assert usual_nouns("\n".join(lines)) == []
-    assert told_of.physicians.columns == [column.name for column in COLUMNS]
+    assert told_of.table.columns == [column.name for column in COLUMNS]
 
 
 def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:

@@ -380,9 +380,9 @@ def test_no_figure_is_handed_on_where_none_may_be_read(measured: intravar.Measur
     spoiled = replace(measured, judged=judged)
     names = {name: name for name in measured.main.scores.physician.cast(pl.String)}
     found = published_of(spoiled, names, lambda name: 0.5).first
-    told = {name for name in found.physicians.columns if found.physicians[name].count()}
+    told = {name for name in found.table.columns if found.table[name].count()}
     assert told <= {"physician", "n_patients", "rate", "reason", "reportable"}
-    assert not found.physicians["reportable"].any()
+    assert not any(row.reportable for row in found.physicians)
     assert found.group is None
     assert found.median_discordance is None
     assert (found.n_reportable, found.n_ranked, found.n_banded) == (0, 0, 0)

@@ -129,7 +129,7 @@ def compare(
         ]
         notes.append("exact figures and names from both private folders; do not hand this on")
     else:
-        tables = [each.physicians for each in chosen]
+        tables = [each.table for each in chosen]
     if by_name and read_key(keys[0]) != read_key(keys[1]):
         notes.append(f"{words.deciders} were matched by the names in both private folders")
     tables = [

@@ -20,8 +20,8 @@ from intravar.publication.pseudonyms import Addresses, as_known
 from intravar.wording import Sentence, Words
 
 CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
-#: Pairs that reviewers may be shown, and exact figures of everybody.
-PAIRS_FILE, FIGURES_FILE = "pairs.parquet", "figures.parquet"
+#: Pairs that reviewers may be shown; exact figures of everybody, in one decision and together.
+PAIRS_FILE, FIGURES_FILE, JOINT_FILE = "pairs.parquet", "figures.parquet", "joint.parquet"
 WARNING = "CASE-LEVEL: people can be recognised from this; keep it where the data are"
 
 
@@ -76,7 +76,7 @@ def explain(
         private_table(path, file_of(name, at), "cases", remedy)
         for name in (CASES_FILE, PATIENTS_FILE)
     )
-    every = published.decisions[at].physicians["physician"].to_list()
+    every = [row.physician for row in published.decisions[at].physicians]
     known = Addresses.of(every, private, published.words.decider)
     name = known.name_of(known.found(str(physician)))
     _refuse_beyond(name, patients, str(physician))

@@ -16,7 +16,7 @@ from intravar.measurement.result import Measurement
 from intravar.measurement.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
-from intravar.publication.results import Change, Strata, Stratum
+from intravar.publication.results import Change, ChangeRow, Strata, Stratum, StratumRow, rows_of
 from intravar.publication.scores import ShownScores
 from intravar.request import MATTERS
 from intravar.tables import hundred
@@ -79,7 +79,8 @@ def shown_strata(
         )
         lines = course_lines(course, words.label(str(request.date)), words)
         course = replace(course, lines=tuple(lines))
-    return {"by": by, "course": course, "strata": cells, "changes": changes}
+    rows = rows_of(cells, StratumRow), rows_of(changes, ChangeRow)
+    return {"by": by, "course": course, "strata": rows[0], "changes": rows[1]}
 
 
 def unsafe_physicians(

@@ -107,9 +107,13 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
         heads = [("pseudonym", 1, itemgetter(0)), ("name", 1, itemgetter(1))]
         table = table_of("Key", "", rows, heads, words=(0, 1))
         files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
+    called = pl.col("physician").cast(pl.String)
+    if measurement.together is not None:
+        joint = measurement.together.joint.physicians.with_columns(called)
+        files[explain.JOINT_FILE] = parquet_bytes(joint)
     for at, each in enumerate(measurement.decisions.values()):
         for name, kept in {
-            explain.FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
+            explain.FIGURES_FILE: each.table.with_columns(called),
             explain.CASES_FILE: cases_of(each),
             explain.PATIENTS_FILE: patients_of(each),
             explain.PAIRS_FILE: review_pairs_of(each),
@@ -138,7 +142,7 @@ def _pairs_for_page(
     for decision in published.decisions:
         measured = measurement.decisions[decision.decision]
         cases, patients = cases_of(measured), patients_of(measured)
-        reportable = {row.physician for row in decision.rows if row.reportable}
+        reportable = {row.physician for row in decision.physicians if row.reportable}
         label = published.words.label(decision.decision)
         told = "" if published.joint is None else f", {label}"
         for name, shown in sorted(names.items(), key=lambda item: item[1]):

@@ -52,7 +52,7 @@ _ORDER, _FUNNEL = (
     tuple(f"physicians.{name}" for name in ("physician", "discordance", "low", "high", *more))
     for more in (
         ("shrunken", "rank", "identified_low", "identified_high"),
-        ("n_pairs", "n_patients", "band"),
+        ("n_pairs", "n_patients", "band_low", "band_high"),
     )
 )
 #: Every figure, and what makes it safe: what `publication/results.py` says of the fields it reads.
@@ -255,7 +255,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
 
 def _settings(published: Published, decision: Decision) -> Iterator[Table]:
     """Return own rules, columns, methods and request as tables, the last two for a workbook."""
-    words, methods = published.words, decision.methods
+    words = published.words
     ways: dict[str, dict[str, list[str]]] = {}
     for each in decision.own_rules:
         items = ways.setdefault(each.physician, {}).setdefault(each.how, [])
@@ -291,12 +291,12 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
     yield table_of(
         "Methods",
         "Scores of all methods.",
-        [] if methods is None or decision.verdict == NOTHING else methods.to_dicts(),
+        () if decision.verdict == NOTHING else decision.methods,
         [
-            ("method", 1, lambda row: row["method"]),
-            (words.decider, 1, lambda row: row["physician"]),
-            ("score", 1, lambda row: "–" if row["score"] is None else f"{row['score']:.3f}"),
-            ("reason", 1, lambda row: row["reason"] or ""),
+            ("method", 1, lambda row: row.method),
+            (words.decider, 1, lambda row: row.physician),
+            ("score", 1, lambda row: "–" if row.score is None else f"{row.score:.3f}"),
+            ("reason", 1, lambda row: row.reason or ""),
         ],
         words=(0, 1, 3),
         where=("workbook",),
