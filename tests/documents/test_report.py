@@ -21,6 +21,7 @@ from intravar.documents.blocks import (
     Note,
     Paragraph,
     tables,
+    text_lines,
     walk,
 )
 from intravar.documents.measurement.deciders import decider_table
@@ -28,7 +29,6 @@ from intravar.documents.measurement.first import first_screen, next_steps, with_
 from intravar.documents.measurement.report import FIGURES, Charted, report
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
-from intravar.documents.workbook import text_lines
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.sentences import MAY_BE_READ
 from intravar.publication.results import (
@@ -56,7 +56,7 @@ def changed(published: Published, **fields: Any) -> Published:
 
 
 def told(document: Document) -> str:
-    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document))
+    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document.blocks))
 
 
 @pytest.mark.parametrize("verdict", MAY_BE_READ)

@@ -17,14 +17,21 @@ import pypdf
 import pytest
 
 import intravar
-from intravar.documents.blocks import Document, Figure, KeyFigures, Note, Paragraph, walk
+from intravar.documents.blocks import (
+    Document,
+    Figure,
+    KeyFigures,
+    Note,
+    Paragraph,
+    text_lines,
+    walk,
+)
 from intravar.documents.measurement.handover import write_measurement
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
 from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers
 from intravar.documents.sheet.files import _surprising, write_sheets
 from intravar.documents.sheet.sheet import sheet
-from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
 from intravar.publication.explain import NOBODY_ALIKE
 from intravar.publication.files import read_published
@@ -110,7 +117,7 @@ def strips(document: Document) -> list[Figure]:
 
 
 def words_of(document: Document) -> str:
-    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document))
+    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document.blocks))
 
 
 def test_a_figure_stands_among_unnamed_peers(told: Published) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,9 +14,11 @@ from intravar.app.draft import Draft
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.app.rendering import screen
 from intravar.app.tables import desk_of
+from intravar.documents.sheet.sheet import with_figure
 from intravar.errors import InputError
 from intravar.publication.files import SUMMARY
 from intravar.publication.folders import REVIEW_FILE, private_folder
+from intravar.publication.results import Published
 from intravar.request import read_request
 
 #: What can be downloaded of a measurement.
@@ -39,7 +40,7 @@ async def result(request: Request) -> Response:
     desk = desk_of(request)
     key = request.path_params["key"]
     folder, published = desk.places.opened(key)
-    others = [each for each in desk.places.measurements(folder.parent) if each.folder != folder]
+    measured = desk.places.measurements(folder.parent)
     return screen(
         "result",
         key=key,
@@ -48,19 +49,16 @@ async def result(request: Request) -> Response:
         words=published.words,
         page=f"{desk.sealed(key)}/report.html",
         downloads=DOWNLOADS,
-        physicians=_physicians(folder),
-        others=[each for each in others if not each.several],
+        physicians=_physicians(published),
+        with_figure=with_figure(published),
+        others=[each for each in measured if each.folder != folder],
         command=_command(folder),
     )
 
 
-def _physicians(folder: Path) -> list[str]:
-    """Return the pseudonyms of a result, as its table lists them."""
-    for name in ("physicians.csv", "joint.csv"):
-        if (folder / name).is_file():
-            with (folder / name).open(encoding="utf-8-sig", newline="") as file:
-                return sorted({row["physician"] for row in csv.DictReader(file)})
-    return []
+def _physicians(published: Published) -> list[str]:
+    """Return what everybody in a result is called."""
+    return sorted({row.physician for each in published.decisions for row in each.physicians})
 
 
 def _command(folder: Path) -> str:
@@ -101,9 +99,9 @@ async def download(request: Request) -> Response:
 async def sheet(request: Request) -> Response:
     """Hand over the sheet of one physician, or those of all as an archive."""
     desk = desk_of(request)
-    folder, _ = desk.places.opened(request.path_params["key"])
+    folder, published = desk.places.opened(request.path_params["key"])
     physician = request.query_params.get("physician") or None
-    if physician is not None and physician not in _physicians(folder):
+    if physician is not None and physician not in _physicians(published):
         raise InputError(f"there is nobody called '{physician}' in this result")
     out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
     made = await desk.whole(
@@ -141,10 +139,8 @@ async def explain(request: Request) -> Response:
     desk = desk_of(request)
     key = request.path_params["key"]
     folder, published = desk.places.opened(key)
-    if len(published.decisions) > 1:
-        raise InputError("this holds several decisions together; measure one of them and ask there")
     form = await request.form() if request.method == "POST" else request.query_params
-    physicians = _physicians(folder)
+    physicians = _physicians(published)
     physician = str(form.get("physician", ""))
     if physician not in physicians:
         raise OutsideError(f"there is nobody called '{physician}' in this result")

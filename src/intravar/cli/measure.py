@@ -12,7 +12,7 @@ import typer
 import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
 from intravar.cli import endings, options
-from intravar.cli.check import print_leaks, print_left_out, print_request
+from intravar.cli.check import print_blocks, print_leaks, print_request
 from intravar.errors import flag_of
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from intravar.cli.progress import StepLines, StepProgress
     from intravar.measurement.result import Measurement
     from intravar.publication import Decision, Joint, Published
-    from intravar.tables import Table
     from intravar.wording import Words
 
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
@@ -131,7 +130,7 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
     made = documents.decider_table(decision, words)
     told = [row for row in made.rows if row.shown]
     if told:
-        print_table(console, made, "physicians.csv has them")
+        print_blocks(console, [made], "physicians.csv has them")
         console.print()
         if not decision.n_ranked:
             console.say(words.fill(NOT_RANKED))
@@ -170,17 +169,10 @@ def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
     made = documents.together_table(words, joint)
     silent = sum(not row.shown for row in made.rows)
     if silent < len(made.rows):
-        print_table(console, made, "joint.csv has them")
+        print_blocks(console, [made], "joint.csv has them")
         console.print()
     if joint.n_banded:
         few = f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}"
         console.say(few)
     if silent:
         console.say(f"without joint figures: {words.counted(silent)}")
-
-
-def print_table(console: cli.Console, table: Table, where: str) -> None:
-    """Print a table of a document, and which of its columns there is no room for."""
-    made, left_out = documents.as_rich(table, console.width)
-    console.print(made)
-    print_left_out(console, left_out, where)

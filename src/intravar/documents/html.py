@@ -46,22 +46,33 @@ def render_html(
     for part in parts if scripts is None else scripts:
         script += template_text(f"{part}.js", package)
     every = [*libraries, script]
-    environment = Environment(
+    page: str = (
+        environment(package, filters)
+        .get_template(f"{name}.html.j2")
+        .render(
+            dict(content),
+            policy=policy(every, [style]),
+            style=Markup(style),
+            scripts=[Markup(script) for script in every],
+            version=version("intravar"),
+        )
+    )
+    return page
+
+
+def environment(
+    package: str, filters: Mapping[str, Callable[..., Any]] | None = None
+) -> Environment:
+    """Return what renders the templates of a package, and those of every page."""
+    made = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader(_BASE)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters or {})
-    page: str = environment.get_template(f"{name}.html.j2").render(
-        dict(content),
-        policy=policy(every, [style]),
-        style=Markup(style),
-        scripts=[Markup(script) for script in every],
-        version=version("intravar"),
-    )
-    return page
+    made.filters.update(filters or {})
+    return made
 
 
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:

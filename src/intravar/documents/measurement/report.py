@@ -30,7 +30,7 @@ from intravar.estimators.registry import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.explain import NO_CASES, NOBODY_ALIKE, CaseShown
 from intravar.publication.findings import review_lines, review_sentence
-from intravar.publication.results import Decision, Published
+from intravar.publication.results import Column, Decision, Published
 from intravar.tables import MOST_WIDE, Table, table_of
 from intravar.wording import Words
 
@@ -253,6 +253,27 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
     ]
 
 
+def columns_table(columns: Sequence[Column], words: Words) -> Table:
+    """Return what every column of a table was used as."""
+
+    def named(name: str) -> str:
+        return name if words.label(name) == name else f"{name} ({words.label(name)})"
+
+    return table_of(
+        "Data",
+        "Every column of the table and how it was used.",
+        columns,
+        [
+            ("column", 2, lambda row: named(row.column)),
+            ("use", 1.2, lambda row: words.role(row.use)),
+            ("kind", 1.2, lambda row: row.kind or ""),
+            ("missing", 1, lambda row: row.missing),
+            ("note", 3, lambda row: row.note),
+        ],
+        words=(0, 1, 2, 4),
+    )
+
+
 def _settings(published: Published, decision: Decision) -> Iterator[Table]:
     """Return own rules, columns, methods and request as tables, the last two for a workbook."""
     words = published.words
@@ -271,23 +292,7 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
         words=(0, 1),
         where=("page", "workbook", "whole", *(["paper"] if len(ways) <= MOST_WIDE else [])),
     )
-
-    def column(name: str) -> str:
-        return name if words.label(name) == name else f"{name} ({words.label(name)})"
-
-    yield table_of(
-        "Data",
-        "Every column of the table and how it was used.",
-        decision.check.columns,
-        [
-            ("column", 2, lambda row: column(row.column)),
-            ("use", 1.2, lambda row: words.role(row.use)),
-            ("kind", 1.2, lambda row: row.kind or ""),
-            ("missing", 1, lambda row: row.missing),
-            ("note", 3, lambda row: row.note),
-        ],
-        words=(0, 1, 2, 4),
-    )
+    yield columns_table(decision.check.columns, words)
     yield table_of(
         "Methods",
         "Scores of all methods.",
