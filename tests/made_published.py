@@ -49,8 +49,6 @@ def made_published(names: Iterable[str], request: Request) -> Published:
         banded=None,
         barred_by=(),
         n_patients_shown=0,
-        n_physicians_partly_hidden=len(shown),
-        median_discordance=None,
         group=None,
         location=None,
         unrecorded=None,

@@ -229,7 +229,7 @@ def test_subgroups_and_periods_stand_beside_all(told: Published) -> None:
 
     def all_of(names: list[str]) -> Strata:
         listed = tuple(Stratum(each, *[0.25] * 7) for each in names)
-        return Strata(listed, 0, None, Change(None, None, None, None), 0.05, ("They differ.",))
+        return Strata(listed, 0, None, Change(None, None, None, None), ("They differ.",))
 
     made = changed(
         told, by=all_of(["F", "M"]), course=all_of(periods), strata=strata, changes=changes

@@ -177,7 +177,7 @@ def test_nor_do_all_figures_of_both_runs_together(
             round(float(each), 2) if isinstance(each, (int, float)) else each
             for each in told_of_all.values()
         ]
-        return (found.table.rows(), found.n_patients, found.n_hidden, str(figures))
+        return (found.table.rows(), found.n_patients, str(figures))
 
     def guessed(n: int, k: int) -> set[float]:
         runs = counted([(n, k)]), counted([(n + 1, k + decided_for)])

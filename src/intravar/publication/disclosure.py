@@ -19,7 +19,7 @@ from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication import findings, hiding, results
 from intravar.publication.checks import published_check
 from intravar.publication.folders import shown_source
-from intravar.publication.group import FINE, group_digits, published_group, step_over_all
+from intravar.publication.group import FINE, published_group, step_over_all
 from intravar.publication.joint import published_joint
 from intravar.publication.results import Decision, Published
 from intravar.publication.scores import ShownScores, shown_scores
@@ -32,7 +32,7 @@ ALL = ""
 FACTS = ("physician", "n_patients", "rate")
 UNREAD = "nothing may be read: see the verdict"
 #: What is then not told of a decision.
-FIGURES = (*("banded", "median_discordance", "group", "location", "unrecorded", "by", "course"),)
+FIGURES = ("banded", "group", "location", "unrecorded", "by", "course")
 
 
 def published_of(
@@ -79,8 +79,6 @@ def _decision(
     values = measurement.main.scores.discordance[main.measured]
     values = values[np.isfinite(values)]
     middles = [band.middle for band in main.bands if band is not None]
-    told = [*values, *middles] if measurement.main.scores.determined else []
-    median = float(np.median(told)) if told else None
     check = replace(
         published_check(measurement.check, several=across is not None),
         source=shown_source(measurement.check.source),
@@ -101,8 +99,6 @@ def _decision(
         banded=_banded(values, middles, physicians.height, words),
         barred_by=main.barred_by,
         n_patients_shown=main.n_patients,
-        n_physicians_partly_hidden=main.n_hidden,
-        median_discordance=hiding.fraction(median, group_digits(measurement.request.smallest_cell)),
         group=group,
         location=findings.published_location(measurement),
         unrecorded=findings.published_unrecorded(measurement, group),

@@ -376,19 +376,16 @@ class Change:
 class Strata:
     """Subgroups of a column, or periods, compared; `strata` are those that may be shown.
 
-    `p_value` is of the test that they do not differ, `matters` the smallest change that matters.
-    From `rule_changed` on fields are of periods alone.
+    `p_value` is of the test that they do not differ. From `rule_changed` on fields are of periods
+    alone.
     """
 
     strata: tuple[Stratum, ...]
     n_left_out: Annotated[int, _LEVELS]
     p_value: Annotated[float | None, _LEVELS]
     change: Change
-    matters: Annotated[float, "a fixed number"]
     lines: Annotated[tuple[str, ...], "the same in words"]
     rule_changed: Annotated[bool | None, _LEVELS] = None
-    gain: Annotated[float | None, _LEVELS] = None
-    some_undated: Annotated[bool | None, _LEVELS] = None
     n_changed: Annotated[int | None, _LEVELS] = None
 
 
@@ -652,10 +649,9 @@ class Decision:
 
     `claim` is how the method's figure is read ("at most", "about"), `compared` what stands behind
     "of 100". `n_reportable` deciders have a number, `n_ranked` a rank, `n_banded` a range, which
-    `banded` says in words; `barred_by` names the limits of the request that keep others without;
-    `median_discordance` counts both. `seconds` are what steps took. `check`
-    and `diagnostics` have files of their own, and so have rows: `physicians` in the order of
-    pseudonyms, `methods`, `strata` and `changes`.
+    `banded` says in words; `barred_by` names the limits of the request that keep others without.
+    `seconds` are what steps took. `check` and `diagnostics` have files of their own, and so have
+    rows: `physicians` in the order of pseudonyms, `methods`, `strata` and `changes`.
     """
 
     decision: Annotated[str, _COLUMN]
@@ -671,8 +667,6 @@ class Decision:
     banded: Annotated[str | None, "the table in words"]
     barred_by: Annotated[tuple[str, ...], "names of limits that were asked for"]
     n_patients_shown: Annotated[int, "sum of the panel sizes that are shown"]
-    n_physicians_partly_hidden: Annotated[int, "how many, not who"]
-    median_discordance: Annotated[float | None, "of shown scores and middles of bands, two digits"]
     group: Annotated[Group | None, "missing where nobody has a score"]
     location: Annotated[Location | None, "missing for methods that do not predict"]
     unrecorded: Annotated[Unrecorded | None, "missing where it was not looked at"]

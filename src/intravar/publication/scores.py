@@ -93,14 +93,13 @@ def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | 
 class ShownScores:
     """Scores of a method as they may be handed on; what is hidden is missing in the `table`.
 
-    `n_patients` are of physicians whose panel size is shown, `with_size` their positions; of
-    `n_hidden` something is hidden; `measured` have a score that is shown, and a panel that is large
-    enough. `barred_by` are the limits that keep others without a score.
+    `n_patients` are of physicians whose panel size is shown, `with_size` their positions;
+    `measured` have a score that is shown, and a panel that is large enough. `barred_by` are the
+    limits that keep others without a score.
     """
 
     table: pl.DataFrame
     n_patients: int
-    n_hidden: int
     with_size: IntArray
     measured: IntArray
     hidden: HiddenParts
@@ -172,7 +171,6 @@ def shown_scores(
     return ShownScores(
         table,
         int(table["n_patients"].sum()),
-        int((hidden.size | hidden.score | hidden.others).sum()),
         np.flatnonzero(~hidden.size),
         measured,
         hidden,

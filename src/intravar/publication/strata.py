@@ -73,8 +73,6 @@ def shown_strata(
                 noise=dict(zip(periods.strata.names, periods.noise, strict=True)),
             ),
             rule_changed=periods.rule_changed,
-            gain=hiding.fraction(periods.gain),
-            some_undated=periods.n_undated > 0,
             n_changed=int((own >= SURE).sum()) if len(own) else None,
         )
         lines = course_lines(course, words.label(str(request.date)), words)
@@ -162,7 +160,6 @@ def published_strata(
             hiding.coarse(high, fewest),
             hiding.fraction(probable, 2),
         ),
-        matters=MATTERS,
         lines=(),
     )
 
@@ -211,7 +208,7 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     --------
     >>> levels = [Stratum(name, 0.5, *numbers) for name, numbers in
     ...     {"F": (0.2, 0, 1, 0.21, 0, 1), "M": (0.3, 0, 1, 0.27, 0, 1)}.items()]
-    >>> told = Strata(tuple(levels), 0, 0.001, Change(None, None, None, None), 0.05, ())
+    >>> told = Strata(tuple(levels), 0, 0.001, Change(None, None, None, None), ())
     >>> print("\n".join(strata_lines(told, "sex")))
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
     As if as many were indicated in each: F 21, M 27. They differ (p = 0.001).
