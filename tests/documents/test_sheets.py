@@ -27,13 +27,13 @@ from intravar.documents.blocks import (
     walk,
 )
 from intravar.documents.measurement.handover import write_measurement
+from intravar.documents.measurement.report import NOBODY_ALIKE
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
 from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers
-from intravar.documents.sheet.files import _surprising, write_sheets
+from intravar.documents.sheet.files import surprising, write_sheets
 from intravar.documents.sheet.sheet import sheet
 from intravar.errors import InputError
-from intravar.publication.explain import NOBODY_ALIKE
 from intravar.publication.files import read_published
 from intravar.publication.results import (
     Change,
@@ -347,7 +347,7 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
     table = pl.DataFrame([row | cells | {"difference": "+9"} for row in rows])
     name = "intravar.publication.explain.explain"
     monkeypatch.setattr(name, lambda *_args, **_most: table)
-    blocks = _surprising(Path(), "P-1", made_published(["P-1"], STATIN))
+    blocks = surprising(Path(), "P-1", made_published(["P-1"], STATIN))
     made = [each for each in blocks if isinstance(each, Table)]
     assert [case.caption for case in made] == [
         "1. Data row 5, statin: no; predicted was yes, with 90 of 100.",

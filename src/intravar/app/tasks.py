@@ -120,17 +120,10 @@ def compare(first: str, second: str, changed: list[float]) -> str:
 def explain(folder: str, physician: str, changed: float) -> str:
     """Return the cases behind a physician's score, for each decision. Patient-level."""
     published = publication.read_published(folder)
-    words = published.words
-    blocks: list[Block] = [Note("", publication.WARNING, "alarm")]
-    for each in published.decisions:
-        if physician not in {row.physician for row in each.physicians}:
-            continue
-        with words.in_errors():
-            table = intravar.explain(folder, physician, decision=each.decision)
-        cases = publication.cases_shown(table, words.label(each.decision), words, 3)
-        blocks += [Heading(words.label(each.decision))] if published.joint is not None else []
-        blocks += documents.case_blocks(cases, "Case") or [Paragraph(publication.NO_CASES)]
-    return documents.as_fragment(blocks)
+    with published.words.in_errors():
+        cases = documents.cases_of_each(Path(folder), physician, published, beside=3)
+    warning, heading = Note("", publication.WARNING, "alarm"), Heading("Decisions that surprised")
+    return documents.as_fragment([warning, heading, *(cases or [Paragraph(documents.NO_CASES)])])
 
 
 def review(

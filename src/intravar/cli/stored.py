@@ -71,11 +71,11 @@ def explain(
 
 def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words: Words) -> None:
     console.say(publication.WARNING, style="bold red")
-    most = 2 if console.width < 80 else 3
-    cases = publication.cases_shown(table, decision, words, most)
+    beside = 2 if console.width < 80 else 3
+    cases = documents.case_blocks(table, decision, words, beside=beside)
     if not cases:
-        console.say(publication.NO_CASES)
-    print_blocks(console, documents.case_blocks(cases, "Case"), "--json has them")
+        console.say(documents.NO_CASES)
+    print_blocks(console, cases, "--json has them")
 
 
 @described(

@@ -1,10 +1,7 @@
 from .checks import check_lines, column_rows, published_check, unmeasurable
 from .compare import decisions_in_both
 from .explain import (
-    NO_CASES,
-    NOBODY_ALIKE,
     WARNING,
-    cases_shown,
     chosen_decision,
     measurement_folders,
 )
@@ -17,9 +14,7 @@ from .pseudonyms import Pseudonyms, read_key
 from .results import Decision, DecisionRow, Joint, JointRow, Published, rows_of
 
 __all__ = [
-    "NOBODY_ALIKE",
     "NOT_SHOWN",
-    "NO_CASES",
     "WARNING",
     "Decision",
     "DecisionRow",
@@ -27,7 +22,6 @@ __all__ = [
     "JointRow",
     "Pseudonyms",
     "Published",
-    "cases_shown",
     "check_lines",
     "checked_out",
     "chosen_decision",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from intravar.documents.blocks import Document
-from intravar.documents.measurement.report import report, table_document
+from intravar.documents.blocks import Block, Document
+from intravar.documents.measurement.report import case_blocks, report, table_document
 from intravar.documents.page import as_html
 from intravar.documents.typesetting import check_packages, lacking, parse_formats
 from intravar.documents.workbook import as_xlsx
@@ -122,9 +122,7 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
     return files
 
 
-def pages(
-    published: Published, pairs: Mapping[str, list[explain.CaseShown]] | None = None
-) -> dict[str, bytes]:
+def pages(published: Published, pairs: Mapping[str, list[Block]] | None = None) -> dict[str, bytes]:
     """Return the page of a measurement, with `pairs` if asked for, and that of its table alone."""
     words = published.words
     links = ((ANNEX, "All columns"), ("physicians.csv", "As a table"))
@@ -136,7 +134,7 @@ def pages(
 
 def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
-) -> dict[str, list[explain.CaseShown]]:
+) -> dict[str, list[Block]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
     found = {}
     for decision in published.decisions:
@@ -148,7 +146,8 @@ def _pairs_for_page(
         for name, shown in sorted(names.items(), key=lambda item: item[1]):
             if shown in reportable:
                 rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
-                found[f"{shown}{told}"] = explain.cases_shown(rows, label, published.words, 1)
+                who = f"{shown}{told}"
+                found[who] = case_blocks(rows, label, published.words, name=who)
     return found
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from intravar.documents.blocks import Block, Heading
-from intravar.documents.measurement.report import case_blocks
+from intravar.documents.measurement.report import cases_of_each
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
 from intravar.documents.sheet.sheet import TOGETHER, Ends, sheet, with_figure
@@ -104,7 +104,7 @@ def write_sheets(
             published,
             shown,
             called=called,
-            cases=_surprising(path, shown, published) if cases else (),
+            cases=surprising(path, shown, published) if cases else (),
             private=" ".join(why) or None,
             exact=figures.get(known.name_of(shown)) if exact else None,
         )
@@ -144,18 +144,10 @@ def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path
     return out
 
 
-def _surprising(folder: Path, physician: str, published: Published) -> list[Block]:
+def surprising(folder: Path, physician: str, published: Published) -> list[Block]:
     """Return decisions of a decider beside similar cases decided otherwise. Patient-level."""
-    words, blocks = published.words, list[Block]()
-    for each in published.decisions:
-        if physician not in {row.physician for row in each.physicians}:
-            continue
-        label = words.label(each.decision)
-        table = explain.explain(folder, physician, most=MOST_CASES, decision=each.decision)
-        own = case_blocks(explain.cases_shown(table, label, words, 1), f"{label} case")
-        blocks += [Heading(label, 2)] if own and published.joint is not None else []
-        blocks += own
-    return [Heading("Decisions of yours that surprised"), *blocks] if blocks else []
+    cases = cases_of_each(folder, physician, published, most=MOST_CASES)
+    return [Heading("Decisions of yours that surprised"), *cases] if cases else []
 
 
 def _figures(path: Path, published: Published) -> dict[str, dict[str, Ends]]:
