@@ -146,8 +146,12 @@ def comparison_blocks(found: Comparison) -> list[Block]:
             (words.decider, 1.5, lambda row: row.physician),
             ("first", 1, lambda row: hundred(row.first)),
             ("second", 1, lambda row: hundred(row.second)),
-            ("change", 1, lambda row: f"{100 * row.change:+.0f}"),
-            ("95 % interval", 1.2, lambda row: f"{100 * row.low:+.0f} to {100 * row.high:+.0f}"),
+            ("change", 1, lambda row: f"{round(100 * row.change):+d}"),
+            (
+                "95 % interval",
+                1.2,
+                lambda row: f"{round(100 * row.low):+d} to {round(100 * row.high):+d}",
+            ),
             ("how sure", 1, lambda row: f"{hundred(row.probability)} %"),
         ],
     )
