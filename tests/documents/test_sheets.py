@@ -353,7 +353,9 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
         "1. Data row 5, statin: no; predicted was yes, with 90 of 100.",
         "2. Data row 6, statin: yes; predicted was no, with 90 of 100.",
     ]
-    assert [column.heading for column in made[0].columns] == ["", "row 5: no", "row 7: yes"]
+    assert [column.heading for column in made[0].columns] == [
+        *("what differs", "row 5: no", "row 7: yes")
+    ]
     assert [cell.text for cell in made[0].rows[0].cells] == ["age", "61", "70 (+9)"]
     assert [cell.text for cell in made[1].rows[0].cells] == ["age", "70"]
     assert blocks[-1] == Paragraph(NOBODY_ALIKE, quiet=True)

@@ -153,7 +153,7 @@ def case_blocks(
         yes = first["row"] == first["row_for"]
         own, other = ("for", "against") if yes else ("against", "for")
         alone = first[f"row_{other}"] is None
-        heads = ["", f"row {first['row']:,}: {_SAID[own]}"]
+        heads = ["what differs", f"row {first['row']:,}: {_SAID[own]}"]
         heads += [f"row {pair[0][f'row_{other}']:,}: {_SAID[other]}" for pair in pairs if not alone]
         same, rows = [], []
         for lines in zip(*pairs, strict=True):
