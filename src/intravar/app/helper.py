@@ -39,6 +39,7 @@ class Helper:
         self._log = log
         self._kept: OrderedDict[str, Future[Any]] = OrderedDict()
         self._pool: ProcessPoolExecutor | None = None
+        self._processes: set[multiprocessing.process.BaseProcess] = set()
 
     def ask(self, task: str, /, *, again: bool = False, **given: Any) -> Future[Any]:
         """Return what will hold the answer; the same question is asked once, unless `again`.
@@ -61,11 +62,14 @@ class Helper:
         if self._pool is None:
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(1, spawn, _begin, (str(self._log),))
+        others = set(multiprocessing.active_children())
         try:
-            return self._pool.submit(_answer, task, given)
+            submitted = self._pool.submit(_answer, task, given)
         except BrokenProcessPool:
             self._pool = None
             return self._submitted(task, given)
+        self._processes |= set(multiprocessing.active_children()) - others
+        return submitted
 
     def _hand_over(self, done: Future[Any], answer: Future[Any]) -> None:
         error = done.exception()
@@ -82,7 +86,7 @@ class Helper:
 
     def close(self) -> None:
         """End the process."""
-        for process in multiprocessing.active_children():
+        for process in self._processes:
             process.kill()
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
