@@ -25,7 +25,9 @@ def printed(blocks: Sequence[Block], width: int, where: str) -> Iterator[RichTab
 
     Columns that there is no room for lie `where` a note says.
     """
-    for block in walk(blocks):
+    for at, block in enumerate(walk(blocks)):
+        if at and isinstance(block, Heading | Table):
+            yield Text()
         if isinstance(block, Table):
             if block.caption:
                 yield Text(block.caption)
