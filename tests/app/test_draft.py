@@ -137,3 +137,8 @@ def test_guesses(columns: dict[str, list[object]], physician: str, decision: str
     assert found["physician"]["column"] == physician
     assert found["decision"]["column"] == decision
     assert all(found[role]["why"] for role in ("physician", "decision"))
+
+
+def test_the_command_has_the_flags_of_the_command_line() -> None:
+    asked = {"physician": "doctor", "decision": "statin", "random_state": 3}
+    assert "--seed 3 --out mine" in Draft(Path("a.csv"), asked).shell("mine")

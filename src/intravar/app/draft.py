@@ -89,13 +89,13 @@ class Draft:
             value = getattr(request, each.name)
             if value == each.default:
                 continue
+            flag = flag_of(each.name)
             if each.name == "labels":
                 for column, label in value:
-                    words += ["--label", f"{column}={label}"]
+                    words += [flag, f"{column}={label}"]
                 continue
             if isinstance(value, tuple) and any("," in name for name in value):
                 return ["measure", "study.toml", "--out", str(out)]  # a comma parts names there
-            flag = f"--{each.name.replace('_', '-')}"
             words += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
         return [*words, "--out", str(out)]
 

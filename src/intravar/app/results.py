@@ -35,11 +35,15 @@ SIZES = (30, 60, 120, 240)
 _PAGES = (".html",)
 
 
+def _asked(request: Request) -> tuple[Desk, str, Path, Published]:
+    """Return what screens share; and of a result its part of an address, folder and content."""
+    desk, key = desk_of(request), request.path_params["key"]
+    return desk, key, *desk.places.opened(key)
+
+
 async def result(request: Request) -> Response:
     """Show the page as it is published, and what can be done with it."""
-    desk = desk_of(request)
-    key = request.path_params["key"]
-    folder, published = desk.places.opened(key)
+    desk, key, folder, published = _asked(request)
     measured = desk.places.measurements(folder.parent)
     return screen(
         "result",
@@ -73,17 +77,16 @@ def _command(folder: Path) -> str:
 
 async def page(request: Request) -> Response:
     """Show a published page; the address is sealed for its folder, see `guard`."""
-    folder, _ = desk_of(request).places.opened(request.path_params["key"])
+    desk, _, folder, _ = _asked(request)
     name = request.path_params["file"]
     if not name.endswith(_PAGES) or not (folder / name).is_file():
         raise InputError(f"there is no page '{name}' in '{folder.name}'")
-    return FileResponse(desk_of(request).places.allowed(folder / name), media_type="text/html")
+    return FileResponse(desk.places.allowed(folder / name), media_type="text/html")
 
 
 async def download(request: Request) -> Response:
     """Hand over a file of a measurement, made now if it is not there."""
-    desk = desk_of(request)
-    folder, _ = desk.places.opened(request.path_params["key"])
+    desk, _, folder, _ = _asked(request)
     what = request.path_params["what"]
     if what not in DOWNLOADS:
         raise InputError(f"there is no download '{what}'; choose one of the list")
@@ -98,8 +101,7 @@ async def download(request: Request) -> Response:
 
 async def sheet(request: Request) -> Response:
     """Hand over the sheet of one physician, or those of all as an archive."""
-    desk = desk_of(request)
-    folder, published = desk.places.opened(request.path_params["key"])
+    desk, _, folder, published = _asked(request)
     physician = request.query_params.get("physician") or None
     if physician is not None and physician not in _physicians(published):
         raise InputError(f"there is nobody called '{physician}' in this result")
@@ -136,9 +138,7 @@ async def compare(request: Request) -> Response:
 
 async def explain(request: Request) -> Response:
     """Show the cases behind a physician, once the user has read what this shows."""
-    desk = desk_of(request)
-    key = request.path_params["key"]
-    folder, published = desk.places.opened(key)
+    desk, key, folder, published = _asked(request)
     form = await request.form() if request.method == "POST" else request.query_params
     physicians = _physicians(published)
     physician = str(form.get("physician", ""))
@@ -171,15 +171,9 @@ def _changed(folder: Path) -> float:
 # --- the blind review: plan it, draw pairs, answer one after the other, see the answer ---
 
 
-def _asked(request: Request) -> tuple[Desk, str, Path]:
-    """Return what screens share, the result that is reviewed as part of an address, its folder."""
-    desk, key = desk_of(request), request.path_params["key"]
-    return desk, key, desk.places.opened(key)[0]
-
-
 async def review(request: Request) -> Response:
     """Show the pair that is next, or what a review would give before any were drawn."""
-    desk, key, folder = _asked(request)
+    desk, key, folder, _ = _asked(request)
     files = [folder / SUMMARY, private_folder(folder) / REVIEW_FILE]
     found = await desk.answer(
         "Looking up the pairs",
@@ -195,7 +189,7 @@ async def review(request: Request) -> Response:
 
 async def draw_pairs(request: Request) -> Response:
     """Draw pairs."""
-    desk, key, folder = _asked(request)
+    desk, key, folder, _ = _asked(request)
     form = await request.form()
     number = str(form.get("pairs", ""))
     if not number.isdigit():
@@ -207,7 +201,7 @@ async def draw_pairs(request: Request) -> Response:
 
 async def answer_pair(request: Request) -> Response:
     """Keep an answer, and go on to the next pair."""
-    desk, key, folder = _asked(request)
+    desk, key, folder, _ = _asked(request)
     form = await request.form()
     names = ("pair", "answer", "reason", "comment", "reviewer")
     given = {name: str(form.get(name, "")) for name in names}
@@ -218,7 +212,7 @@ async def answer_pair(request: Request) -> Response:
 
 async def read_answers(request: Request) -> Response:
     """Add what the answers tell to the measurement, and say it."""
-    desk, key, folder = _asked(request)
+    desk, key, folder, _ = _asked(request)
     told = desk.helper.ask("read_review", again=True, folder=str(folder))
 
     def shown(found: dict[str, Any]) -> Response:
