@@ -7,7 +7,6 @@ from .measurement.report import NO_CASES, case_blocks, cases_of_each, columns_ta
 from .measurement.rule import rule_blocks
 from .page import as_fragment
 from .sheet.files import SHEET_FORMATS, write_sheets
-from .sheet.sheet import with_figure
 from .terminal import printed
 from .typesetting import lacking, parse_formats
 
@@ -27,7 +26,6 @@ __all__ = [
     "rule_blocks",
     "summary_lines",
     "together_table",
-    "with_figure",
     "write_files",
     "write_measurement",
     "write_sheets",
